@@ -44,8 +44,17 @@ export function writePlugin(root: string, dist: string): void {
     writeFileSync(join(dist, path), text, { mode });
   };
   const about = { description, author: AUTHOR, license, keywords, homepage, repository: repository?.url };
-  write('plugin/.claude-plugin/plugin.json', { name: PLUGIN, displayName: PLUGIN, version, ...about });
-  write('plugin/hooks/hooks.json', { hooks: pluginRegistration() });
+  write('plugin/.claude-plugin/plugin.json', {
+    name: PLUGIN,
+    displayName: PLUGIN,
+    version,
+    ...about,
+    types: './types/index.d.ts',
+  });
+  write('plugin/hooks/hooks.json', { modules: ['./register.tsx'], hooks: pluginRegistration() });
+  for (const file of ['hooks/register.tsx', 'types/index.d.ts']) {
+    write(`plugin/${file}`, readFileSync(join(root, 'plugin', file), 'utf8'));
+  }
   write('plugin/bin/ralph-loop', PROGRAM, 0o755);
   write('plugin/README.md', readFileSync(join(root, 'templates', 'plugin-readme.md'), 'utf8'));
   write('.claude-plugin/marketplace.json', {

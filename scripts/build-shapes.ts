@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { storedContract } from '../src/engine/schema/contract.ts';
+import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { policy } from '../src/engine/schema/policy.ts';
-import { callRecord, iterationRecord, loopEvent } from '../src/engine/schema/records.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/run-status.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
@@ -27,9 +27,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'state-four-keys': fourKeyState,
   policy,
   contract: storedContract,
-  'iteration-record': iterationRecord,
-  event: loopEvent,
-  'call-record': callRecord,
+  event: streamEvent,
   'task-iteration-record': taskIterationRecord,
   'run-status': runStatus,
   'loop-iteration': loopIteration,

@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
@@ -20,12 +20,15 @@ const HOST_HOOKS = ['pre-execute', 'post-execute'];
 const SCRIPTS = ['main', 'statusline'];
 /** A start by hand, the only thing that a hook does with zod and yaml. */
 const START = 'src/drive/start/start-loop.ts';
+/** Commands with the page and the server, which nothing else loads. */
+const WEB = ['src/cli/web/serve.ts', 'src/cli/web/write-report.ts'];
 
 async function build(): Promise<void> {
   mkdirSync(generated, { recursive: true });
   writeSchemas(join(root, 'schemas'));
   writeShapes(generated);
   writeTemplates(root, generated);
+  await writePage();
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(plugin, 'scripts'), { recursive: true });
   await bundle();
@@ -35,6 +38,22 @@ async function build(): Promise<void> {
   writePlugin(root, draft);
   rmSync(dist, { recursive: true, force: true });
   renameSync(draft, dist);
+}
+
+/** Bundles the page of report and dashboard, script and style, for the program to serve and to write. */
+async function writePage(): Promise<void> {
+  const css = ['node_modules/uplot/dist/uPlot.min.css', 'src/web/page/style.css'].map((path) =>
+    readFileSync(join(root, path), 'utf8'),
+  );
+  const [{ outputFiles }, { code: style }] = await Promise.all([
+    esbuild.build({
+      ...{ bundle: true, write: false, minify: true, legalComments: 'none', logLevel: 'warning', absWorkingDir: root },
+      ...{ entryPoints: ['src/web/page/main.ts'], format: 'iife', target: 'es2022', charset: 'ascii' },
+    }),
+    esbuild.transform(css.join('\n'), { loader: 'css', minify: true, charset: 'ascii' }),
+  ]);
+  const script = (outputFiles[0]?.text ?? '').replaceAll('</script', '<\\/script');
+  writeFileSync(join(generated, 'page.json'), JSON.stringify({ script, style }));
 }
 
 /** Ends a hook before any import: without a loop, and where the launcher has passed hooks of its own (Windows). */
@@ -80,14 +99,35 @@ async function bundle(): Promise<void> {
   for (const name of SCRIPTS) await loader(name, `scripts/${name}`, '#!/usr/bin/env node');
   chmodSync(join(plugin, 'scripts', 'main.cjs'), 0o755);
   writeFileSync(join(generated, 'meta.json'), JSON.stringify(metafile));
+  writeFileSync(join(plugin, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses(metafile));
 }
+
+/** Returns the licences of the packages that the program contains, each text once. Throws if a package has none. */
+function thirdPartyLicenses({ outputs }: esbuild.Metafile): string {
+  const inputs = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+  );
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const byText = new Map<string, string[]>();
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Package;
+    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
+    if (file === undefined) throw new Error(`${folder} has no licence file`);
+    const text = readFileSync(join(root, folder, file), 'utf8').trim();
+    byText.set(text, [...(byText.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  const rule = '-'.repeat(80);
+  return [...byText].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`).join(`\n${rule}\n\n`);
+}
+
+type Package = Readonly<Record<'name' | 'version' | 'license', string>>;
 
 /** Writes the program: parts that share no code, each in a function, in the files that `fileOf` names. */
 function writeProgram(texts: ReadonlyMap<string, string>, fileOf: (part: string) => string): void {
   const parts: Record<string, string[]> = Object.fromEntries(PROGRAM_FILES.map((file) => [file, []]));
   for (const [name, text] of texts) parts[fileOf(name)]?.push(`"./${name}"(require){${functionBody(text)}}`);
   for (const [file, texts] of Object.entries(parts)) {
-    writeFileSync(join(plugin, 'scripts', file), `"use strict";module.exports={${texts.join(',\n')}};\n`);
+    writeFileSync(join(plugin, 'scripts', file), `"use strict";(__filename)=>({${texts.join(',\n')}})\n`);
   }
 }
 
@@ -115,25 +155,30 @@ function functionBody(text: string): string {
 function fileOfParts({ outputs }: esbuild.Metafile): (part: string) => string {
   const all = Object.entries(outputs);
   const path = (name: string): string => `.build/parts/${name}.js`;
-  const reach = (from: readonly string[], lazily: boolean, without?: string): ReadonlySet<string> => {
+  const reach = (from: readonly string[], lazily: boolean, without: readonly string[] = []): ReadonlySet<string> => {
     const found = new Set(from);
     // A set visits what is added to it meanwhile.
     for (const part of found) {
       for (const { path, kind, external } of outputs[part]?.imports ?? []) {
-        if (!external && path !== without && (lazily || kind === 'import-statement')) found.add(path);
+        if (!external && !without.includes(path) && (lazily || kind === 'import-statement')) found.add(path);
       }
     }
     return found;
   };
-  const [start] = all.find(([, { entryPoint }]) => entryPoint === START) ?? [];
-  if (start === undefined) throw new Error(`no hook loads ${START} any more`);
+  const partOf = (source: string): string => {
+    const [part] = all.find(([, { entryPoint }]) => entryPoint === source) ?? [];
+    if (part === undefined) throw new Error(`nothing loads ${source} by import() any more`);
+    return part;
+  };
   const hooks = [...CLIENT_HOOKS, 'statusline'].map(path);
-  const [first, second, third] = PROGRAM_FILES;
+  const [first, second, third, fourth] = PROGRAM_FILES;
   const atOnce = reach(hooks, false);
-  const later = reach(hooks, true, start);
+  const later = reach(hooks, true, [partOf(START)]);
+  const others = reach([...hooks, ...SCRIPTS.map(path), ...HOST_HOOKS.map(path)], true, WEB.map(partOf));
   return (name) => {
     const part = `.build/parts/${name}`;
-    return atOnce.has(part) ? first : later.has(part) ? second : third;
+    if (atOnce.has(part)) return first;
+    return later.has(part) ? second : others.has(part) ? third : fourth;
   };
 }
 

@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 /** Folders in the order of their durations: what waits or runs long begins first. */
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
+/** Folders with tests of programs that npm does not bring. */
+const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Client tests wait most of their time, so that two cores serve three files. */
 const CONCURRENCY = 3;
 
@@ -22,6 +24,10 @@ const unknown = names.filter((name) => !FOLDERS.includes(name) && !isFile(name))
 if (unknown.length > 0) {
   console.error(`Unknown tests: ${unknown.join(', ')}. Name a test file or one of: ${FOLDERS.join(', ')}.`);
   process.exit(1);
+}
+if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
+  const { installPrograms } = await import('../tests/support/programs.ts');
+  installPrograms();
 }
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
 const files = folders.flatMap((name) => testFiles(join('tests', name)));

@@ -1,7 +1,7 @@
 // Makes a fresh clone ready, also for `npm install -g .` and `npm pack`, which run it as `prepare`. Plain JavaScript with
 // no dependency, because it runs before there are any.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 12)) {
@@ -12,10 +12,19 @@ if (major < 20 || (major === 20 && minor < 12)) {
 // npm runs `prepare` at the end of the install below as well; the build follows that anyway.
 if (process.env.RALPH_SETUP) process.exit(0);
 
-const installed = 'node_modules/.package-lock.json';
-const stale = !existsSync(installed) || statSync(installed).mtimeMs < statSync('package-lock.json').mtimeMs;
-if (stale) run('Installing', 'npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund']);
+if (lacksPackages()) run('Installing', 'npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund']);
 run('Building', process.execPath, ['--import', 'tsx', 'scripts/build.ts']);
+
+/** Whether a package of the lock file is not installed, or in another version: after a pull as in a fresh clone. */
+function lacksPackages() {
+  const installed = 'node_modules/.package-lock.json';
+  if (!existsSync(installed)) return true;
+  const [wanted, there] = ['package-lock.json', installed].map(
+    (path) => JSON.parse(readFileSync(path, 'utf8')).packages,
+  );
+  const missing = ([path, { version, optional }]) => path !== '' && !optional && there[path]?.version !== version;
+  return Object.entries(wanted).some(missing);
+}
 
 function run(what, command, args) {
   console.log(`${what} …`);

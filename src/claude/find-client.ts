@@ -25,6 +25,15 @@ export function tooOld(path: string, version: string): string {
   return `Claude Code ${version} (${path}) is not supported: ralph-loop needs ${OLDEST_CLIENT} or newer.`;
 }
 
+/** Clients from here on treat a hook that crashes as a refusal. */
+const BLOCKS_ON_FAILURE = '2.1.295';
+
+/** Returns the warning about a client that lets a call through when its guard crashes; null for any other client. */
+export function failOpenText(version: string | null): string | null {
+  if (version === null || atLeast(version, BLOCKS_ON_FAILURE)) return null;
+  return `claude ${version} is older than ${BLOCKS_ON_FAILURE}: a guardrail that crashes lets the call through.`;
+}
+
 export const UPDATE_CLIENT = `Update it: claude update, or npm install -g @anthropic-ai/claude-code@${OLDEST_CLIENT} or a later version.`;
 
 /** Finds the Claude Code client: RALPH_CLAUDE, or `claude` on PATH. Throws RalphError `client-missing`. */

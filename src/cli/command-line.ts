@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
-import { projectDirOf } from '../install/places.ts';
-import { LOOP_NAME, loopFiles } from '../state/loop-files.ts';
+import { bundleDir, projectDirOf } from '../install/places.ts';
+import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
+import { MARK } from '../sandbox/without-git-excludes.ts';
+import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
 import { painter } from '../term/paint.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import { advise, type LoopMode, type Message, type MessageContext } from '../text/message.ts';
@@ -10,8 +13,8 @@ import { COMMON_OPTIONS, type Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { commandHelp, commandList, VERSION } from './help.ts';
 import { commandName, parseOptions } from './parse.ts';
-import { refuseAgent } from './refuse-agent.ts';
-import { systemErrorText } from './system-error-text.ts';
+import { isAgent, refuseAgent } from './refuse-agent.ts';
+import { readOnlyPath, systemErrorText } from './system-error-text.ts';
 
 /** Commands about a loop, which may be in a worktree; every other command is about the project. */
 const ABOUT_A_LOOP = new Set(
@@ -29,11 +32,24 @@ export async function main(argv: readonly string[]): Promise<void> {
     process.exitCode = await dispatch(argv);
   } catch (error) {
     const { message, stack } = error as Error;
+    const confined = withinSandbox(error, argv);
     const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
-    const advised = error instanceof RalphError ? error.advised : known;
+    const advised = confined ?? (error instanceof RalphError ? error.advised : known);
     printText(2, withPrefix(advised ?? `internal error, please report it: ${stack}`, loop));
     process.exitCode = 1;
   }
+}
+
+/** Returns what an agent does about its command in a sandbox, its user's or the loop's own; null for any other error. */
+function withinSandbox(error: unknown, [command]: readonly string[]): string | null {
+  const { env } = process;
+  if ((command !== 'router' && command !== 'tdd') || !isAgent(env)) return null;
+  // A sandbox within a sandbox is refused before anything is written.
+  const isNested = error instanceof RalphError && error.code === 'sandbox-missing' && env['SANDBOX_RUNTIME'] === '1';
+  const path = isNested ? outsideRoot(env) : readOnlyPath(error);
+  if (path === null) return null;
+  if (env[MARK] !== undefined) return SANDBOX_TEXTS.callAlone(path);
+  return exclusionText(path, command, join(bundleDir(), 'scripts', 'main.cjs'), loop.name);
 }
 
 async function dispatch(argv: readonly string[]): Promise<number> {

@@ -24,6 +24,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   explain: async () => (await import('./show/explain.ts')).EXPLAIN_COMMAND,
   worktree: async () => (await import('./show/worktree.ts')).WORKTREE_COMMAND,
   logs: async () => (await import('./history/logs.ts')).LOGS_COMMAND,
+  report: async () => (await import('./web/report.ts')).REPORT_COMMAND,
+  dashboard: async () => (await import('./web/dashboard.ts')).DASHBOARD_COMMAND,
   archive: async () => (await import('./history/archive.ts')).ARCHIVE_COMMAND,
   signs: async () => (await import('./history/signs.ts')).SIGNS_COMMAND,
   tdd: async () => (await import('./tdd/tdd.ts')).TDD_COMMAND,

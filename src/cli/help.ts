@@ -6,7 +6,7 @@ const COLUMNS = 80;
 const GROUPS: Readonly<Record<string, string>> = {
   'Run a loop': 'run start resume router',
   'Steer it': 'steer pause wake stop cancel accept reset',
-  'Look at it': 'status attach list explain logs signs archive worktree statusline',
+  'Look at it': 'status attach dashboard report list explain logs signs archive worktree statusline',
   'Write a task': 'draft scaffold check plan tdd',
   'Set up': 'init doctor config uninit',
 };

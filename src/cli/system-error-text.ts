@@ -19,15 +19,26 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 
 /** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
-  const { path, syscall, code: reported } = error as NodeJS.ErrnoException;
-  // Node.js says ENOENT of a folder with those above it that it may not make on a read-only file system.
-  const hidden = syscall === 'mkdir' && reported === 'ENOENT' && path !== undefined ? refusal(nearest(path)) : null;
-  const code = hidden ?? reported;
+  const { path, syscall } = error as NodeJS.ErrnoException;
+  const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
   const reason = inTheWay ? 'a file, or a link that leads nowhere, lies where a folder should' : known;
   if (reason === undefined || syscall === undefined) return null;
   return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Mend that and give the command again; nothing of a loop is lost.`;
+}
+
+/** Returns the path that an error of the system says is read-only, or null. */
+export function readOnlyPath(error: unknown): string | null {
+  const { path } = error as NodeJS.ErrnoException;
+  return codeOf(error, whyNotWritable) === 'EROFS' && path !== undefined ? path : null;
+}
+
+/** Node.js says ENOENT of a folder with those above it that it may not make on a read-only file system. */
+function codeOf(error: unknown, refusal: typeof whyNotWritable): string | undefined {
+  const { path, syscall, code } = error as NodeJS.ErrnoException;
+  const hidden = syscall === 'mkdir' && code === 'ENOENT' && path !== undefined ? refusal(nearest(path)) : null;
+  return hidden ?? code;
 }
 
 /** Returns the nearest existing folder above a path. */

@@ -1,6 +1,8 @@
 import { formatDuration } from '../text/duration.ts';
+import { localTime } from '../text/instant.ts';
 import type { CheckResult } from './events.ts';
 import { dollarText, iterations } from './messages.ts';
+import type { LoopNotice } from './schema/records.ts';
 import type { TerminalStatus } from './schema/state.ts';
 
 /** Report of a loop that has ended, as `status --json` publishes it. */
@@ -18,7 +20,10 @@ export interface EndReport {
   readonly changes: { readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null;
   /** Pinned files of the checks that differ from what the user started with or accepted. */
   readonly changedScripts: readonly string[];
-  readonly accepted: number;
+  /** What else happened that a reader of the result has to know, oldest first. */
+  readonly notices: readonly ShownNotice[];
+  /** Says that the agent ran without a sandbox, where its user has to know it; null otherwise. */
+  readonly unsandboxed: string | null;
   readonly lastWords: readonly string[];
   /** Command that restores the project as it was at the start; null if unknown or unneeded. */
   readonly restore: string | null;
@@ -26,10 +31,28 @@ export interface EndReport {
   readonly next: string | null;
 }
 
+export type ShownNotice = Pick<LoopNotice, 'at' | 'kind' | 'text'>;
+
 const MOST_FILES = 12;
 
+const LABELS: Record<LoopNotice['kind'], string> = {
+  accept: 'Changed by accept',
+  consent: 'Agreed',
+  restore: 'Restored',
+  change: 'Changed',
+};
+
+/** Returns notices for people, one a line, the oldest first; of many only the newest. */
+export function noticeLines(notices: readonly ShownNotice[]): string[] {
+  const hidden = notices.length - MOST_FILES;
+  return [
+    ...(hidden > 0 ? [`[${hidden} earlier notices: ralph-loop logs]`] : []),
+    ...notices.slice(-MOST_FILES).map(({ at, kind, text }) => `${LABELS[kind]} at ${localTime(at)}: ${text}`),
+  ];
+}
+
 export function reportLines(report: EndReport): string[] {
-  const { checks, changes, lastWords, restore, next, changedScripts, accepted } = report;
+  const { checks, changes, lastWords, restore, next, changedScripts, notices, unsandboxed } = report;
   const failed = checks.filter(({ outcome }) => outcome !== 'ok');
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
   return [
@@ -41,7 +64,8 @@ export function reportLines(report: EndReport): string[] {
     `  ${figures(report)}`,
     ...(changes === null ? [] : changeLines(changes)),
     ...(changedScripts.length === 0 ? [] : [`  Files of the checks that changed: ${changedScripts.join(', ')}`]),
-    ...(accepted === 0 ? [] : [`  Changes of the task or its checks that you accepted: ${accepted}`]),
+    ...noticeLines(notices).map((line) => `  ${line}`),
+    ...(unsandboxed === null ? [] : [`  ${unsandboxed}`]),
     ...(lastWords.length === 0 ? [] : ['  The agent’s last words:', ...lastWords.map((line) => `    ${line}`)]),
     ...(next === null ? [] : [`  Next: ${next}`]),
     ...(restore === null ? [] : ['  Undo everything since the start (new files stay):', `    ${restore}`]),

@@ -35,8 +35,12 @@ export type OperatorCommand =
   | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }
   | {
       readonly kind: 'accept';
+      /** Of the announcement, which is delivered once. */
+      readonly id: string;
       readonly contractHash: string;
       readonly maxIterations: number;
+      /** The changes in one line, for the agent and the user at work. */
+      readonly changes: string;
       /** The checklist as it stands now, which the user takes for the whole of it. */
       readonly checklist?: ChecklistCount;
     };
@@ -111,6 +115,8 @@ export type EngineEvent =
   | { readonly type: 'task-missing'; readonly at: string; readonly message: Message | string }
   /** A driver cannot have the agent work: the loop ends as an error, and the message says how to go on. */
   | { readonly type: 'agent-failed'; readonly at: string; readonly message: Message | string }
+  /** A budget that several loops share is used up; `reading` says how far. */
+  | { readonly type: 'shared-budget-reached'; readonly at: string; readonly reading: string }
   /** A notice for the user and the next prompt; the same key is announced once. */
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: Message | string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }

@@ -1,10 +1,10 @@
 import type { TerminalStatus } from './schema/state.ts';
 
-export function exitCode(status: TerminalStatus | 'paused'): number {
+/** Returns the exit code of a loop: 0 means complete and nothing else. `lacksProof`: the caller requires a verification. */
+export function exitCode(status: TerminalStatus | 'paused', lacksProof = false): number {
   switch (status) {
     case 'complete':
-    case 'stopped':
-      return 0;
+      return lacksProof ? 3 : 0;
     case 'error':
     case 'timeout':
       return 1;
@@ -18,6 +18,7 @@ export function exitCode(status: TerminalStatus | 'paused'): number {
     case 'blocked':
     case 'needs-verification':
     case 'paused':
+    case 'stopped':
     case 'paused-for-review':
       return 3;
     case 'interrupted':

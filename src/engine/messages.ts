@@ -1,9 +1,10 @@
 import { formatDuration } from '../text/duration.ts';
 import { shorten } from '../text/excerpt.ts';
+import { localTime } from '../text/instant.ts';
 import { advise, type Message } from '../text/message.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
-import type { LoopState, UsageWindow } from './schema/state.ts';
+import type { LoopState, PauseReason, UsageWindow } from './schema/state.ts';
 
 const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   findings: 'findings',
@@ -69,6 +70,10 @@ export function budgetText(name: string, reading: string): string {
   return `Stopped: the budget ${name} is used up: ${reading}.`;
 }
 
+export function sharedBudgetText(reading: string): string {
+  return `Stopped: the budget that these loops share is used up: ${reading}.`;
+}
+
 export const UNKNOWN_COST = advise(
   'Stopped: what an agent run cost is unknown, so the budget max_cost cannot be kept.',
   'Continue without that cost',
@@ -101,6 +106,10 @@ export function cancelledText(iteration: number, flag: boolean, inProgress: bool
   return advise(`Cancelled by ${by} ${when}. Nothing was deleted.`, 'Show the archive', 'archive');
 }
 
+export function acceptedText(changes: string): string {
+  return `The contract of this loop was changed by ralph-loop accept: ${changes}`;
+}
+
 /** In another terminal: control commands refuse in the client's own shell (`!command`). */
 const RESUME_ELSEWHERE = 'Resume in another terminal, then send any message in the session';
 
@@ -121,7 +130,7 @@ export function apiErrorText({ kind, message, resetsAt }: ApiError): Message {
       return resetsAt === null
         ? advise('Paused by a rate limit; the client did not report when it resets.', resume, 'resume')
         : {
-            text: `Paused by a rate limit until ${resetsAt}. After that, send any message in the session to continue.`,
+            text: `Paused by a rate limit until ${localTime(resetsAt)}. After that, send any message in the session to continue.`,
           };
     case 'authentication':
       return advise(`Paused: the API refused the credentials (${message}). Log in again (/login).`, resume, 'resume');
@@ -175,6 +184,15 @@ export function nearMissText(given: string, wanted: string): string {
 
 export const OVERRIDDEN_TEXT =
   'The client ended the turn despite the Stop hook (its cap on consecutive blocks). Set CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment that starts claude; the launcher does this.';
+
+const BROKEN_OFF: ReadonlySet<PauseReason> = new Set(['interrupted', 'rate-limited', 'api-error']);
+
+/** Returns the number of the iteration in progress, or of the last one. One that a pause broke off keeps its number. */
+export function currentIteration(state: LoopState): number {
+  const { status, iteration, turn } = state;
+  const isOpen = status === 'paused' ? turn === 'agent' || BROKEN_OFF.has(state.paused.reason) : status === 'running';
+  return Math.min(isOpen ? iteration + 1 : iteration, state.maxIterations);
+}
 
 export function iterations(count: number): string {
   return count === 1 ? '1 iteration' : `${count} iterations`;

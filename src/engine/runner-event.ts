@@ -18,7 +18,13 @@ export type RunnerEvent =
       readonly costUsd: number | null;
       readonly usage: UsageDelta;
     }
-  | { readonly type: 'iteration-started'; readonly iteration: number; readonly maxIterations: number }
+  | {
+      readonly type: 'iteration-started';
+      readonly iteration: number;
+      readonly maxIterations: number;
+      /** Task of a plan that the agent works on; absent for every other loop. */
+      readonly task?: string;
+    }
   | { readonly type: 'command-started'; readonly name: string }
   | { readonly type: 'command-ran'; readonly name: string; readonly outcome: string; readonly durationMs: number }
   /** The agent's words as they arrive; emitted for the live view only. */

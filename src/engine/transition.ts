@@ -1,4 +1,5 @@
 import type { EngineEvent } from './events.ts';
+import { sharedBudgetText } from './messages.ts';
 import type { Policy } from './schema/policy.ts';
 import type { LoopState } from './schema/state.ts';
 import { apiError } from './transitions/api-error.ts';
@@ -46,6 +47,8 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'task-missing':
     case 'agent-failed':
       return end(state, happened.at, 'error', happened.message);
+    case 'shared-budget-reached':
+      return end(state, happened.at, 'budget-exhausted', sharedBudgetText(happened.reading));
     case 'noticed':
       return noticed(state, happened);
     case 'waited-out':

@@ -26,7 +26,7 @@ const CLASS_OF = new Map(
 const READS = /^(read|get|list|search|find|view|stat|tree|info|glob|grep|describe|fetch|query|open|show|lookup)$/i;
 /** A tool whose name has one of these as well does more than read. */
 const WRITES =
-  /^(and|or|then|write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|store|put|apply|set|upload|download|export|import|sync|push|commit|clear|reset|run|exec|execute|add|make|new|install|publish|send|modify|change|convert|generate|format|fix|dump|extract|restore|merge|archive|open|to)$/i;
+  /^(and|or|then|write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|store|put|apply|set|upload|download|export|import|sync|push|commit|clear|reset|run|exec|execute|add|make|new|install|publish|send|modify|change|convert|generate|format|fix|dump|extract|restore|merge|archive|open|to|into|out|output)$/i;
 const REMOVES = /^(delete|move|remove|rename)$/i;
 
 export function isClassified(tool: string): boolean {

@@ -2,9 +2,10 @@ import { type RunText, runTexts } from './client-tools.ts';
 import { accessOf, guardsFiles, MAX_PATHS, toolPaths } from './files/tool-paths.ts';
 import { type Guard, prepareGuard } from './guard.ts';
 import { deny, type GuardRules, type ToolCall, type Verdict } from './guard-rules.ts';
-import { ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
+import { outsideDenied, ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
+import { comparableForms } from './own-files/comparable-path.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
-import { hitByRemoval, hitByTree, hitByWrite, isBelowProject } from './own-files/own-files.ts';
+import { absolutePath, hitByRemoval, hitByTree, hitByWrite, isBelowProject } from './own-files/own-files.ts';
 
 /** Evaluates a tool call by the loop's own rules and the user's. The caller denies the call if this throws. */
 export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
@@ -45,6 +46,15 @@ export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
       (removes ? hitByRemoval(path, call.cwd, true, guard) : undefined) ??
       (unknown && isBelowProject(path, call.cwd, guard) ? hitByTree(path, call.cwd, guard) : undefined);
     if (hit !== undefined) return deny('own-files', ownFileDenied(shownPath(hit, guard), call.tool));
+    if (!unknown && leavesSandbox(path, call.cwd, guard)) return deny('sandbox', outsideDenied(path, call.tool));
   }
   return { decision: 'allow', recorded: [] };
+}
+
+/** The client's sandbox holds commands alone: its file tools write outside the project under bypassPermissions (measured). */
+function leavesSandbox(path: string, cwd: string, { real, rules: { writable, caseInsensitive } }: Guard): boolean {
+  if (writable === undefined) return false;
+  const folders = writable.flatMap((folder) => comparableForms(folder, caseInsensitive, real));
+  const isOpen = (form: string): boolean => folders.some((folder) => form === folder || form.startsWith(`${folder}/`));
+  return !comparableForms(absolutePath(path, cwd), caseInsensitive, real).every(isOpen);
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
@@ -57,39 +58,46 @@ export function settingsOf(directory: string): GitSettings {
   return settings;
 }
 
-/** Returns a test for tracked absolute paths: none is without a repository, all are if its index is not readable. */
+/** Returns a test for tracked absolute paths: none is without a repository, all are if git cannot list them. */
 export function trackedFiles(directory: string): (path: string) => boolean {
-  const repository = repositoryAround(directory);
-  if (repository === null) return () => false;
-  const { top, git } = repository;
-  const index = readIndex(git);
-  if (index === null) return () => true;
-  return (path) => path.startsWith(`${top}/`) && holds(index, path.slice(top.length + 1));
+  const top = repositoryAround(directory)?.top;
+  if (top === undefined) return () => false;
+  const tracked = pathsOf(top, ['ls-files', '-z']);
+  const paths = new Set(tracked?.map((path) => join(top, path)));
+  return (path) => tracked === null || paths.has(path);
 }
 
-/** Maximum size of an index, that of some two million files. */
-const MAX_INDEX = 256 * 1024 * 1024;
+const GIT_MS = 2000;
+/** The agent may have written the repository's settings: none of its programs run here. */
+const HARDENED = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
-/** Reads an index of version 2, which has every path in full; null if it is missing or of another version. */
-function readIndex(git: string): Buffer | null {
-  try {
-    const path = join(git, 'index');
-    const stat = statSync(path);
-    if (!stat.isFile() || stat.size > MAX_INDEX) return null;
-    const index = readFileSync(path);
-    return index.toString('latin1', 0, 4) === 'DIRC' && index.readUInt32BE(4) === 2 ? index : null;
-  } catch {
-    return null;
-  }
+/** Returns the paths that a command of git prints with `-z`; null if git fails. */
+function pathsOf(top: string, args: readonly string[], input = ''): string[] | null {
+  const options = { input, encoding: 'utf8', timeout: GIT_MS } as const;
+  const { status, stdout } = spawnSync('git', ['-C', top, ...HARDENED, ...args], options);
+  return status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
 }
 
-const NAME_LENGTH = 0xfff;
+/** Returns a test for tracked files that differ between revisions, or from one; null if git cannot tell. */
+export function changedByGit(directory: string, revisions: readonly string[]): ((path: string) => boolean) | null {
+  const top = repositoryAround(directory)?.top;
+  const options = ['--name-only', '-z', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules'];
+  const changed = top === undefined ? null : pathsOf(top, ['diff', ...options, ...revisions, '--']);
+  const paths = new Set(changed?.map((path) => join(top ?? '', path)));
+  return changed === null ? null : (path) => paths.has(path);
+}
 
-/** An entry ends with two bytes of flags, the path's length in their lower twelve bits, the path and a zero. */
-function holds(index: Buffer, path: string): boolean {
-  const length = Buffer.byteLength(path);
-  for (let at = index.indexOf(`${path}\0`); at !== -1; at = index.indexOf(`${path}\0`, at + 1)) {
-    if (at >= 2 && (index.readUInt16BE(at - 2) & NAME_LENGTH) === Math.min(length, NAME_LENGTH)) return true;
-  }
-  return false;
+/** Returns those of the paths that ignore files of git name, tracked or not, as rg and fd see it. Never throws. */
+export function ignoredByGit(directory: string, paths: readonly string[]): ReadonlySet<string> {
+  const top = repositoryAround(directory)?.top;
+  const inside = paths.filter((path) => top !== undefined && path.startsWith(`${top}/`));
+  if (top === undefined || inside.length === 0) return new Set();
+  // rg and fd have ignore files of their own, which may take back what .gitignore says.
+  const isTakenBack = (path: string): boolean => {
+    for (let folder = dirname(path); folder.startsWith(top); folder = dirname(folder))
+      if (['.ignore', '.rgignore', '.fdignore'].some((name) => existsSync(join(folder, name)))) return true;
+    return false;
+  };
+  const ignored = pathsOf(top, ['check-ignore', '--no-index', '-z', '--stdin'], inside.join('\0')) ?? [];
+  return new Set(ignored.filter((path) => !isTakenBack(path)));
 }

@@ -25,6 +25,8 @@ export interface GuardRules {
   readonly caseInsensitive: boolean;
   /** Further variables that the agent's shell surely has (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Folders that file tools may write where a sandbox holds the commands; absent without a sandbox. */
+  readonly writable?: readonly string[];
   /** Writable scope of a plan's task; absent without a plan. */
   readonly scope?: TaskScope | null;
   /** The user's own rules; absent or null where the loop has none. */

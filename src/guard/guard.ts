@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { GuardRules } from './guard-rules.ts';
-import { comparableForms, comparablePath, realPath } from './own-files/comparable-path.ts';
+import { comparableForms, comparablePath, type RealPath, realPaths } from './own-files/comparable-path.ts';
 
 export interface Guard {
   readonly rules: GuardRules;
@@ -10,15 +10,19 @@ export interface Guard {
   readonly project: readonly string[];
   /** Copies of the control program and launchers, as given and real. */
   readonly control: readonly string[];
+  /** Resolves symlinks by one look at each path: a guard evaluates one call. */
+  readonly real: RealPath;
 }
 
 export function prepareGuard(rules: GuardRules): Guard {
   const { projectDir, controlProgram, caseInsensitive } = rules;
+  const real = realPaths();
   return {
     rules,
-    own: protectedPaths(rules),
-    project: comparableForms(projectDir, caseInsensitive),
-    control: controlProgram.flatMap((path) => comparableForms(path, caseInsensitive)),
+    own: protectedPaths(rules, real),
+    project: comparableForms(projectDir, caseInsensitive, real),
+    control: controlProgram.flatMap((path) => comparableForms(path, caseInsensitive, real)),
+    real,
   };
 }
 
@@ -31,7 +35,7 @@ export interface ProtectedPath {
 }
 
 /** The loop's own files as given and where symlinks really put them. */
-export function protectedPaths(rules: GuardRules): ProtectedPath[] {
+export function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   const entries: ProtectedPath[] = [];
   const seen = new Set<string>();
   const add = (path: string, prefix: boolean, label: string): void => {
@@ -42,26 +46,29 @@ export function protectedPaths(rules: GuardRules): ProtectedPath[] {
   };
   for (const path of rules.ownFiles) {
     add(path, false, path);
-    add(realPath(path), false, path);
+    add(real(path), false, path);
   }
   for (const { dir, prefix } of rules.ownGlobs ?? []) {
     const label = join(dir, `${prefix}*`);
     add(join(dir, prefix), true, label);
-    add(join(realPath(dir), prefix), true, label);
+    add(join(real(dir), prefix), true, label);
   }
   for (const { dir, name } of rules.ownNames ?? []) {
     for (const below of existsSync(dir) ? readdirSync(dir) : []) {
       const path = join(dir, below, name);
-      if (existsSync(path)) for (const each of [path, realPath(path)]) add(each, false, path);
+      if (existsSync(path)) for (const each of [path, real(path)]) add(each, false, path);
     }
   }
   return entries;
 }
 
 /** The own file that this path (comparable) would be by its name, whether or not its folder is there yet. */
-export function ownByName(path: string, { ownNames = [], caseInsensitive }: GuardRules): ProtectedPath | undefined {
+export function ownByName(
+  path: string,
+  { rules: { ownNames = [], caseInsensitive }, real }: Guard,
+): ProtectedPath | undefined {
   const own = ownNames.find(({ dir, name }) =>
-    [dir, realPath(dir)].some(
+    [dir, real(dir)].some(
       (each) => path.startsWith(`${comparablePath(each, caseInsensitive)}/`) && path.endsWith(`/${name}`),
     ),
   );

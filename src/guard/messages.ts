@@ -1,3 +1,7 @@
+export function outsideDenied(path: string, tool: string): string {
+  return `${tool} would write ${excerpt(path)}, which is outside the project, and this loop runs in a sandbox. The user can allow the folder under sandbox.allow_write.`;
+}
+
 /** Every text that a denial shows to the model: which rule, what it hit, what to do instead. */
 
 export function ownFileDenied(path: string, by: string): string {
@@ -76,11 +80,12 @@ export function allowlistDenied(command: string, allow: readonly string[]): stri
   );
 }
 
-export function fileDenied(path: string, by: string, reads: boolean): string {
+/** `option`: leaves the file out of this search. */
+export function fileDenied(path: string, by: string, reads: boolean, option?: string): string {
   const what = reads ? 'would read' : 'would change';
   return (
     `${by} ${what} ${excerpt(path)}, which the user keeps ${reads ? 'private' : 'protected'}. Leave it as it is and do the task ` +
-    `without it. If it is only met by the way, name the files you mean more narrowly. ${SAY_SO}`
+    `without it. ${option === undefined ? 'If it is only met by the way, name the files you mean more narrowly.' : `Leave it out of the search with ${option}.`} ${SAY_SO}`
   );
 }
 

@@ -32,12 +32,13 @@ export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tam
   return path;
 }
 
-/** Lists the archived states, newest last, without files of other programs. */
-export function listArchive(files: LoopFiles): { path: string; file: string; content: ReadState }[] {
+/** Lists the archived states, or only the `most` newest, newest last, without files of other programs. */
+export function listArchive(files: LoopFiles, most?: number): { path: string; file: string; content: ReadState }[] {
   return namesIn(files.archiveDir)
     .map((file) => ({ file, age: orderOf(file) }))
     .filter(({ age }) => age !== '')
     .sort((a, b) => (a.age < b.age ? -1 : 1))
+    .slice(most === undefined ? 0 : -most)
     .map(({ file }) => {
       const path = join(files.archiveDir, file);
       return { path, file, content: readState(path) };

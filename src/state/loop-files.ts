@@ -12,12 +12,12 @@ export interface LoopFiles {
   readonly state: string;
   readonly lock: string;
   readonly archiveDir: string;
+  /** The event stream: what the loop decided, and what its agents, their tools and the checks did. */
   readonly events: string;
+  /** Iterations as former versions recorded them; read only. */
   readonly iterations: string;
   /** Last prompt of a task without a folder, for an agent that is sent to read it. */
   readonly prompt: string;
-  /** Tool calls and denials, written by the tool hooks. */
-  readonly calls: string;
   /** Last cost figure that the client passed to the status line. */
   readonly cost: string;
   /** Left by `cancel` for the next tool call and the next Stop. */
@@ -25,10 +25,19 @@ export interface LoopFiles {
   /** Folder outside the project, out of reach of an agent confined to the project. */
   readonly outsideDir: string;
   readonly contract: string;
-  /** Events of the last or current run of a runner, for those who attach to it. */
-  readonly live: string;
+  /** Beginning of the names of the files that hold the snapshot of what is protected. */
+  readonly snapshot: string;
+  /** Folder in which git sees the project with the settings of the start. */
+  readonly gitView: string;
+  /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
+  readonly copies: string;
+  /** Changes that reports of the loop name, one a line; the newest. */
+  readonly notices: string;
   readonly log: string;
 }
+
+/** Names the project, in the folder that it has outside. */
+export const PROJECT_FILE = 'project.json';
 
 export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
@@ -51,12 +60,14 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     events: of('events', '.jsonl'),
     iterations: of('iterations', '.jsonl'),
     prompt: of('prompt', '.md'),
-    calls: of('calls', '.jsonl'),
     cost: of('cost', '.json'),
     cancellation: outside(`cancelled${own}.json`),
     outsideDir,
     contract: outside(`contract${own}.json`),
-    live: outside(`live${own}.jsonl`),
+    snapshot: outside(`snapshot${own}`),
+    copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
+    gitView: outside(`contract${own}.json.git`),
+    notices: outside(`notices${own}.jsonl`),
     log: outside('hook.log'),
   };
 }
@@ -69,6 +80,12 @@ export function outsideRoot(env: NodeJS.ProcessEnv): string {
   // An import of node:os costs every hook half a millisecond.
   const home = unix || windows || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
   return join(home, '.local', 'state', 'ralph-loop');
+}
+
+function cacheRoot({ XDG_CACHE_HOME: cache, HOME: unix, USERPROFILE: windows }: NodeJS.ProcessEnv): string {
+  return cache && isAbsolute(cache)
+    ? join(cache, 'ralph-loop')
+    : join(unix || windows || '/tmp', '.cache', 'ralph-loop');
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {

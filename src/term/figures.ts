@@ -1,15 +1,17 @@
 import { dollarText } from '../engine/messages.ts';
+import type { RunnerEvent } from '../engine/runner-event.ts';
 import { formatDuration } from '../text/duration.ts';
-import { elapsed } from '../text/instant.ts';
+import { elapsed, localTime } from '../text/instant.ts';
 
 /** `250ms`, `45s`, `1h 30m`: whole seconds from one second on. */
 export function timeText(milliseconds: number): string {
   return milliseconds < 1000 ? formatDuration(milliseconds) : formatDuration(Math.round(milliseconds / 1000) * 1000);
 }
 
-/** Formats a cost; `$?` if unknown. */
-export function costText(amount: number | null): string {
-  return amount === null ? 'cost unknown' : dollarText(amount);
+/** `$1.44`, `cost unknown`, or `at least $1.44` if the cost of some runs is unknown. */
+export function costText(amount: number | null, isPartial = false): string {
+  if (amount === null) return 'cost unknown';
+  return isPartial ? `at least ${dollarText(amount)}` : dollarText(amount);
 }
 
 /** `850`, `12.3k`, `4.1M`. */
@@ -19,17 +21,14 @@ export function countText(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-export function turnsText(turns: number): string {
-  return `${turns} turn${turns === 1 ? '' : 's'}`;
-}
-
-/** An instant in local time: `2026-02-28 10:00:00`; the text itself if it is no instant. */
-export function localTime(instant: string): string {
-  const date = new Date(instant);
-  if (Number.isNaN(date.getTime())) return instant;
-  const digits = (value: number, width = 2): string => String(value).padStart(width, '0');
-  const day = [digits(date.getFullYear(), 4), digits(date.getMonth() + 1), digits(date.getDate())].join('-');
-  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => digits(part)).join(':')}`;
+/** `12s │ 4 turns │ $0.42`: figures of one run, as far as the agent reported them. */
+export function runFigures(run: Extract<RunnerEvent, { type: 'agent-ended' }>): string {
+  const { durationMs, turns, costUsd, usage } = run;
+  return [
+    timeText(durationMs),
+    ...(turns === null ? [] : [`${turns} turn${turns === 1 ? '' : 's'}`]),
+    ...(turns === null && usage === null ? [] : [costText(costUsd)]),
+  ].join(' │ ');
 }
 
 /** `2026-02-28 10:00:00, 12m ago` (or `in 12m`), in local time. */
@@ -38,8 +37,8 @@ export function instantText(instant: string, now: string): string {
   return `${localTime(instant)}, ${future > 0 ? `in ${formatDuration(future)}` : `${formatDuration(past)} ago`}`;
 }
 
-/** Returns why a call was denied, and the option that would allow it. */
+/** Returns why a call was denied, and on a line of its own the option that would allow it; both below the call. */
 export function deniedText({ reason = '', allow }: { readonly reason?: string; readonly allow?: string }): string {
-  const option = allow === undefined ? '' : ` Allow it with the option: ${allow}`;
-  return `denied: ${reason.trim().replace(/[^.!?]$/, '$&.')}${option}`;
+  const option = allow === undefined ? '' : `\n    To allow it, add: ${allow}`;
+  return `    denied: ${reason.trim().replace(/[^.!?]$/, '$&.')}${option}`;
 }

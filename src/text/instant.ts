@@ -29,3 +29,12 @@ export function isBefore(at: string, until: string): boolean {
 
 /** An ISO-8601 instant in UTC, with or without fractions of a second: `2026-02-28T10:00:00Z`. */
 export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+
+/** An instant in local time: `2026-02-28 10:00:00`; the text itself if it is no instant. */
+export function localTime(instant: string): string {
+  const date = new Date(instant);
+  if (Number.isNaN(date.getTime())) return instant;
+  const digits = (value: number, width = 2): string => String(value).padStart(width, '0');
+  const day = [digits(date.getFullYear(), 4), digits(date.getMonth() + 1), digits(date.getDate())].join('-');
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => digits(part)).join(':')}`;
+}

@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'task-invalid'
   | 'usage'
   | 'mode-missing'
+  | 'sandbox-missing'
   | 'refused'
   | 'no-loop'
   | 'client-missing'

@@ -28,6 +28,10 @@ const rounds = Number(optionValue('--rounds') ?? 60);
 const bundle = resolve(optionValue('--bundle') ?? join(root, 'dist', 'plugin'));
 const place = mkdtempSync(join(tmpdir(), 'ralph-bench-'));
 
+const PROTECTED_FILES = 5000;
+/** What the look at them may add to a tool hook. */
+const LOOK_LIMIT_MS = 20;
+
 const VALIDATION = 'validation: ["true"]\nmax_iterations: 100\n';
 const TASK = '\n# Mission\n\nMake the tests pass. Work on one part at a time.\n';
 const PROMPT = '.claude/ralph/PROMPT.md';
@@ -74,6 +78,19 @@ const KINDS: readonly Kind[] = [
     files: { 'PLAN.md': PLAN.join('') },
     start: ['--task', 'PLAN.md', '--plan'],
     says: '<!-- ralph:state partial -->',
+  },
+  {
+    name: 'protected',
+    files: {
+      [PROMPT]: `---\n${VALIDATION}guardrails:\n  protected_files: ['tests/**']\n---\n${TASK}`,
+      ...Object.fromEntries(
+        Array.from({ length: PROTECTED_FILES }, (_, nth) => [
+          `tests/part-${nth % 100}/file-${nth}.test.ts`,
+          `${nth}\n`,
+        ]),
+      ),
+    },
+    start: [],
   },
   { name: 'ten rules', files: { [PROMPT]: `---\n${VALIDATION}${TEN_RULES}---\n${TASK}` }, start: [] },
 ];
@@ -165,6 +182,19 @@ function prepare(loopOf: (name: string) => BenchLoop): { subjects: Subject[]; bu
       budgets.push({ name, over: 'bare node', limit: TOOL_LIMIT });
     }
   }
+  for (const event of ['PreToolUse', 'PostToolUse'] as const) {
+    for (const kind of ['plain prompt', 'protected']) {
+      const loop = loopOf(kind);
+      const input = {
+        hook_event_name: event,
+        tool_name: 'Edit',
+        tool_input: { file_path: 'src/a.ts' },
+        tool_use_id: 'c',
+      };
+      const command = hookCommand(loop.dir, event);
+      subjects.push({ name: `${event}, ${kind}`, command, input: () => input, loop, answers: /^$/ });
+    }
+  }
   const inactive = sessionRegistration().Stop?.[0]?.hooks[0]?.command ?? '';
   const none = { input: () => null, loop: plain, answers: /^$/, active: false } as const;
   subjects.push({ name: 'inactive', command: ['sh', '-c', inactive], ...none });
@@ -220,6 +250,11 @@ function report(times: ReadonlyMap<string, readonly number[]>, budgets: readonly
     const base = of(over);
     const ratio = median(of(name).map((value, index) => value / (base[index] ?? value)));
     say(`${name} over ${over}`, ratio, limit, 'x', note === undefined ? '' : `, ${note}`);
+  }
+  for (const event of ['PreToolUse', 'PostToolUse']) {
+    const plain = of(`${event}, plain prompt`);
+    const look = median(of(`${event}, protected`).map((value, index) => value - (plain[index] ?? 0)));
+    say(`${event} with ${PROTECTED_FILES} protected files over one without`, look, LOOK_LIMIT_MS, 'ms');
   }
   const trues = of('/bin/true');
   const inactive = median(of('inactive').map((value, index) => value - (trues[index] ?? 0)));

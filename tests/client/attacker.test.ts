@@ -275,19 +275,25 @@ test('a verify script that the agent rewrites fails its check with that reason, 
   );
 });
 
-test('hooks and variables that a launcher passes outlive settings files that switch them off', async () => {
+test('settings files that switch the hooks off are put back, and the hooks that a launcher passes outlive them', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
     (workspace) =>
-      onceNoticed(
-        workspace,
-        [text('one'), ...unseen(hooksOff, settingsFiles(workspace))],
-        [bash(`echo '{}' > ${stateFile}`), text('two'), text('three')],
-      ),
+      steps([
+        text('one'),
+        ...unseen(hooksOff, settingsFiles(workspace)),
+        bash(`echo '{}' > ${stateFile}`),
+        text('two'),
+        text('three'),
+      ]),
     async (project) => {
+      const { workspace } = project;
+      const contentOf = (path: string): string | null => (workspace.has(path) ? workspace.read(path) : null);
+      const before = settingsFiles(workspace).map(contentOf);
       const run = await project.run();
       project.model.check();
-      for (const path of settingsFiles(project.workspace)) assert.equal(project.workspace.read(path), hooksOff);
+      assert.deepEqual(settingsFiles(workspace).map(contentOf), before);
+      assert.equal(before.includes(hooksOff), false);
       const told = project.model.mainRequests().at(-2)?.sinceText ?? '';
       assert.match(told, /blocked by guardrail/, 'the guard still runs');
       assert.equal(run.code, 2, run.said);

@@ -218,7 +218,7 @@ test('run with a new name makes a task from the template, refuses it unfilled, a
     assert.equal(first.code, 1);
     assert.match(
       first.stdout + first.stderr,
-      /\.ralph\/site\/task\.md is there now, made from the template[\s\S]*ralph-loop run site/,
+      /Created \.ralph\/site\/task\.md from the template[\s\S]*ralph-loop run site/,
     );
     const again = await runRunner(project, { args: ['site'] });
     assert.equal(again.code, 1);

@@ -136,7 +136,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.waitFor('paused (interrupted)');
       const paused = await loop.waitForState('the pause', ({ status }) => status === 'paused');
       assert.deepEqual([paused.paused?.reason, paused.iteration], ['interrupted', 0]);
-      await waitForPinned(terminal, 'client-interrupted', 'Enter: go on (with what you write)');
+      await waitForPinned(terminal, 'client-interrupted', 'Enter: resume, with your message');
       await terminal.send('leave the logs alone');
       await terminal.key('Enter');
       await terminal.waitForExit();
@@ -204,7 +204,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.key('C-c');
       await terminal.waitFor('stops after this iteration │ iter 1/5');
       go(loop);
-      assert.equal(await terminal.waitForExit(), 0);
+      assert.equal(await terminal.waitForExit(), 3);
       assert.equal(loop.project.ended().as, 'stopped');
     });
     await live(steps([bash('tail -f /dev/null')]), async (terminal, loop) => {
@@ -219,7 +219,7 @@ describe('the live view', { concurrency: 2 }, () => {
     const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
     const script = steps([text(`Nothing to do.\n\n${idle}`), done]);
     const body = async (terminal: Terminal): Promise<void> => {
-      const wait = /idle: next look in (\d)m ?(\d*)s? \(Ctrl\+C: go on now, twice: stop\)/;
+      const wait = /idle: next look in (\d)m ?(\d*)s?\n[\s\S]*Ctrl\+C: continue now · twice: stop/;
       const left = (screen: string): number => {
         const [, minutes = Number.NaN, seconds] = wait.exec(screen) ?? [];
         return 60 * Number(minutes) + Number(seconds);

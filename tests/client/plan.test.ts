@@ -99,7 +99,7 @@ test('a host session executes the same plan in the same order through the router
         await hosted('awaiting-consent');
         const asked = answers.pop();
         assert.deepEqual([asked?.['action'], asked?.['why']], ['wait', 'awaiting-consent']);
-        const agreed = project.main(['start', '--consent']);
+        const agreed = project.inPerson(['start', '--consent']);
         assert.equal(agreed.code, 0, agreed.stderr);
         host = aHost(bash(`${routerCommand} next`));
       };

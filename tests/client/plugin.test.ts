@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
 import { findClientBinary } from '../support/client/client-binary.ts';
 import { clientEnvironment } from '../support/client/client-environment.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { bundle, inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
 
@@ -97,11 +98,13 @@ test('the plugin from a git repository runs a loop, updates, and leaves no trace
 
 test('the client accepts the plugin strictly and for its directory, and the marketplace', () => {
   const env = { PATH: process.env['PATH'], HOME: '/nonexistent' };
-  for (const args of [
+  const newer = [
     [bundle, '--strict'],
     [bundle, '--profile', 'directory'],
     [dirname(bundle), '--strict'],
-  ]) {
+  ];
+  // A client that does not know `types` warns of it, and ignores it.
+  for (const args of CLIENT.validatesProfiles ? newer : [[bundle], [dirname(bundle)]]) {
     const { status, stdout } = spawnSync(findClientBinary(), ['plugin', 'validate', ...args], {
       env,
       encoding: 'utf8',

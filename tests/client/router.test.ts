@@ -26,7 +26,7 @@ test('a host session works three iterations by subagents and ends complete, with
   await inLoopProject({ frontmatter: validated }, asking, async (project) => {
     withoutHooks(project);
     await hostRun(project);
-    assert.equal(project.main(['start', '--consent']).code, 0);
+    assert.equal(project.inPerson(['start', '--consent']).code, 0);
     const first = bash(`${routerCommand} next`);
     const model = await startScriptedModel(routerHost(work.main, { first, answers }));
     const run = await runClient({ workspace: project.workspace, model, prompt: 'go on' }).finally(() => model.close());
@@ -152,11 +152,11 @@ test('commands that a session’s loop would run wait for the user, however long
   const answers: Record<string, unknown>[] = [];
   const host = routerHost(() => text(done), { answers });
   await inLoopProject({ frontmatter: validated }, host, async (project) => {
-    const { workspace, model, main } = project;
+    const { workspace, model } = project;
     const run = await runClient({ workspace, model, prompt: 'run the loop' });
     assert.equal(run.result?.['result'], 'The loop is over: awaiting-consent.');
     assert.deepEqual(answers[0]?.['commands'], ['test -f done']);
-    const agreed = main(['start', '--consent']);
+    const agreed = project.inPerson(['start', '--consent']);
     assert.equal(agreed.code, 0, agreed.stderr);
     workspace.write('done', '');
     const later = await startScriptedModel(routerHost(() => text(done), { first: bash(`${routerCommand} next`) }));

@@ -41,11 +41,14 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
     assert.equal(workspace.json('status.json')['status'], 'awaiting-consent');
     assert.equal(workspace.read('refused.txt').match(/is for the user at a terminal/g)?.length, 2);
     assert.equal(workspace.has('made.txt'), false, 'nothing has run yet');
-    const run = await runRunner(project, { args: ['--consent', 'make'] });
+    const run = await runRunner(project, { args: ['--consent', 'make'], inPerson: true });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.match(run.stderr, /An agent has asked for this loop:[\s\S]*jobs\/make\/RALPH\.md[\s\S]*max_iterations +4\n/);
-    assert.match(run.stderr, /permission_mode +bypassPermissions/);
+    assert.match(
+      run.stdout,
+      /An agent has asked for this loop:[\s\S]*jobs\/make\/RALPH\.md[\s\S]*max_iterations +4\r\n/,
+    );
+    assert.match(run.stdout, /permission_mode +bypassPermissions/);
     assert.equal(workspace.has('made.txt'), true);
     assert.equal(project.ended().as, 'complete');
     const [asked, , worked] = project.model.mainRequests();

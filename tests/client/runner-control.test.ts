@@ -53,7 +53,7 @@ test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
     first.open();
     const run = await running.done;
     project.model.check();
-    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(run.code, 3, run.stdout + run.stderr);
     assert.equal(project.ended().as, 'stopped');
     assert.deepEqual(
       project.iterations().map(({ iteration }) => iteration),
@@ -96,7 +96,7 @@ test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', 
     );
     running.signal('SIGINT');
     const run = await running.done;
-    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(run.code, 3, run.stdout + run.stderr);
     assert.equal(project.ended().as, 'stopped');
     assert.equal(project.events('iteration.idle').length, 2);
     await nobodyIsLeft(project);
@@ -198,7 +198,7 @@ test('a loop that is stopped and one that is paused from another terminal end th
     two.open();
     const run = await running.done;
     project.model.check();
-    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(run.code, 3, run.stdout + run.stderr);
     assert.equal(project.ended().as, 'stopped');
   });
 });

@@ -14,7 +14,7 @@ const showing = (command: string): string =>
 
 for (const [word, code, status] of [
   ['cancel', 130, 'cancelled'],
-  ['stop', 0, 'stopped'],
+  ['stop', 3, 'stopped'],
 ] as const) {
   test(`${word}, while the task's commands run in a runner, ends them and starts no further agent`, async () => {
     const command = endless();

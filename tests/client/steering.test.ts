@@ -131,7 +131,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
   await inLoopProject({ frontmatter: 'max_iterations: 4' }, script, async (project) => {
     known(project);
     const run = await project.run();
-    assert.equal(run.code, 0, run.said);
+    assert.equal(run.code, 3, run.said);
     assert.equal(project.ended().as, 'stopped');
     assert.equal(project.workspace.has('after'), true);
     assert.equal(project.model.mainRequests().length, 3);

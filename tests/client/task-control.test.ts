@@ -42,7 +42,7 @@ test('a stop flag in the task folder ends the loop after the iteration at work, 
     (user) => [text('one'), user(flag('stop'), bash('touch after')), text('two')],
     async (loop) => {
       const run = await loop.run();
-      assert.equal(run.code, 0, run.said);
+      assert.equal(run.code, 3, run.said);
       assert.equal(loop.project.ended().as, 'stopped');
       assert.match(run.said, /Stopped by the file stop\.flag after 2 iterations/);
       assert.equal(loop.workspace.has('after'), true);
@@ -109,7 +109,7 @@ test('status, stop and resume take the path of the task folder, while its loop r
     (user) => [text('one'), user(look, text('two')), text('anew'), text('anew again')],
     async (loop) => {
       const run = await loop.run();
-      assert.equal(run.code, 0, run.said);
+      assert.equal(run.code, 3, run.said);
       for (const stdout of seen) {
         const { active, name, iteration, run: folder } = JSON.parse(stdout);
         assert.deepEqual({ active, name, iteration }, { active: true, name: 'my-task', iteration: 1 });
@@ -170,7 +170,7 @@ const showing = (command: string): string =>
 
 for (const [word, code, status] of [
   ['cancel', 130, 'cancelled'],
-  ['stop', 0, 'stopped'],
+  ['stop', 3, 'stopped'],
   ['pause', 3, 'paused'],
 ] as const) {
   test(`${word}, while the first commands of the task run, ends them and starts no client`, async () => {

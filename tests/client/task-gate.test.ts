@@ -105,7 +105,7 @@ test('a script of the task that the agent changes is not run, as evidence or at 
     bash('printf "#!/bin/sh\\ntouch fooled\\necho all is well\\n" > my-task/verify.sh'),
     promise('Verified.'),
     () => {
-      const accepted = user?.project.main(['accept', '--loop', 'my-task']);
+      const accepted = user?.project.inPerson(['accept', '--loop', 'my-task']);
       assert.equal(accepted?.code, 0, accepted?.stderr);
       return promise('The user has adopted it.');
     },
@@ -166,7 +166,7 @@ test('accept adopts the edited frontmatter: its commands, its rules and its limi
     bash('touch blocked'),
     () => {
       user?.workspace.write('my-task/RALPH.md', edited(3, '').replace('first', 'second'));
-      const accepted = user?.project.main(['accept', '--loop', 'my-task']);
+      const accepted = user?.project.inPerson(['accept', '--loop', 'my-task']);
       assert.equal(accepted?.code, 0, accepted?.stderr);
       return text('one');
     },

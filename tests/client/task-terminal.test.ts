@@ -42,7 +42,7 @@ test('Esc while a command of the task runs ends the command and pauses the loop;
     assert.equal(paused.paused?.reason, 'interrupted');
     await until('nothing of the command is left', () => !isRunning(endless));
     await until('its folder says so', () => task.status().status === 'paused');
-    await terminal.waitFor('ralph: my-task │ paused (interrupted) │ iter 1/9');
+    await terminal.waitFor('ralph: my-task │ paused (interrupted) │ iter 2/9');
 
     await terminal.submit('are you there?');
     await terminal.waitFor('I am here.', /Paused: the turn was interrupted/);

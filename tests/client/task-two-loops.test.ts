@@ -143,7 +143,7 @@ test('two task folders in one project run at the same time in sessions of their 
     const [first, second] = await Promise.all(running.map(({ done }) => done));
     model.check();
     assert.equal(first?.code, 0, first?.said);
-    assert.equal(second?.code, 0, second?.said);
+    assert.equal(second?.code, 3, second?.said);
     assert.deepEqual([a.status().status, a.status().iteration], ['complete', 2]);
     assert.deepEqual([b.status().status, b.status().iteration], ['stopped', 4]);
     assert.equal(third, 'I answer and end.');
@@ -161,8 +161,8 @@ test('two task folders in one project run at the same time in sessions of their 
     assert.match(told('beta')[3] ?? '', /missing OPEN_QUESTIONS\.md: create it as tasks\/beta/);
     assert.ok(told('alpha').every((each) => !each.includes('Work on beta') && !each.includes('was rejected')));
 
-    // Each is held by its own rules alone.
-    assert.equal(workspace.has('alpha.lock'), true);
+    // Each is held by its own rules alone; what the other loop does to its protected files it puts back.
+    assert.ok(told('beta').every((each) => !/blocked by guardrail[\s\S]*alpha\.lock/.test(each)));
     assert.equal(workspace.has('beta.lock.tmp'), false);
 
     const dirs = [

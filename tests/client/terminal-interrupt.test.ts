@@ -41,7 +41,7 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
       await terminal.key('Escape');
       await paused(loop);
       const screen = await terminal.waitFor(
-        'ralph: default │ paused (interrupted) │ iter 1/25',
+        'ralph: default │ paused (interrupted) │ iter 2/25',
         // The status line says how to go on.
         (shown) => shown.slice(shown.lastIndexOf('❯')).match(wayOut) !== null,
       );

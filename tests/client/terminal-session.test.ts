@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { localTime } from '../../src/text/instant.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { bash, rateLimited, type Script, status, steps, text } from '../support/model/scripted-model.ts';
 import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
@@ -20,7 +21,7 @@ describe('a session', { concurrency: 2 }, () => {
       const resets = limited.paused?.resumesAt ?? null;
       if (CLIENT.continuesAfterLimit) {
         assert.ok(Math.abs(Date.parse(resets ?? '') - Date.now()) < 60_000, String(resets));
-        await terminal.waitFor(`ralph-loop: Paused by a rate limit until ${resets}.`);
+        await terminal.waitFor(`ralph-loop: Paused by a rate limit until ${localTime(resets ?? '')}.`);
       } else {
         assert.equal(resets, null);
         await terminal.waitFor('Stop and wait for limit to reset');
@@ -53,7 +54,7 @@ describe('a session', { concurrency: 2 }, () => {
         ['rate-limited', null, 1],
       );
       await terminal.waitFor(
-        'ralph: default │ paused (rate-limited) │ iter 1/25',
+        'ralph: default │ paused (rate-limited) │ iter 2/25',
         /ralph-loop: Paused by a rate limit; the client did not report when it resets\. Resume, then send any message in the session: ralph-loop resume/,
       );
       await terminal.submit('are you there?');

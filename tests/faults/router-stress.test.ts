@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { startRouter } from '../../src/drive/router/start.ts';
 import { listArchive } from '../../src/state/archive.ts';
+import { readLines } from '../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { iterationsIn as recordsIn } from '../support/journal.ts';
 
 const ITERATIONS = Number(process.env['RALPH_ROUTER_ITERATIONS'] ?? 20);
 const KILLS = Number(process.env['RALPH_ROUTER_KILLS'] ?? 4);
@@ -66,13 +68,6 @@ async function holder(sessions: readonly Session[], killed: ReadonlySet<Session>
   }
 }
 
-function journal(path: string): Record<string, unknown>[] {
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-}
-
 function iterationsIn({ files }: ReturnType<typeof aLoop>): number {
   const [last] = listArchive(files).flatMap(({ content }) => (content.kind === 'loop' ? [content.state] : []));
   assert.equal(last?.status === 'ended' && last.ended.as, 'max-iterations');
@@ -100,7 +95,7 @@ test(`over ${ITERATIONS} iterations a host that makes every call three times cou
   assert.equal(iterationsIn(loop), ITERATIONS);
   const expected = Array.from({ length: ITERATIONS }, (_, index) => index + 1);
   assert.deepEqual(
-    journal(loop.files.iterations).map(({ iteration }) => iteration),
+    recordsIn(loop.files).map(({ iteration }) => iteration),
     expected,
   );
   assert.deepEqual(handedOut([first]), expected);
@@ -146,7 +141,7 @@ async function killing(name: string, kills: number): Promise<number> {
   }
   await Promise.all(sessions.map(({ done }) => done));
   assert.equal(iterationsIn(loop), ITERATIONS);
-  const takenOver = journal(loop.files.events).filter(({ type }) => type === 'loop.taken-over');
+  const takenOver = readLines(loop.files.events).entries.filter(({ type }) => type === 'loop.taken-over');
   assert.ok(
     takenOver.length === killed.size || takenOver.length === killed.size - 1,
     `${takenOver.length} of ${killed.size}`,
@@ -154,7 +149,7 @@ async function killing(name: string, kills: number): Promise<number> {
   assert.equal(new Set(takenOver.map(({ by }) => by)).size, takenOver.length);
   const numbers = handedOut(sessions);
   assert.equal(new Set(numbers).size, numbers.length, 'no piece of work was handed to two sessions');
-  const counted = journal(loop.files.iterations).map(({ iteration }) => iteration);
+  const counted = recordsIn(loop.files).map(({ iteration }) => iteration);
   assert.equal(new Set(counted).size, counted.length, 'no iteration was recorded twice');
   // Whoever is killed between the state and the journal leaves a line out.
   assert.ok(counted.length >= ITERATIONS - killed.size);

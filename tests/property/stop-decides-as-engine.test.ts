@@ -18,6 +18,7 @@ import { ownStart } from '../../src/state/process/identity.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import { aHook, type Project, put, start } from '../support/drive/drive-project.ts';
+import { decisionsOf, iterationsIn } from '../support/journal.ts';
 import fc from '../support/property.ts';
 
 const RUNS = Number(process.env['RALPH_STOP_RUNS'] ?? 300);
@@ -150,13 +151,13 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
     const state = asOurs(one.state, begun.state, at);
     if (state.status === 'ended' && state.ended.as === 'complete') return; // restored, since nothing proves it
     put(project.files.state, JSON.stringify(state));
-    const journals = [project.files.iterations, project.files.events];
-    for (const journal of journals) rmSync(journal, { force: true });
+    rmSync(project.files.events, { force: true });
     const want = engine(state, endOfTurn(one, state, policy, at), policy);
     const answer = await decided(project, one, at);
     assert.deepEqual(withoutMarks(stateAfter(project) ?? state), withoutMarks(want.state), 'the state');
     // What the client reports of an iteration is no decision.
-    const written = journals.flatMap((journal) => readLines(journal).entries).map(({ agent: _, ...entry }) => entry);
+    const decisions = decisionsOf(readLines(project.files.events).entries);
+    const written = [...iterationsIn(project.files), ...decisions].map(({ agent: _, v: __, ...entry }) => entry);
     const records = want.effects.flatMap((effect) => (effect.type === 'record-iteration' ? [effect.record] : []));
     const events = want.effects.flatMap((effect) => (effect.type === 'record-event' ? [effect.event] : []));
     assert.deepEqual(written, JSON.parse(JSON.stringify([...records, ...events])), 'the journals');
@@ -168,7 +169,7 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
     const signal = want.waits ? AbortSignal.abort() : new AbortController().signal;
     const turn = newTurn({ files: project.files, env, now: () => at }, loaded, { signal });
     const step = want.step?.type === 'allow' || want.step?.type === 'ignore' ? want.step : undefined;
-    assert.deepEqual({ answer }, await hookDriver([...want.notes]).release(turn, step));
+    assert.deepEqual({ answer }, await hookDriver([...want.notes], project.files).release(turn, step));
   } finally {
     rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   }

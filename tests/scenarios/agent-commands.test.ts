@@ -21,6 +21,7 @@ const REFUSED = {
   uninit: [],
   archive: [],
   attach: [],
+  dashboard: [],
 } as const;
 
 const SERVED = {
@@ -36,6 +37,7 @@ const SERVED = {
   draft: ['make the tests pass'],
   scaffold: ['other'],
   doctor: [],
+  report: [],
 } as const;
 
 /** Helpers of the client's display and of worktrees, which no ruling names. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Answer, type Project, project } from '../support/project.ts';
+import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const AGENT = { CLAUDECODE: '1' };
@@ -30,16 +31,17 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
   );
   assert.equal(p.ralph(['status', '--loop', 'fix', '--json'], AGENT).json['status'], 'awaiting-consent');
   assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /Agree: ralph-loop run --consent fix/);
-  const { code, stderr, stdout } = p.ralph(['run', '--consent', 'fix', '--agent', './agent.sh']);
-  assert.equal(code, 0, stderr + stdout);
+  const { code, stderr, stdout, screen } = inPerson(p, ['run', '--consent', 'fix', '--agent', './agent.sh']);
+  assert.equal(code, 0, stderr + stdout + screen);
   for (const shown of [
     /jobs\/fix\/RALPH\.md/,
     /max_iterations +3\n/,
     /the command: \.\/agent\.sh/,
     /commands +ls \(60 s/,
   ]) {
-    assert.match(stderr, shown);
+    assert.match(screen, shown);
   }
+  assert.match(stdout, /Agreed at .*: to what an agent asked for, at \/dev\/pts\/\d+\./);
   assert.match(p.read('prompt.txt'), /Do it\./);
   const events = p.read('.claude/context/runtime/ralph-events.fix.jsonl');
   assert.match(events, /"loop\.resumed"/);
@@ -78,10 +80,10 @@ test('what has changed since it was asked for is said, and what the agent gave c
   p.ralph(['cancel', '--loop', 'fix']);
   ask(p, 'fix', ['--max-iterations', '2']);
   task(p, 'fix', 'timeout: 60\n');
-  const { stderr, code } = p.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
-  assert.equal(code, 0, stderr);
-  assert.match(stderr, /max_iterations +1\n/);
-  assert.match(stderr, /Changed since it was asked for:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/);
+  const agreed = inPerson(p, ['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
+  assert.equal(agreed.code, 0, agreed.stderr + agreed.screen);
+  assert.match(agreed.screen, /max_iterations +1\n/);
+  assert.match(agreed.screen, /Changed since it was asked for:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/);
 });
 
 test('what an agent wrote cannot hide behind control characters', (t) => {
@@ -92,31 +94,31 @@ test('what an agent wrote cannot hide behind control characters', (t) => {
     '---\ncompletion_promise: DONE\ncompletion_gate: disabled\nvalidation: ["rm -rf build\\u001b[2K\\rnpm test"]\n---\nx\n',
   );
   assert.equal(p.ralph(['start', '--task', 'jobs/fix'], AGENT).code, 0);
-  const { stderr } = p.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
-  assert.match(stderr, /validation +rm -rf buildnpm test/);
+  const { screen } = inPerson(p, ['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
+  assert.match(screen, /validation +rm -rf buildnpm test/);
 });
 
 test('at a terminal the user is shown the loop and asked; a no leaves it as it is', async (t) => {
   const p = project(t);
   ask(p, 'fix');
   const no = await peopleTerminal(t, p, '$RALPH run --consent --agent ./agent.sh');
-  await no.waitFor(/Start it\? \[y\/N\]/);
-  await no.submit('n');
+  await no.waitFor(/Start it\? Type yes to agree:/);
+  await no.submit('y');
   assert.equal(await no.waitForExit(), 1);
   assert.match(await no.history(), /still awaits your consent\. Refuse it: ralph-loop cancel --loop fix\./);
   assert.equal(p.ralph(['status', '--loop', 'fix', '--json']).json['status'], 'awaiting-consent');
   const changed = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
-  await changed.waitFor(/Start it\? \[y\/N\]/);
+  await changed.waitFor(/Start it\? Type yes to agree:/);
   task(p, 'fix', 'validation: ["touch pwned"]\n');
-  await changed.submit('y');
+  await changed.submit('yes');
   assert.equal(await changed.waitForExit(), 1);
   assert.match(
     await changed.history(),
     /changed after you were shown what would run\. Nothing was started[\s\S]*\+ validation: touch pwned/,
   );
   const yes = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
-  await yes.waitFor(/Start it\? \[y\/N\]/);
-  await yes.submit('y');
+  await yes.waitFor(/Start it\? Type yes to agree:/);
+  await yes.submit('yes');
   assert.equal(await yes.waitForExit(), 0);
   assert.ok(p.has('prompt.txt'));
 });
@@ -130,7 +132,7 @@ test('start and resume over a loop that an agent asked for show what changed, an
     'run jobs/fix --agent ./agent.sh',
     'resume fix --agent ./agent.sh',
   ]) {
-    const { code, stderr } = p.ralph(command.split(' '));
+    const { code, stderr } = unattended(p, command.split(' '));
     assert.equal(code, 1, command);
     assert.match(
       stderr,
@@ -138,8 +140,8 @@ test('start and resume over a loop that an agent asked for show what changed, an
       command,
     );
     const no = await peopleTerminal(t, p, `$RALPH ${command}`);
-    await no.waitFor(/Start it\? \[y\/N\]/);
-    await no.submit('n');
+    await no.waitFor(/Start it\? Type yes to agree:/);
+    await no.submit('y');
     assert.equal(await no.waitForExit(), 1, command);
     const shown = await no.history();
     assert.match(shown, /commands +ls \(60 s/, command);
@@ -147,8 +149,8 @@ test('start and resume over a loop that an agent asked for show what changed, an
     assert.equal(p.ralph(['status', '--json', '--loop', 'fix']).json['status'], 'awaiting-consent', command);
   }
   const yes = await peopleTerminal(t, p, '$RALPH resume fix --plain --agent ./agent.sh');
-  await yes.waitFor(/Start it\? \[y\/N\]/);
-  await yes.submit('y');
+  await yes.waitFor(/Start it\? Type yes to agree:/);
+  await yes.submit('yes');
   assert.equal(await yes.waitForExit(), 0);
   assert.ok(p.has('prompt.txt'));
 });
@@ -195,7 +197,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   assert.equal(await stopped.waitForExit(), 0);
   assert.match(await stopped.history(), /will stop after the current iteration/);
   p.write('go', '');
-  assert.equal(await first.waitForExit(), 0, 'Stopped by the user');
+  assert.equal(await first.waitForExit(), 3, 'Stopped by the user');
   assert.equal(await other.waitForExit(), 2);
   assert.ok(join(p.dir, 'up-second'));
 });

@@ -87,6 +87,27 @@ test('A cache of an hour is written again, with the functions that were compiled
   assert.ok(Date.now() - statSync(path).mtimeMs < HOUR_MS);
 });
 
+test('A part of the program that only a later call needs is added to the cache.', (context) => {
+  const { cache, kept, stop } = hooks(context);
+  stop();
+  const path = join(cache, kept()[0] ?? '');
+  const whole = readFileSync(path);
+  const end = whole.lastIndexOf('\n');
+  const parts = whole.toString('latin1', end + 1).split(' ');
+  assert.ok(parts.includes('./ralph-stop-hook.js'), parts.join(' '));
+  // As a process left it that needed fewer parts.
+  writeFileSync(path, Buffer.concat([whole.subarray(0, end), Buffer.from(`\n${parts.slice(1).join(' ')}`)]));
+  stop();
+  const again = readFileSync(path);
+  assert.deepEqual(
+    again
+      .toString('latin1', again.lastIndexOf('\n') + 1)
+      .split(' ')
+      .toSorted(),
+    parts.toSorted(),
+  );
+});
+
 test('A cache is readable by its owner only, and none is made on a machine without the state folder.', (context) => {
   const { folder, cache, stop } = hooks(context);
   rmSync(join(folder, 'outside'), { recursive: true });

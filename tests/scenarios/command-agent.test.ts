@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { project } from '../support/project.ts';
+import { unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
 
@@ -194,7 +195,7 @@ test('who goes on with a loop that an agent asked for runs nothing that stood on
   const asked = p.ralph(['start', '--mode', 'runner', '--json', '--set', 'agent=touch pwned'], { CLAUDECODE: '1' });
   assert.equal(asked.json['status'], 'awaiting-consent', asked.stderr);
   assert.match(
-    p.ralph(['run', '--resume']).stderr,
+    unattended(p, ['run', '--resume', '--agent', 'true']).stderr,
     /only a user at a terminal can approve it\. Show it and approve it: ralph-loop run --consent\./,
   );
   assert.equal(p.has('pwned'), false);

@@ -7,6 +7,7 @@ import type { StoredContract } from '../../src/engine/schema/contract.ts';
 import { hashContract } from '../../src/state/hash-contract.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { type Answer, DIST, type Project, project } from '../support/project.ts';
+import { inPerson } from '../support/terminal/in-person.ts';
 
 /** Files of loops that version 0.1.0 made, before the contract had a consent digest: text by path. */
 interface Former {
@@ -136,8 +137,8 @@ for (const [name, command] of [
     const p = former(context, name);
     assert.equal(standing(p)[0], 'awaiting-consent');
     assert.doesNotMatch(stop(p).stdout, /"decision":"block"/);
-    const { stderr } = p.ralph(command);
-    assert.match(stderr, /An agent has asked for this loop:\n {2}task/);
+    const { screen } = inPerson(p, command);
+    assert.match(screen, /An agent has asked for this loop:\n {2}task/);
     assert.notEqual(standing(p)[0], 'awaiting-consent');
   });
 }

@@ -32,6 +32,30 @@ test('explain says how to begin where there has been no loop', (t) => {
   assert.match(String(json['next']), /ralph-loop start/);
 });
 
+test('without a name, status, logs and archive are about the loop that ended last', (t) => {
+  const p = project(t);
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  assert.equal(p.ralph(['run', 'job', '--agent', 'cat >/dev/null; echo fine']).code, 2);
+  assert.match(p.ralph(['status']).stdout, /^Loop job ended as no-progress-exhaustion after 1 iteration \(/);
+  assert.equal((p.ralph(['status']).stdout.match(/ended as/g) ?? []).length, 1, 'once');
+  assert.match(p.ralph(['logs']).stdout, /agent\.ended {2}ok, [^{}]*$/m);
+  assert.match(p.ralph(['logs', '--iterations']).stdout, /^1 +working/m);
+  assert.match(p.ralph(['archive']).stdout, /no-progress-exhaustion\.json/);
+  assert.equal(p.has('.claude/context/memory'), false, 'a project without a memory gets none');
+  const config = p.ralph(['config']).stdout;
+  assert.match(config, /^stateFile +\.claude\/context\/runtime\/ralph-state\.json$/m);
+});
+
+test('the status line of a session shows how its own loop ended', (t) => {
+  const p = project(t);
+  const { loopId } = started(p);
+  const line = (id: unknown): string => p.ralph(['statusline'], { RALPH_LOOP_ID: String(id) }).stdout;
+  assert.match(line(loopId), /^ralph: default │ running │ iter 1\/25 │/);
+  p.ralph(['stop']);
+  assert.match(line(loopId), /^ralph: default │ stopped │ iter 0\/25 │/);
+  assert.equal(line('another'), '');
+});
+
 const at = '2026-01-01T00:00:00Z';
 
 const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
@@ -47,7 +71,7 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
   [
     'it is idle',
     { status: 'waiting', waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null } },
-    /nothing to do .* next check is at 2026-01-01T00:00:00Z/,
+    /nothing to do .* next check is at 2026-01-01 09:00:00\./,
     /ralph-loop wake/,
   ],
   [
@@ -56,7 +80,7 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
       status: 'waiting',
       waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },
     },
-    /delay between iterations; the next one begins at 2026-01-01T00:00:00Z/,
+    /delay between iterations; the next one begins at 2026-01-01 09:00:00\./,
     /ralph-loop wake/,
   ],
   ['its checks run', { status: 'verifying', verifying: { since: at } }, /checks are running/, /Nothing/],
@@ -82,7 +106,7 @@ for (const [when, state, why, next] of LIVE) {
     const p = project(t);
     started(p);
     changeState(p, { clientStartedAt: null, ...state });
-    const { json } = p.ralph(['explain', '--json']);
+    const { json } = p.ralph(['explain', '--json'], { TZ: 'Asia/Tokyo' });
     assert.equal(json['active'], true);
     assert.match(String(json['why']), why);
     assert.match(String(json['next']), next);

@@ -3,6 +3,7 @@ import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { inPerson } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const TASK = '.ralph/site/task.md';
@@ -81,7 +82,10 @@ test('a new name makes a directory to fill in, with nothing of the run in the pr
   const p = project(context);
   const { code, stderr, stdout } = run(p, 'site');
   assert.equal(code, 1);
-  assert.match(stderr + stdout, /\.ralph\/site\/task\.md is there now, made from the template/);
+  assert.match(
+    stderr + stdout,
+    /Created \.ralph\/site\/task\.md from the template[\s\S]*Then run it: ralph-loop run site\./,
+  );
   assert.match(p.read('.ralph/site/.gitignore'), /^\/state\.json\n\/events\.jsonl\n\/iterations\/\n/);
   assert.equal(p.ralph(['check', 'site', '--json']).json['file'], TASK);
   assert.match(p.ralph(['check', 'site', '--json']).stdout, /"kind": "checklist"[\s\S]*not filled in yet/);
@@ -172,7 +176,7 @@ test('accept takes a list for whole that lost items', (context) => {
   p.write(TASK, list('[x] routes', '[ ] login'));
   assert.deepEqual(p.ralph(['status', '--json', 'site']).json['checklist'], { done: 1, total: 2 }, 'as it is now');
   p.write(TASK, list('[ ] routes'));
-  const accepted = p.ralph(['accept', '--json', 'site']);
+  const accepted = inPerson(p, ['accept', '--json', 'site']);
   assert.equal(accepted.code, 0, accepted.stderr);
   assert.deepEqual(accepted.json['changes'], ['the checklist: 2 -> 1 items']);
   assert.deepEqual(p.ralph(['accept', '--json', 'site']).json['changes'], []);

@@ -89,7 +89,6 @@ const PLACES: readonly (readonly [string, (loop: Loop) => string, RegExp | 'goes
   ['guardrails.md', ({ made }) => join(made.dir, '.claude/ralph/guardrails.md'), 'goes on'],
   ['the state', ({ made }) => join(made.dir, RUNTIME, 'ralph-state.json'), /no regular file.*moved to/],
   ['the cost', ({ made }) => join(made.dir, RUNTIME, 'ralph-cost.json'), 'goes on'],
-  ['the calls journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-calls.jsonl'), 'goes on'],
   ['the events journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-events.jsonl'), 'goes on'],
   ['the iterations journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-iterations.jsonl'), 'goes on'],
 ];

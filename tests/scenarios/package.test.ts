@@ -70,3 +70,20 @@ test('the version is the same in package, plugin, skills and program', () => {
   });
   assert.equal(stdout.trim(), version);
 });
+
+test('the licences of all packages that the program contains come with it', () => {
+  const meta = JSON.parse(readFileSync(join(root, '.build', 'meta.json'), 'utf8')) as {
+    outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
+  };
+  const packages = new Set(
+    Object.values(meta.outputs).flatMap(({ inputs }) =>
+      Object.keys(inputs).flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+    ),
+  );
+  const text = readFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
+  assert.ok(packages.has('zod') && packages.has('yaml'), [...packages].join());
+  for (const name of ['zod', 'yaml', 'unbash', 'picomatch', 'proper-lockfile', 'get-east-asian-width']) {
+    assert.match(text, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\((?:MIT|ISC)\\)$`, 'm'));
+  }
+  assert.match(text, /Permission is hereby granted, free of charge/);
+});

@@ -77,7 +77,7 @@ fi
   assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD').trim().split('\n'), [
     ...['PLAN.md', 'PLAN.progress.md', 'work/1.txt'],
   ]);
-  assert.equal(p.git('status', '--porcelain', '--', ':!.claude'), '');
+  assert.equal(p.git('status', '--porcelain'), '', 'nor is a trace of the loop left');
 });
 
 test('a merge that an agent left in the middle is no merge of the plan', (t) => {
@@ -171,13 +171,18 @@ test('what a hook formats and leaves in the tree is in the one commit of its tas
   assert.equal(p.git('show', 'HEAD:work/2.txt'), 'done\nformatted\n');
 });
 
-test('the user is told of files outside the scope that a hook put into the commit of a task', (t) => {
+test('a commit into which a hook put files outside the scope of its task is undone', (t) => {
   const p = planPlace(t, task(1));
-  const hook = '#!/bin/sh\necho x >> agent.sh && git add agent.sh\n';
+  const hook = '#!/bin/sh\necho x >> extra.md && git add extra.md\n';
   writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
   const { code, stdout } = p.run(null);
-  assert.equal(code, 0);
-  assert.match(stdout, /the commit of Task 1 has files in it that are outside its scope: agent\.sh\. A hook/);
+  assert.equal(code, 3);
+  assert.match(
+    stdout,
+    /commit: the commit of Task 1 was undone: a hook of the repository added files outside its scope: extra\.md\./,
+  );
+  assert.deepEqual(subjects(p), []);
+  assert.equal(read(p, 'work/1.txt'), 'done\n');
 });
 
 test('a repository whose commits cannot be signed is refused before an agent works', (t) => {

@@ -11,7 +11,12 @@ import { until } from '../support/until.ts';
 test('footers of the configuration end the message of each commit', (t) => {
   const footers = `---\ncommit_footers:\n  - "Co-authored-by: Ada <ada@example.invalid>"\n  - "Thread: T-1"\n---\n${TWO}`;
   const p = planPlace(t, footers);
-  assert.equal(p.run(null).code, 0);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0);
+  assert.match(
+    stdout,
+    /^ralph-loop: The loop works on PLAN\.md\.\nCtrl\+C once .*\n\n─── Iteration 1 of 25 │ Task 1, Make 1 ───$/m,
+  );
   assert.equal(
     p.git('log', '-1', '--format=%B').trim(),
     'feat: Task 2 - Make 2\n\nCo-authored-by: Ada <ada@example.invalid>\nThread: T-1',

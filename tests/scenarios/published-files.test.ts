@@ -16,8 +16,6 @@ const SCHEMAS: readonly (readonly [RegExp, string])[] = [
   [/\/iterations\/\d+\.json$/, 'loop-iteration'],
   [/\.ralph\/[^/]+\/state\.json$/, 'state'],
   [/\/(ralph-)?events[^/]*\.jsonl$/, 'event'],
-  [/\/ralph-iterations[^/]*\.jsonl$/, 'iteration-record'],
-  [/\/ralph-calls[^/]*\.jsonl$/, 'call-record'],
   [/\/ralph-state[^/]*\.json$/, 'state'],
   [/\/ralph-archive[^/]*\/[^/]+\.json$/, 'state'],
   [/\/tdd-state[^/]*\.json$/, 'tdd-state'],
@@ -32,8 +30,9 @@ const PRIVATE = [
   /\/\.install\.json$/,
   /\/\.claude\/settings\.json$/,
   /\/ralph-cost[^/]*\.json$/,
-  /\/live[^/]*\.jsonl$/,
-  /\/(cancelled|router|turn|task|settling|runner|worktree)[^/]*\.json$/,
+  /\/project\.json$/,
+  /\/contract[^/]*\.json\.git\//,
+  /\/(cancelled|router|turn|task|settling|runner|snapshot|worktree)[^/]*\.json$/,
 ];
 
 const validators = new Map<string, ValidateFunction>();
@@ -62,6 +61,7 @@ function judged({ dir }: Project): { problems: string[]; seen: Set<string> } {
     if (schema === undefined) problems.push(`${name}: no schema: ${text.slice(0, 200)}`);
     else {
       seen.add(schema);
+      if (schema === 'event') for (const [, type = ''] of text.matchAll(/"type":"([\w.-]+)"/g)) seen.add(type);
       for (const value of path.endsWith('l') ? text.trimEnd().split('\n') : [text]) {
         const why = against(schema, JSON.parse(value));
         if (why !== null) problems.push(`${name}: not as ${schema} says: ${why}: ${value.slice(0, 400)}`);
@@ -127,7 +127,7 @@ test('what a runner leaves is as the published schemas say: a prompt, a task fol
     '--json',
     ...agent(p, 'sed -i "0,/- \\[ \\]/s//- [x]/" .ralph/site/task.md; echo Ticked one.'),
   ]);
-  assertPublished(p, 'iteration-record', 'event', 'state', 'run-status', 'task-iteration-record', 'loop-iteration');
+  assertPublished(p, 'iteration.ended', 'event', 'state', 'run-status', 'task-iteration-record', 'loop-iteration');
 });
 
 test('what a plan leaves, and what is answered about it, is as the published schemas say', (t) => {
@@ -149,7 +149,7 @@ test('what a plan leaves, and what is answered about it, is as the published sch
   assert.equal(against('plan-status', works(p, ['status', 'PLAN.md', '--json'])), null);
   assert.equal(against('plan-check', works(p, ['plan', 'check', 'PLAN.md', '--json'])), null);
   assert.equal(against('output', works(p, ['status', 'PLAN.md', '--json'])), null);
-  assertPublished(p, 'iteration-record', 'event', 'state');
+  assertPublished(p, 'iteration.ended', 'event', 'state');
 });
 
 test('what a loop by tests first leaves is as the published schemas say', (t) => {
@@ -170,7 +170,7 @@ test('what a loop by tests first leaves is as the published schemas say', (t) =>
   const steps = (file: string): string =>
     `if [ ! -f ${file} ]; then ${MAIN} tdd red; touch ${file}; ${MAIN} tdd green; exit; fi`;
   works(p, ['run', '--tdd', '--json', ...agent(p, `${steps('f')} >&2\n${steps('g')} >&2`)]);
-  assertPublished(p, 'tdd-state', 'tdd-record', 'iteration-record', 'state');
+  assertPublished(p, 'tdd-state', 'tdd-record', 'iteration.ended', 'state');
   works(p, ['tdd', 'init', '--scenario', 'h', '--command', 'test -f h', '--fresh']);
   assertPublished(p);
 });
@@ -245,7 +245,7 @@ test('what the hooks and the control commands leave is as the published schemas 
   works(p, ['resume']);
   hook('stop-failure', { hook_event_name: 'StopFailure', error: 'rate_limit' });
   works(p, ['cancel']);
-  assertPublished(p, 'state', 'event', 'iteration-record', 'call-record');
+  assertPublished(p, 'state', 'event', 'iteration.ended', 'tool.asked', 'tool.denied', 'check.ran', 'agent.text');
   works(p, ['start', '--loop', 'asked'], 0);
   assertPublished(p, 'contract');
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const STATE = '.claude/context/runtime/ralph-state.json';
 /** The number of a process that never runs. */
@@ -49,6 +51,27 @@ for (const [how, state] of [
     assert.deepEqual([sessionId, iteration], [null, 2]);
   });
 }
+
+/** A client that answers as one and notes its options. */
+const CLIENT = '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n';
+
+test("a session's loop whose client is gone is launched again where its user is at a terminal", async (context) => {
+  const p = loop(context, ['start']);
+  change(p, { ...GONE, ...PAUSED, iteration: 2 });
+  p.write('client.sh', CLIENT, 0o755);
+  const shown = await peopleTerminal(context, p, '$RALPH resume', { RALPH_CLAUDE: join(p.dir, 'client.sh') });
+  await shown.waitForExit();
+  assert.match(p.read('args.txt'), /Iteration 3 of 25/, await shown.history());
+});
+
+test("a headless session's loop whose client is gone is launched again without a terminal", (context) => {
+  const p = loop(context, ['start', '--headless', '--permission-mode', 'acceptEdits']);
+  change(p, { ...GONE, ...PAUSED, iteration: 2 });
+  p.write('client.sh', CLIENT, 0o755);
+  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh') };
+  const { stderr } = p.ralph(['resume', '--permission-mode', 'acceptEdits'], env);
+  assert.match(p.read('args.txt'), /^-p [\s\S]*Iteration 3 of 25/m, stderr);
+});
 
 const AGENT = '#!/bin/sh\ncat > prompt.txt\n[ -f done ] && echo "RALPH_AUDIT_COMPLETE_NO_FINDINGS"\necho one > done\n';
 

@@ -108,8 +108,8 @@ test('what router cannot be told is refused with how to say it', (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
   for (const [args, message] of [
-    [['router'], /router start, next, report, status/],
-    [['router', 'again'], /"again" is none of its actions/],
+    [['router'], /the action is missing\. Usage: ralph-loop router start \| next \| report \| status/],
+    [['router', 'again'], /"again" is not an action\. Usage: ralph-loop router start \|/],
     [['router', 'next', '--wait', 'long'], /--wait long/],
     [['router', 'report', '--spawn', 'x'], /--spawn x/],
     [['router', 'report', '--spawn', '0'], /--spawn 0/],

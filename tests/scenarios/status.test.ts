@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { inPerson, unattended } from '../support/terminal/in-person.ts';
 
 const RUNTIME = '.claude/context/runtime';
 const STATE = `${RUNTIME}/ralph-state.json`;
@@ -163,7 +164,12 @@ test('reset refuses while the client is alive, and --force ends the loop like ca
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /is alive.*reset --force/);
   assert.ok(p.has(STATE));
-  assert.equal(p.ralph(['reset', '--force', '--json']).json['success'], true);
+  assert.match(unattended(p, ['reset', '--force']).stderr, /"reset --force" needs a person at a terminal/);
+  assert.match(inPerson(p, ['reset', '--force'], 'no').stderr, /nothing was reset/);
+  assert.ok(p.has(STATE));
+  const reset = inPerson(p, ['reset', '--force', '--json']);
+  assert.equal(reset.json['success'], true);
+  assert.match(reset.screen, /This loop is running.*\n {2}task .*PROMPT\.md\n {2}iterations {2}0 of 25 done/);
   assert.ok(!p.has(STATE));
 });
 
@@ -182,7 +188,7 @@ test('a named loop has a status of its own, and list shows all of them', (t) => 
   started(p, '--loop', 'docs');
   started(p);
   p.ralph(['reset', '.claude/ralph/PROMPT.md']);
-  assert.equal(p.ralph(['status', '--json']).json['active'], false);
+  assert.equal(p.ralph(['status', '--json']).json['name'], 'docs', 'the only live one');
   assert.equal(p.ralph(['status', '--loop', 'docs', '--json']).json['active'], true);
   const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, Record<string, unknown> | null>[];
   assert.deepEqual(

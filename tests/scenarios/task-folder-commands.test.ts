@@ -139,7 +139,7 @@ test('a plain prompt’s loop can be named by its file', (t) => {
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
   assert.equal(p.ralph(['stop', '.claude/ralph/PROMPT.md']).code, 0);
-  assert.equal(p.ralph(['status', '--json']).json['active'], false);
+  assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false);
   assert.equal(p.ralph(['status', 'a', '--json']).json['active'], true);
 });
 

@@ -85,7 +85,7 @@ test('--arg for a task that is not there is refused before anything is made', (c
   for (const word of ['site', 'mend the login']) {
     const { code, stderr } = p.ralph(['run', word, '--arg', 'owner=a', '--yes']);
     assert.equal(code, 1);
-    assert.match(stderr, /--arg gives a value .* is not there yet\. Make it first .* "args:"/);
+    assert.match(stderr, /--arg gives a value .* does not exist yet\. Declare the argument under "args:"/);
   }
   assert.deepEqual(p.tree(), {});
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClient } from '../support/fake-client.ts';
 import { type Answer, type Project, project } from '../support/project.ts';
+import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const STATE = '.claude/context/runtime/tdd-state.json';
@@ -118,7 +119,7 @@ test('a script that was changed since is not run, until the user adopts it', (t)
   assert.match(told(tdd(where, 'red')).problem ?? '', /not run: check\.sh was changed since the list was made/);
   assert.equal(where.has('ran'), false);
   assert.match(tdd(where, 'init --accept', AGENT).stderr, /--accept is for the user/);
-  assert.equal(tdd(where, 'init --accept').code, 0);
+  assert.equal(inPerson(where, ['tdd', 'init', '--accept']).code, 0);
   assert.equal(told(tdd(where, 'red')).ok, true);
 });
 
@@ -137,7 +138,7 @@ test('what was red has to become green: a script that came after the list is hel
   assert.equal(told(tdd(where, 'green')).ok, true);
   script('true');
   assert.match(told(tdd(where, 'refactored')).problem ?? '', /was changed/);
-  assert.equal(tdd(where, 'init --accept').code, 0);
+  assert.equal(inPerson(where, ['tdd', 'init', '--accept']).code, 0);
   assert.equal(told(tdd(where, 'refactored')).ok, true);
 });
 
@@ -150,7 +151,8 @@ test('a list that an agent makes runs nothing until the user agrees, in a termin
   assert.match(tdd(where, 'init --consent', AGENT).stderr, /--consent is for the user/);
   const fresh = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'y', '--command', 'exit 1'], AGENT);
   assert.equal(fresh.code, 0, 'its own list, which nobody has agreed to, it may make anew');
-  assert.equal(tdd(where, 'init --consent').json['consented'], true);
+  assert.match(unattended(where, ['tdd', 'init', '--consent']).stderr, /needs a person at a terminal/);
+  assert.equal(inPerson(where, ['tdd', 'init', '--consent']).json['consented'], true);
   assert.equal(told(tdd(where, 'red', AGENT)).ok, true, 'the steps serve agents');
   const swap = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'x', '--command', 'true'], AGENT);
   assert.match(swap.stderr, /it is the user's/);
@@ -161,17 +163,17 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   const makes = (command: string, more: readonly string[] = []): Answer =>
     where.ralph(['tdd', 'init', ...more, '--scenario', 'line one\nline two', '--command', command], AGENT);
   makes('node --test a.mjs');
-  const question = /May these commands run\? \[y\/N\]/;
+  const question = /May these commands run\? Type yes to agree:/;
   const no = await peopleTerminal(t, where, '$RALPH tdd init --consent');
   await no.waitFor(question);
   assert.match(await no.history(), /line one ⏎ line two +node --test a\.mjs/);
-  await no.submit('n');
+  await no.submit('no');
   assert.equal(await no.waitForExit(), 1);
   assert.equal(tdd(where, 'status').json['consented'], false);
   const swapped = await peopleTerminal(t, where, '$RALPH tdd init --consent');
   await swapped.waitFor(question);
   assert.equal(makes('touch pwned', ['--fresh']).code, 0);
-  await swapped.submit('y');
+  await swapped.submit('yes');
   assert.equal(await swapped.waitForExit(), 1);
   assert.match(
     await swapped.history(),
@@ -180,7 +182,7 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   assert.equal(tdd(where, 'status').json['consented'], false);
   const yes = await peopleTerminal(t, where, '$RALPH tdd init --consent');
   await yes.waitFor(question);
-  await yes.submit('y');
+  await yes.submit('yes');
   assert.equal(await yes.waitForExit(), 0);
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
@@ -189,15 +191,15 @@ test('consent at a terminal to the loop of a session shows the list that an agen
   const where = aProject(t);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
   assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook', '--json'], AGENT).json['status'], 'awaiting-consent');
-  const question = /node --test a\.mjs[\s\S]*Start it\? \[y\/N\]/;
+  const question = /node --test a\.mjs[\s\S]*Start it\? Type yes to agree:/;
   const no = await peopleTerminal(t, where, '$RALPH start --consent');
   await no.waitFor(question);
-  await no.submit('n');
+  await no.submit('no');
   assert.equal(await no.waitForExit(), 1);
   assert.equal(where.ralph(['status', '--json']).json['status'], 'awaiting-consent');
   const yes = await peopleTerminal(t, where, '$RALPH start --consent');
   await yes.waitFor(question);
-  await yes.submit('y');
+  await yes.submit('yes');
   assert.equal(await yes.waitForExit(), 0);
   assert.equal(where.ralph(['status', '--json']).json['status'], 'running');
   assert.equal(tdd(where, 'status').json['consented'], true);
@@ -209,14 +211,16 @@ test('a start at a terminal shows the list that an agent made, and begins nothin
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
   for (const start of ['start --tdd', 'run --tdd --agent ./agent.sh']) {
     const no = await peopleTerminal(t, where, `$RALPH ${start}`);
-    await no.waitFor(/Start it\? \[y\/N\]/);
+    await no.waitFor(/Start it\? Type yes to agree:/);
     assert.match(await no.history(), /node --test a\.mjs/);
-    await no.submit('n');
+    await no.submit('no');
     assert.equal(await no.waitForExit(), 1);
     assert.equal(tdd(where, 'status').json['consented'], false);
     assert.equal(where.has('.claude/context/runtime/ralph-state.json'), false);
   }
   const yes = await peopleTerminal(t, where, '$RALPH start --tdd --yes');
+  await yes.waitFor(/Start it\? Type yes to agree:/);
+  await yes.submit('yes');
   assert.equal(await yes.waitForExit(), 0);
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
@@ -245,10 +249,10 @@ test('the user who agrees to a loop over scenarios sees what proves them', (t) =
   where.write('agent.sh', '#!/bin/sh\ncat > /dev/null\n', 0o755);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--scenario', 'y', '--command', 'node --test a.mjs'], AGENT);
   assert.equal(where.ralph(['start', '--tdd', '--json'], AGENT).json['status'], 'awaiting-consent');
-  const { stderr } = where.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
+  const { screen } = inPerson(where, ['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
   assert.match(
-    stderr,
-    /scenario sc-001 +x {2}node --test a\.mjs \(60 s\)\n +scenario sc-002 +y {2}node --test a\.mjs \(60 s\)\n[\s\S]*0 of 2 scenarios complete: ralph-loop tdd status/,
+    screen,
+    /scenario sc-001 +x {2}node --test a\.mjs \(60 s\)\n +scenario sc-002 +y {2}node --test a\.mjs \(60 s\)\n[\s\S]*0 of 2 scenarios are complete\. Show them: ralph-loop tdd status/,
   );
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
@@ -429,7 +433,9 @@ test("a rule that blocks a command blocks it as evidence, too; the user's start 
   const where = aProject(t);
   where.write('.claude/ralph/PROMPT.md', '---\nguardrails: { block_commands: ["curl"] }\n---\nDo the work.\n');
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'curl -s localhost:1; exit 1'], AGENT);
-  assert.equal(where.ralph(['start', '--tdd', '--task', '.claude/ralph/PROMPT.md']).code, 0);
+  const start = ['start', '--tdd', '--task', '.claude/ralph/PROMPT.md'];
+  assert.match(unattended(where, start).stderr, /only a user at a terminal can approve it/);
+  assert.equal(inPerson(where, start).code, 0);
   assert.equal(tdd(where, 'status').json['consented'], true);
   assert.match(told(tdd(where, 'red')).problem ?? '', /a guardrail blocks it \(curl\)/);
 });
@@ -446,8 +452,11 @@ test('a step runs the programs that the user agreed to, whatever the shell of th
   where.write('exit.sh', 'exit 0\n');
   for (const env of [fake, bash]) assert.match(told(tdd(where, 'green', env)).problem ?? '', /it still fails/);
   // As long as that is the user's own word, it counts.
-  const agreed = where.ralph(['tdd', 'init', '--consent'], { PATH: fake.PATH });
+  const refused = unattended(where, ['tdd', 'init', '--consent'], { PATH: fake.PATH });
+  assert.match(refused.stderr, /needs a person at a terminal/);
+  const agreed = inPerson(where, ['tdd', 'init', '--consent'], 'yes', { PATH: fake.PATH });
   assert.equal(agreed.code, 0, agreed.stderr);
+  assert.match(agreed.screen, /environment PATH: .* -> .*fake/);
   assert.equal(told(tdd(where, 'green')).ok, true, 'control: with this PATH the fake is what runs');
 });
 

@@ -95,7 +95,7 @@ test('a started task folder tells, to be copied, what its client needs, and stat
     '  claude',
   ];
   assert.ok(screen.includes(lines.join('\n')), screen);
-  assert.match(screen, /The default loop is not active\.\n.*\n {2}auth-fix {2}running {2}jobs\/auth fix\/RALPH\.md/);
+  assert.match(screen, /Loop auth-fix is running\.\n {2}task +jobs\/auth fix\/RALPH\.md\n/);
 });
 
 test('init names every file that it created, on one screen', async (t) => {
@@ -147,10 +147,11 @@ test('a run without a permission mode asks a person at the terminal for one, and
   p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);
   const script = '$RALPH run; echo left $?; $RALPH run';
   const shown = await peopleTerminal(t, p, script, { RALPH_CLAUDE: join(p.dir, 'client.sh') });
-  await shown.waitFor(/needs a permission mode[\s\S]*Permission mode, or nothing to leave it:/);
+  await shown.waitFor(/^What may the agent do without asking\?\n[\s\S]*Permission mode \(an empty line cancels\):/);
   await shown.key('Enter');
-  await shown.waitFor((screen) => /left 1/.test(screen) && screen.split('nothing to leave it:').length === 3);
+  await shown.waitFor((screen) => /left 1/.test(screen) && screen.split('an empty line cancels').length === 3);
   assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false, 'nothing was begun');
+  assert.match(await shown.history(), /Cancelled; the loop was not started\./);
   await shown.submit('acceptEdits');
   await shown.waitForExit();
   assert.match(await shown.history(), /Iteration 1 of 1/);

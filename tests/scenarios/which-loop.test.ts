@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Project, project } from '../support/project.ts';
+import { type Answer, type Project, project } from '../support/project.ts';
+import { inPerson } from '../support/terminal/in-person.ts';
 
 const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
 
@@ -61,7 +62,8 @@ for (const [name, words, done] of COMMANDS) {
     started(p, 'tasks/a');
     p.write('tasks/a/RALPH.md', TASK.replace('5', '7'));
     assert.ok(!done(stateOf(p, '.a')), 'not so before');
-    const { code, stderr } = p.ralph([name, ...words]);
+    const give = (...given: string[]): Answer => (name === 'accept' ? inPerson(p, given) : p.ralph(given));
+    const { code, stderr } = give(name, ...words);
     assert.equal(code, 0, stderr);
     assert.ok(done(stateOf(p, '.a')));
 
@@ -84,13 +86,13 @@ for (const [name, words, done] of COMMANDS) {
 
     const path = name === 'steer' ? ['--path', 'tasks/b'] : ['tasks/b'];
     assert.equal(p.ralph([name, ...path, '--loop', 'b', ...words]).code, 1, 'a path or a name');
-    assert.equal(p.ralph([name, ...path, ...words]).code, 0);
+    assert.equal(give(name, ...path, ...words).code, 0);
     assert.ok(done(stateOf(p, '.b')));
     assert.ok(!done(stateOf(p, '')), 'the default loop was not meant');
     const prompt = '.claude/ralph/PROMPT.md';
     const onDefault = name === 'steer' ? ['--path', prompt] : [prompt];
-    assert.equal(p.ralph([name, ...onDefault, ...words]).code, 0, 'the default loop has a path, too');
-    assert.equal(p.ralph([name, '--loop', 'a', ...words]).code, 0);
+    assert.equal(give(name, ...onDefault, ...words).code, 0, 'the default loop has a path, too');
+    assert.equal(give(name, '--loop', 'a', ...words).code, 0);
   });
 }
 
@@ -199,7 +201,7 @@ test('start --consent without a name agrees to the only loop that awaits it, and
   };
   started(p, 'tasks/c');
   ask('tasks/a');
-  assert.equal(p.ralph(['start', '--consent', '--json']).json['status'], 'running');
+  assert.equal(inPerson(p, ['start', '--consent', '--json']).json['status'], 'running');
   assert.equal(stateOf(p, '.a')['status'], 'running');
   ask('tasks/b');
   ask('tasks/d');
@@ -208,7 +210,7 @@ test('start --consent without a name agrees to the only loop that awaits it, and
     several.stderr,
     /^ralph-loop: 2 loops await consent:[\s\S]*\nChoose one: ralph-loop start --consent --task PATH/,
   );
-  assert.equal(p.ralph(['start', '--consent', '--task', 'tasks/d']).code, 0);
+  assert.equal(inPerson(p, ['start', '--consent', '--task', 'tasks/d']).code, 0);
   assert.deepEqual(
     ['.b', '.d'].map((name) => stateOf(p, name)['status']),
     ['awaiting-consent', 'running'],

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Answer, DIST, type Project, project } from '../support/project.ts';
+import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
 
 const GIT_ENV = {
@@ -122,7 +123,11 @@ test('the set-up runs once in a new worktree; where it fails no loop begins, and
 test('a set-up may stand in the settings of the project', (t) => {
   const p = repository(t);
   p.write('.claude/ralph/config.json', { worktree_setup: 'touch set-up.txt' });
-  assert.equal(run(p).code, 0);
+  const words = ['run', 'jobs/fix', '--worktree', '--agent', './agent.sh'];
+  const refused = unattended(p, words, GIT_ENV);
+  assert.match(refused.stderr, /have not agreed to: worktree_setup: touch set-up\.txt {2}\(project config\)/);
+  assert.ok(!existsSync(tree(p, 'set-up.txt')));
+  assert.equal(inPerson(p, words, 'yes', GIT_ENV).code, 0);
   assert.ok(existsSync(tree(p, 'set-up.txt')));
 });
 
@@ -264,10 +269,10 @@ test('two loops in worktrees run at once, and are seen and steered from the proj
   assert.match(p.ralph(['stop']).stderr, /2 loops are active here/);
   assert.equal(p.ralph(['stop', '--loop', 'fix']).code, 0);
   writeFileSync(at('fix', 'go'), '');
-  assert.equal(await ends[0], 0);
+  assert.equal(await ends[0], 3);
   assert.equal(p.ralph(['stop']).code, 0, 'the only one that is left');
   writeFileSync(at('other', 'go'), '');
-  assert.equal(await ends[1], 0);
+  assert.equal(await ends[1], 3);
   assert.equal(git(p, 'status --porcelain -- do.sh jobs src'), '');
   assert.equal(git(p, 'log --format=%s -1 ralph/fix'), 'work');
 });

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { shareCodeCache } from './code-cache.ts';
 import { COMMAND_PATH } from './command-path.ts';
 import { emptyFolder } from './folder.ts';
 
@@ -48,6 +49,7 @@ export function planPlace(context: TestContext, plan: string, agent = AGENT): Pl
     string,
   ];
   for (const made of [dir, home, bin]) mkdirSync(made);
+  shareCodeCache(state);
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const fake = `#!/bin/sh
 case " $* " in *" $KILL_AT "*) ;; *) exec '${real}' "$@";; esac

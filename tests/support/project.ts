@@ -3,6 +3,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { shareCodeCache } from './code-cache.ts';
 import { COMMAND_PATH } from './command-path.ts';
 import { emptyFolder } from './folder.ts';
 import { TEST_TIMEOUT_MS } from './until.ts';
@@ -36,10 +37,12 @@ export interface Project {
   tree(): Record<string, string>;
 }
 
-export function project(context: TestContext): Project {
+/** `newMachine`: no loop has run on it, so that it lacks the folder of ralph-loop outside of projects. */
+export function project(context: TestContext, { newMachine = false } = {}): Project {
   const base = emptyFolder(context);
   const [dir, home] = [join(base, 'project'), join(base, 'home')];
   for (const made of [dir, home]) mkdirSync(made);
+  if (!newMachine) shareCodeCache(join(base, 'state'));
   const env: NodeJS.ProcessEnv = {
     PATH: COMMAND_PATH,
     HOME: home,

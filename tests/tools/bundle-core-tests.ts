@@ -7,6 +7,8 @@ import * as esbuild from 'esbuild';
 const LONG = new Set(['long-messages.test.ts']);
 const TESTS = 'tests/unit/engine';
 const SOURCES = 'src/engine';
+/** Tests of what reads task files: they hold the engine's rules on plans, scenarios and signals as well. */
+const READERS = ['plan/read-plan', 'tdd/read-scenarios'].map((name) => `tests/unit/task/${name}.test.ts`);
 
 /**
  * The unit tests of src/engine in one file that node runs as it is: a run costs one start and no transpiling. Sources that
@@ -17,7 +19,7 @@ export async function bundleCoreTests(root: string, outfile: string, runner: 'no
   const tests = filesIn(root, TESTS).filter(
     (file) => file.endsWith('.test.ts') && !LONG.has(file.slice(TESTS.length + 1)),
   );
-  const contents = [...sources, ...tests].map((file) => `import './${file}';`).join('\n');
+  const contents = [...sources, ...tests, ...READERS].map((file) => `import './${file}';`).join('\n');
   await esbuild.build({
     stdin: { contents, resolveDir: root, loader: 'ts' },
     absWorkingDir: root,

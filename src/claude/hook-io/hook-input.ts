@@ -64,6 +64,8 @@ export interface HookToolCall {
   readonly input: Readonly<Record<string, unknown>>;
   readonly id: string;
   readonly agentId: string | null;
+  /** Answer of the tool, after the call. */
+  readonly response: unknown;
 }
 
 export function toolCall({ raw }: HookInput): HookToolCall {
@@ -73,5 +75,6 @@ export function toolCall({ raw }: HookInput): HookToolCall {
     input: typeof input === 'object' && input !== null ? (input as Fields) : {},
     id: textOf(raw['tool_use_id']),
     agentId: string(raw['agent_id']),
+    response: raw['tool_response'],
   };
 }

@@ -1,28 +1,32 @@
 import { acceptContract, changedContract } from '../../drive/start/consent.ts';
+import { askInPerson } from '../ask-in-person.ts';
 import { chosenLoop } from '../choose-loop.ts';
-import { type Command, options } from '../command.ts';
-import { approves } from '../start/approve.ts';
+import type { Command } from '../command.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
 
 export const ACCEPT_COMMAND: Command = {
   name: 'accept',
   summary: 'Adopt changes of the task file or scripts into a loop.',
-  usage: '[PATH] [--loop NAME] [--yes]',
-  help: `Shows what has changed since the loop started in the frontmatter of its task file and in the scripts of its checks, asks, and updates the contract. A running loop does not adopt such changes by itself. ${WHICH_LOOP}`,
+  usage: '[PATH] [--loop NAME]',
+  help: `Shows at your terminal what has changed since the loop started in the frontmatter of its task file and in the scripts of its checks, and updates the contract when you type yes; every report of the loop names the change. This keeps an agent from agreeing by the way; a program with your rights can imitate a terminal and a person. ${WHICH_LOOP}`,
   example: 'ralph-loop accept tasks/docs',
-  options: options({ yes: 'Answer all questions with yes.' }),
+  options: {},
   control: true,
-  async run(context) {
+  run(context) {
     const { env, now, answer } = context;
     const files = chosenLoop(context, 'accept');
-    const { changes, terms } = changedContract(files, env);
-    const lines = changes.map((line) => `- ${line}`);
+    const changed = changedContract(files, env);
+    const { changes } = changed;
+    const lines = changes.map((line) => `  ${line}`);
     if (changes.length > 0) {
-      if (!(await approves(context, 'Changed since the loop started:', lines, 'Adopt these changes?'))) {
+      const question = 'Adopt these changes?';
+      const heading = 'Changed since the loop started:';
+      const person = askInPerson(files, { command: 'accept', heading, lines, question });
+      if (person === null) {
         context.err('ralph-loop: nothing was adopted.');
         return 1;
       }
-      acceptContract(files, env, now(), terms);
+      acceptContract(files, env, now(), changed, person);
     }
     const message = changes.length === 0 ? 'Nothing had changed.' : ['Adopted:', ...lines].join('\n');
     answer({ success: true, message, changes }, () => message);

@@ -5,6 +5,7 @@ import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { processChain, terminalOf } from '../../state/process/terminal.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop } from '../choose-loop.ts';
@@ -50,7 +51,8 @@ export function operateOn(
   context: CommandContext,
 ): number {
   const { env, now, answer } = context;
-  const done = operate(files, env, now(), (state) => parts.command(context, state));
+  const from = { terminal: terminalOf(process.pid), processes: processChain() };
+  const done = operate(files, env, now(), (state) => parts.command(context, state), from);
   const message = parts.answer(done);
   const { status, iteration } = done.after;
   answer({ success: true, message, status, iteration }, () => message);

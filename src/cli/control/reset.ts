@@ -1,13 +1,16 @@
 import { operate } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { archiveState, quarantine } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { askInPerson } from '../ask-in-person.ts';
 import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
@@ -20,16 +23,21 @@ export const RESET_COMMAND: Command = {
   usage: '[PATH] [--loop NAME] [--force]',
   help: `Moves the state of a loop into the archive, as cancelled; nothing is deleted. It refuses while the client or the runner of the loop is alive. ${WHICH_LOOP}`,
   example: 'ralph-loop reset --force',
-  options: options({ force: 'Reset and cancel the loop even if its client is alive.' }),
+  options: options({ force: 'Reset a loop whose client is alive; asks at your terminal.' }),
   control: true,
   run(context) {
     const message = resetLoop(context);
+    if (message === null) {
+      context.err('ralph-loop: nothing was reset.');
+      return 1;
+    }
     context.answer({ success: true, message }, () => message);
     return 0;
   },
 };
 
-function resetLoop(called: CommandContext): string {
+/** Returns the answer; null if the user did not agree. */
+function resetLoop(called: CommandContext): string | null {
   const files = chosenLoop(called, 'reset');
   const context = { ...called, files };
   const { env, now, values } = context;
@@ -63,11 +71,18 @@ function resetLoop(called: CommandContext): string {
           ),
         );
       }
+      if (isDriverAlive(files, found.state) === true && !agreesToReset(files, found.state)) return null;
       operate(files, env, now(), () => ({ kind: 'cancel' }));
       return `The loop is reset; its state lies in ${files.archiveDir}.`;
     default:
       return found satisfies never;
   }
+}
+
+function agreesToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: LoopState): boolean {
+  const heading = 'This loop is running, and a reset ends it as cancelled:';
+  const lines = [`  task        ${taskPath}`, `  iterations  ${iteration} of ${maxIterations} done`];
+  return askInPerson(files, { command: 'reset --force', heading, lines, question: 'Reset it?' }) !== null;
 }
 
 /** A state that the engine cannot work on goes into the archive as it is. */

@@ -6,6 +6,7 @@ import { describeLoop } from '../../drive/status/loop-report.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { findContract, findEndedContract } from '../../state/contract-store.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { about, advise } from '../../text/message.ts';
@@ -37,8 +38,8 @@ export const RESUME_COMMAND: Command = {
   name: 'resume',
   summary: 'Resume a loop, or run a task folder again.',
   usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
-  help: 'Resumes a loop in its own mode with its counters: a loop of run in this terminal, a session loop in its live session or with --launch in a new one, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
-  example: 'ralph-loop resume docs --launch',
+  help: 'Resumes a loop in its own mode with its counters: a loop of run in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
+  example: 'ralph-loop resume docs',
   options: OPTIONS,
   control: true,
   run(context) {
@@ -77,9 +78,18 @@ function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> 
   const isLost = describeLoop(files, context.env).lost !== null;
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
   const mode = isLost ? 'hook' : (state?.mode ?? 'hook');
-  const values = { resume: true, ...(files.name !== null && { loop: files.name }) };
+  const launched = mode === 'hook' ? launchOf(context, files, state) : {};
+  const values = { resume: true, ...launched, ...(files.name !== null && { loop: files.name }) };
   // The loop of a worktree is found by its name.
   return startDriver(context, mode, values, loopFiles(context.projectDir, files.name, context.env));
+}
+
+/** Returns the options that launch a session's loop again: headless if it was, else where the user is at a terminal. */
+function launchOf({ mayAsk }: CommandContext, files: LoopFiles, state: LoopState | null): CommandContext['values'] {
+  const found = findContract(files);
+  const stored = typeof found === 'string' ? state && findEndedContract(files, state.loopId) : found;
+  if (stored?.contract.headless === true) return { launch: true, headless: true };
+  return mayAsk ? { launch: true } : {};
 }
 
 /** Runs the command that drives loops of this mode. */

@@ -1,7 +1,10 @@
 import { statSync } from 'node:fs';
 import { relative } from 'node:path';
+import { noticesOf, readNotices } from '../../drive/records/notices.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
+import { noticeLines } from '../../engine/end-report.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { show } from '../../state/process/program.ts';
@@ -13,7 +16,7 @@ import { parseDuration } from '../../text/duration.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { agrees } from '../ask.ts';
-import { activeText, liveLoopsOn } from '../choose-loop.ts';
+import { activeText, endedLast, liveLoopsOn } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { taskPlace } from '../task-place.ts';
 
@@ -84,10 +87,15 @@ async function pruneArchive(context: CommandContext, age: string): Promise<numbe
   return 0;
 }
 
-function listing({ files, projectDir, env, answer, now }: CommandContext): number {
+function listing(context: CommandContext): number {
+  const { projectDir, env, answer, now } = context;
+  const isAny = context.files.name === null && listArchive(context.files).length === 0;
+  const files = (isAny ? endedLast(context, null)?.files : undefined) ?? context.files;
+  const notices = readNotices(files);
+  const of = (state: LoopState) => notices.filter(({ loopId }) => loopId === state.loopId);
   const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({
     file,
-    loop: content.kind === 'loop' ? endedLoopOf(content.state, file) : null,
+    loop: content.kind === 'loop' ? endedLoopOf(content.state, file, of(content.state)) : null,
   }));
   answer({ directory: files.archiveDir, archived }, () =>
     archived.length === 0
@@ -106,7 +114,8 @@ function emptyText(name: string | null, names: readonly (string | null)[]): stri
 
 function row({ file, loop }: ArchivedFile, at: string): string[] {
   if (loop === null) return [file, 'not a state that can be read'];
-  return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(loop.message)];
+  const message = [loop.message, ...noticeLines(loop.notices ?? [])].join(' ');
+  return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(message)];
 }
 
 function printState({ files, json, out }: CommandContext, wanted: string): number {
@@ -114,7 +123,9 @@ function printState({ files, json, out }: CommandContext, wanted: string): numbe
   if (found === undefined) {
     throw new RalphError('usage', advise(`there is no ${wanted} in the archive.`, 'List it', 'archive'));
   }
-  if (found.content.kind === 'loop') json(found.content.state);
-  else out(`${found.path} holds no loop.`);
+  if (found.content.kind === 'loop') {
+    const { state } = found.content;
+    json({ ...state, reported: noticesOf(files, state.loopId) });
+  } else out(`${found.path} holds no loop.`);
   return 0;
 }

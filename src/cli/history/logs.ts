@@ -3,6 +3,7 @@ import { relative, resolve } from 'node:path';
 import { iterationsOf } from '../../drive/status/loop-report.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { safePath } from '../../install/files/project-files.ts';
+import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -23,11 +24,12 @@ const POLL_MS = 500;
 export const LOGS_COMMAND: Command = {
   name: 'logs',
   summary: 'Print the journals of a loop, or export a run.',
-  usage: '[PATH] [--events | --iterations] [--follow | --all] [--loop NAME] | PATH --dest DIR',
+  usage: '[PATH] [--events | --iterations | --activity] [--follow | --all] [--loop NAME] | PATH --dest DIR',
   help: 'Prints each iteration and each event of the current or last loop in the order of time: one line each, with --json as JSON lines. --iterations prints a table of its iterations. PATH chooses the loop of a task folder; with --dest it copies the journals and transcripts of that run into a new folder.',
   example: 'ralph-loop logs --follow',
   options: options({
     events: 'Print events only.',
+    activity: 'Print also what agents, tools, commands and checks did.',
     iterations: 'Print a table of the iterations, with time and cost.',
     'f, follow': 'Keep printing until Ctrl+C.',
     all: 'Print former loops of this name, too.',
@@ -52,7 +54,9 @@ export const LOGS_COMMAND: Command = {
       const all = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
       // Once it follows, every new line is of the current loop.
       const wanted = told || values['all'] === true ? undefined : (loopId ?? all.at(-1)?.['loopId']);
-      const entries = all.filter((entry) => wanted === undefined || entry['loopId'] === wanted);
+      const entries = all.filter(
+        (entry) => isWanted(entry, values) && (wanted === undefined || entry['loopId'] === wanted),
+      );
       for (const entry of entries)
         context.out(context.forPeople ? journalLine(entry, context.paint) : JSON.stringify(entry));
       if (values['follow'] !== true) {
@@ -68,12 +72,18 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
+/** Decisions always; iterations unless events alone are wanted; what agents, tools and checks did if it is asked for. */
+function isWanted({ type }: Entry, { events, activity }: CommandContext['values']): boolean {
+  if (activity === true) return true;
+  return type === 'iteration.ended' ? events !== true : !isActivity(type);
+}
+
 function tableOf(
   files: LoopFiles,
   loopId: string | undefined,
   { values, atTerminal, paint, out, err }: CommandContext,
 ): number {
-  for (const other of ['events', 'follow', 'all']) {
+  for (const other of ['events', 'activity', 'follow', 'all']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
   const { entries, torn } = iterationsOf(files, loopId);
@@ -91,13 +101,14 @@ interface LoggedLoop {
   readonly loopId?: string;
 }
 
-/** Returns the loop of the path, else the named or default one; if that has recorded nothing, the only live loop. */
+/** Returns the loop of the path, else the named or default one; if that has recorded nothing, the only live or the last loop. */
 function loggedLoop(context: CommandContext): LoggedLoop {
   const { files } = context;
   if (context.positionals.length > 0 || context.values['path'] !== undefined) return loopOn(context, pathOf(context));
   if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return { files };
   const [only, ...more] = liveLoops(context);
-  return { files: only !== undefined && more.length === 0 ? only.files : files };
+  if (only !== undefined) return { files: more.length === 0 ? only.files : files };
+  return { files: endedLast(context, null)?.files ?? files };
 }
 
 function loopOn(context: CommandContext, path: string): LoggedLoop {
@@ -128,7 +139,7 @@ function time(entry: Readonly<Record<string, unknown>>): string {
 /** Copies the run of a task folder to a folder of its own. Throws RalphError for every misuse. */
 function exportLogs(context: CommandContext): number {
   const { values, projectDir, env, answer, err } = context;
-  for (const name of ['events', 'iterations', 'follow', 'all', 'loop']) {
+  for (const name of ['events', 'iterations', 'activity', 'follow', 'all', 'loop']) {
     if (values[name] !== undefined) {
       throw new RalphError('usage', `--${name} is for printing journals; the run of a task folder is copied whole.`);
     }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSigns } from '../../engine/prompt/signs.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { printable } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 
 const GUARDRAILS = '.claude/ralph/guardrails.md';
@@ -37,9 +39,11 @@ function forReading(signs: ReturnType<typeof parseSigns>, { paint }: CommandCont
 
 function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return '';
+    if (code === 'EFBIG') throw new RalphError('refused', message, error);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { prepareContract } from '../../drive/start/prepare-contract.ts';
+import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { copyIgnored } from '../../drive/worktree/copy-task.ts';
 import { makeWorktree, setUpWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
@@ -9,13 +9,14 @@ import { worktreeLoss } from '../../drive/worktree/remove-worktree.ts';
 import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import type { Settings } from '../../task/settings/resolve.ts';
+import { programName } from '../../state/process/program.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
+import { approveSettings } from '../start/approve.ts';
 import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
 
 /** A run, with its worktree; null for a loop that works in the project itself. */
@@ -36,16 +37,16 @@ export async function inWorktree(context: CommandContext): Promise<RunPlace> {
   const { projectDir, taskPath } = request;
   safePath(projectDir, WORKTREES);
   // Problems of the task are reported before anything is created.
-  const settings = request.existing === 'resume' ? null : setUpSettings(context, taskPath);
+  const prepared = request.existing === 'resume' ? null : prepareSetUp(context, taskPath);
   const { place, needsSetUp, notices } = makeWorktree(request);
   const tell = (message: string): void => context.err(withPrefix(message));
   for (const notice of notices) tell(notice);
   if (needsSetUp) {
-    const { worktreeSetup: command = null, worktreeCopy = [] } = settings ?? {};
+    const { worktreeSetup: command = null, worktreeCopy = [] } = prepared?.resolved.settings ?? {};
     const copied = copyIgnored(projectDir, place.projectDir, worktreeCopy, env);
     if (copied.length > 0) tell(WORKTREE_TEXTS.copiedIgnored(copied));
     const { signal } = new AbortController();
-    await setUpWorktree(place, { projectDir, command, env, signal, tell });
+    await setUpWorktree(place, { projectDir, command, sandbox: prepared?.terms.sandbox, env, signal, tell });
   }
   return { context: within(context, place, taskPath), worktree: place };
 }
@@ -69,10 +70,14 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
   return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
 }
 
-function setUpSettings(context: CommandContext, task: string | null): Settings {
+/** Prepares the contract of a task in its worktree. Throws RalphError for a task that cannot be started. */
+export function prepareSetUp(context: CommandContext, task: string | null): PreparedContract {
   const own = { mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
   const request = startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
-  return prepareContract(request).resolved.settings;
+  const prepared = prepareContract(request);
+  if (!approveSettings(context.files, request, prepared.resolved))
+    throw new RalphError('refused', 'nothing was started.');
+  return prepared;
 }
 
 /** Returns the same command in the worktree, with the task that is there. */
@@ -102,7 +107,7 @@ export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.
     ...(hasChanges ? [['look at the rest', `${git} status && ${git} diff HEAD`]] : []),
     ...(hasChanges ? [['commit the rest', `${git} add -A && ${git} commit`]] : []),
     ...(hasCommits || hasChanges ? [['merge it', `git merge ${branch}`]] : []),
-    ['clean up', `ralph-loop worktree remove ${name}`],
+    ['clean up', `${programName()} worktree remove ${name}`],
   ];
   return `${withPrefix(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;
 }

@@ -1,6 +1,7 @@
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
@@ -42,5 +43,5 @@ function loopAwaitingRun(context: CommandContext): LoopFiles {
   const only = onlyOf(waiting, 'loops await your consent', 'run --consent NAME');
   if (only !== undefined) return only.files;
   const which = name === null ? 'no loop here awaits' : `there is no loop ${name} here that awaits`;
-  throw new RalphError('no-loop', `${which} your consent. ralph-loop list shows the loops of this project.`);
+  throw new RalphError('no-loop', advise(`${which} your consent.`, 'List the loops', 'list'));
 }

@@ -10,6 +10,7 @@ import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { loopDirectoryTask, mayName, taskFileIn } from '../../task/task-file.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { advise } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
@@ -67,7 +68,11 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   if (goal !== '') return path;
   throw new RalphError(
     'task-invalid',
-    `${shown} is there now, made from the template. Write the goals into it, and the first items ("- [ ] what") where you know them, then: ralph-loop run ${name}`,
+    advise(
+      `Created ${shown} from the template. Write the goals into it, and the first items ("- [ ] what") if you know them.`,
+      'Then run it',
+      `run ${name}`,
+    ),
   );
 }
 
@@ -87,7 +92,11 @@ function refuseArguments({ values }: CommandContext, word: string): void {
   if (values['arg'] === undefined) return;
   throw new RalphError(
     'usage',
-    `--arg gives a value to an argument that a task declares, and ${quoted(word)} is not there yet. Make it first (ralph-loop draft or scaffold), declare the argument under "args:" in its RALPH.md, then run it.`,
+    advise(
+      `--arg gives a value to an argument that a task declares, and the task ${quoted(word)} does not exist yet. Declare the argument under "args:" in its RALPH.md.`,
+      'Create it first',
+      'draft "TEXT"',
+    ),
   );
 }
 

@@ -1,4 +1,6 @@
 import { requireClient } from '../../claude/find-client.ts';
+import { hasBatch } from '../../drive/parallel/batch.ts';
+import { supervisorOf } from '../../drive/parallel/supervised.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
@@ -10,11 +12,13 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { approveStart } from '../start/approve.ts';
+import { askSandbox } from '../start/ask-sandbox.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
 import { printWarnings, withStartPoint } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
+import { noWeb } from '../web/no-web.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
 import { requestedLoop } from './requested-loop.ts';
@@ -25,8 +29,8 @@ import { loopView } from './runner-lines.ts';
 export const RUN_COMMAND: Command = {
   name: 'run',
   summary: 'Run a loop, each iteration in a new Claude Code.',
-  usage: '[TASK | NAME | "PLAIN WORDS"] [options] [-- CLIENT OPTIONS]',
-  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration is a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it.',
+  usage: '[TASK | NAME | "PLAIN WORDS"]... [options] [-- CLIENT OPTIONS]',
+  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration is a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it; several tasks run in worktrees, under one budget.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,
@@ -38,22 +42,38 @@ export const RUN_COMMAND: Command = {
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
       'agent CMD': 'Use another command-line agent, without guardrails.',
+      'parallel N': 'Work on N tasks at once; auto is half the cores.',
+      'integrate HOW': 'Then merge, rebase or pr the branches (none).',
     }),
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
     ...options({
+      'report FILE': 'Write an HTML report to this file at the end.',
       plain: 'Print plain lines, also in a terminal.',
+      'require-verified': 'Exit with 3 if the loop completes unverified.',
       yes: 'Start without asking; the permission mode is then acceptEdits unless one is given.',
     }),
   },
   control: true,
   async run(commandLine) {
     const input = withInput(commandLine);
+    if (isBatch(input)) {
+      const { runParallel } = await import('./run-parallel.ts');
+      return askForMode(input, runParallel);
+    }
     const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
     if (context === null) return 0;
     return askForMode(context, (run) => runToEnd(run, input.projectDir));
   },
 };
+
+/** Returns whether the command line is about several tasks: it names them, or resumes them. */
+function isBatch({ positionals, values, projectDir, env }: CommandContext): boolean {
+  if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
+  const named =
+    positionals.length + ['task', 'path', 'loop', 'consent'].filter((key) => values[key] !== undefined).length;
+  return values['resume'] === true && named === 0 && hasBatch(projectDir, env);
+}
 
 async function runToEnd(run: CommandContext, projectDir: string): Promise<number> {
   const { context: place, worktree } = await inWorktree(run);
@@ -62,12 +82,13 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   const target = startTarget(context, 'run');
   const { files, task } = target;
   const { env } = context;
+  const askPermit = supervisorOf(env);
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // throws for an invalid value
   refuseOverLoop(context, files);
   const plan = await planToStart(context, files, task, context.mayAsk);
   const client = once(() => requireClient(env));
-  const request = startRequest(context, target, {
+  const asked = startRequest(context, target, {
     plan,
     headless: true,
     launched: true,
@@ -76,7 +97,8 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
     clientArgs: context.rest,
     mode: 'runner',
   });
-  const approved = await approveStart(context, files, request);
+  const request = await askSandbox(context, asked);
+  const approved = approveStart(context, files, request);
   if (approved === null) return 1;
   prepareContract(request); // throws where a permission mode is missing, before anything is shown
   const noted = await withStartPoint(context, request, worktree === null);
@@ -87,13 +109,28 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
       bell = started.settings.notify.bell;
       printWarnings(context, started);
-      return { ...runnerAgent(context, started, client), env, timeouts: waits, tell, ...(live && { live }) };
+      const shared = askPermit === null ? {} : { askPermit };
+      const requiresProof = context.values['require-verified'] === true;
+      const agent = runnerAgent(context, started, client);
+      return { ...agent, env, timeouts: waits, tell, requiresProof, ...shared, ...(live && { live }) };
     });
     return code;
   } finally {
     close();
     if (bell) ringBell();
     if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
+    if (typeof context.values['report'] === 'string') await reportAtEnd(context, files, context.values['report']);
+  }
+}
+
+/** Writes the report that was asked for. A failure is told and changes no exit code: the loop itself has ended. */
+async function reportAtEnd(context: CommandContext, files: StartedLoop['files'], out: string): Promise<void> {
+  try {
+    const { lastReport, writeReport } = await import('../web/write-report.ts').catch(noWeb);
+    const loop = lastReport({ ...context, files });
+    if (loop !== null) context.err(withPrefix(`the report is in ${await writeReport(context, loop, out)}.`));
+  } catch (error) {
+    context.err(withPrefix(`the report could not be written: ${(error as Error).message}`));
   }
 }
 
@@ -117,7 +154,7 @@ async function askForMode(context: CommandContext, run: (context: CommandContext
     return await run(context);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    const mode = context.values['yes'] === true ? modeByYes(context) : await askMode(context, error.message);
+    const mode = context.values['yes'] === true ? modeByYes(context) : await askMode(context);
     if (mode === null) throw error;
     if (mode === '') return 1;
     return run({ ...context, values: { ...context.values, 'permission-mode': mode } });
@@ -130,8 +167,10 @@ function modeByYes({ err }: CommandContext): string {
 }
 
 /** Returns the answer, '' for none, and null where there is no terminal. */
-async function askMode({ mayAsk, err }: CommandContext, why: string): Promise<string | null> {
+async function askMode({ mayAsk, err }: CommandContext): Promise<string | null> {
   if (!mayAsk) return null;
-  err(`${withPrefix(why)}\n${MODES}`);
-  return (await ask('Permission mode, or nothing to leave it: ')) ?? '';
+  err(MODES);
+  const answer = (await ask('Permission mode (an empty line cancels): ')) ?? '';
+  if (answer === '') err('Cancelled; the loop was not started.');
+  return answer;
 }

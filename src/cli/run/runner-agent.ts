@@ -9,6 +9,7 @@ import { type AgentSettings, agentSettings } from '../../install/settings/sessio
 import { findShell } from '../../task/commands/shell.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
+import { withSandbox } from '../start/sandbox-settings.ts';
 import { modeIn } from '../start/start-request.ts';
 
 interface RunnerAgent {
@@ -20,13 +21,17 @@ interface RunnerAgent {
 /** Returns the agent that works on the iterations of a started loop: its command, or the client. */
 export function runnerAgent(
   { env, rest }: Pick<CommandContext, 'env' | 'rest'>,
-  { loopId, files, stored, settings }: StartedLoop,
+  started: StartedLoop,
   client: () => FoundClient,
 ): RunnerAgent {
+  const { loopId, files, stored, settings } = started;
   const own = agentSettings({ loopId, name: files.name, node: process.execPath, bundleDir: bundleDir() });
   const command = stored.contract.agent;
   if (command !== undefined) return commandAgent(command, own, env);
-  const args = [...allowedChecks(files, stored.contract), ...clientArgs(own, settings, rest)];
+  const args = [
+    ...allowedChecks(files, stored.contract),
+    ...clientArgs(withSandbox(own, started, env), settings, rest),
+  ];
   const { path: program } = client();
   const start: StartAgent = (sessionId, options) =>
     startAgent({ ...options, program, args: [...args, '--session-id', sessionId] });

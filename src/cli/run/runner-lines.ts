@@ -1,11 +1,13 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { reportLines } from '../../engine/end-report.ts';
 import { dollarText } from '../../engine/messages.ts';
-import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
-import { costText, deniedText, timeText, turnsText } from '../../term/figures.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { deniedText, runFigures, timeText } from '../../term/figures.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
+import { LIVE_TEXTS } from '../../term/live/messages.ts';
 import { printable } from '../../term/paint.ts';
 import { inForeground } from '../../term/write-text.ts';
+import { localTime } from '../../text/instant.ts';
 import type { CommandContext } from '../command.ts';
 
 /** Returns the lines that show an event to people; none if it says nothing to them. */
@@ -13,12 +15,11 @@ export function runnerLines(event: RunnerEvent, attached = false): readonly stri
   switch (event.type) {
     case 'loop-started':
       return [
-        withPrefix(
-          `loop ${event.name ?? event.loopId}, task ${event.taskPath}. Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
-        ),
+        withPrefix(`${event.name === null ? 'The loop' : `Loop ${event.name}`} works on ${event.taskPath}.`),
+        `Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
       ];
     case 'iteration-started':
-      return ['', `─── Iteration ${event.iteration} of ${event.maxIterations} ───`];
+      return ['', printable(LIVE_TEXTS.iteration(event.iteration, event.maxIterations, event.task))];
     case 'command-ran':
       return [`  ${event.outcome === 'ok' ? '✓' : '✗'} ${event.name} (${timeText(event.durationMs)})`];
     case 'text':
@@ -27,10 +28,10 @@ export function runnerLines(event: RunnerEvent, attached = false): readonly stri
       const indent = event.nested ? '    ' : '  ';
       const label = printable(`${event.tool} ${event.about}`).trimEnd();
       const line = `${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`;
-      return event.outcome === 'denied' ? [line, `${indent}  ${printable(deniedText(event))}`] : [line];
+      return event.outcome === 'denied' ? [line, printable(deniedText(event))] : [line];
     }
     case 'steered':
-      return [withPrefix('the agent was told what you said.')];
+      return [withPrefix('The agent received your message.')];
     case 'text-delta':
     case 'command-started':
     case 'tool-started':
@@ -45,20 +46,17 @@ export function runnerLines(event: RunnerEvent, attached = false): readonly stri
     case 'notice':
       return [withPrefix(printable(event.message))];
     case 'agent-ended': {
-      // An agent that does not report its turns does not report its cost either.
-      const figures = event.turns === null ? [] : [turnsText(event.turns), costText(event.costUsd)];
-      const parts = [timeText(event.durationMs), ...figures];
       const why = event.outcome === 'ok' ? [] : [withPrefix(printable(event.message))];
-      return [...why, `─── ${parts.join(' │ ')} ───`];
+      return [...why, `─── ${runFigures(event)} ───`];
     }
     case 'waiting':
       return event.why === 'idle' || event.why === 'pace'
-        ? [withPrefix(`${event.why}: waiting until ${event.until}.`)]
+        ? [withPrefix(`${event.why}: waiting until ${localTime(event.until)}.`)]
         : [];
     case 'verifying':
-      return [withPrefix('completion claimed; checking it.')];
+      return [withPrefix('The agent reports completion; running the checks.')];
     case 'loop-ended': {
-      const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
+      const cost = event.costUsd === null || event.report !== undefined ? '' : ` It cost ${dollarText(event.costUsd)}.`;
       const report = event.report === undefined ? [] : reportLines(event.report).map(printable);
       return ['', withPrefix(`${printable(event.message)}${cost}`), ...report];
     }
@@ -68,8 +66,11 @@ export function runnerLines(event: RunnerEvent, attached = false): readonly stri
 }
 
 interface View {
-  readonly tell: Tell;
+  /** Shows an event; `loop` names its loop where several run side by side. */
+  readonly tell: (event: RunnerEvent, loop?: string) => void;
   readonly live?: (controls: LiveControls) => void;
+  /** Returns the loop that the keys act on. */
+  readonly focus?: () => string;
   readonly close: () => void;
 }
 
@@ -77,16 +78,21 @@ interface View {
 export async function loopView({ values, env, mayAsk, out }: CommandContext, attached = false): Promise<View> {
   const close = (): void => undefined;
   if (values['json'] === true) {
-    return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
+    const tell = (event: RunnerEvent, loop?: string): void => {
+      if (!WHILE_WATCHED.has(event.type)) out(JSON.stringify(loop === undefined ? event : { loop, ...event }));
+    };
+    return { tell, close };
   }
   const watched = mayAsk && values['plain'] !== true;
   if (watched && env['TERM'] !== 'dumb' && inForeground()) {
     const { liveView } = await import('../../term/live/live-view.ts');
     return liveView(process.stdin, process.stdout, env, attached);
   }
-  const tell: Tell = (event) => {
+  const tell = (event: RunnerEvent, loop?: string): void => {
     const lines = runnerLines(event, attached);
-    if (lines.length > 0) out(lines.join('\n'));
+    if (loop === undefined && lines.length > 0) out(lines.join('\n'));
+    // Lines of several loops are told apart by the name in front.
+    else for (const line of lines.join('\n').split('\n')) if (line !== '') out(`[${loop}] ${line}`);
   };
   return { tell, close };
 }

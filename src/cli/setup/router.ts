@@ -15,6 +15,7 @@ import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { isTerminal } from '../../term/write-text.ts';
 import { parseDuration } from '../../text/duration.ts';
+import { advise } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { liveLoops, onlyOf } from '../choose-loop.ts';
@@ -77,8 +78,8 @@ function actionOf({ positionals }: CommandContext): Action {
   const [word, ...more] = positionals;
   const action = ACTIONS.find((name) => name === word);
   if (action !== undefined && more.length === 0) return action;
-  const said = positionals.length === 0 ? 'say what' : `"${positionals.join(' ')}" is none of its actions`;
-  throw new RalphError('usage', `${said}: ralph-loop router ${ACTIONS.join(', ')}.`);
+  const said = positionals.length === 0 ? 'the action is missing.' : `"${positionals.join(' ')}" is not an action.`;
+  throw new RalphError('usage', advise(said, 'Usage', `router ${ACTIONS.join(' | ')}`));
 }
 
 /** Returns the files of the loop that was started, or that this session drives already; null if the user refused it. */
@@ -93,7 +94,7 @@ async function start(context: CommandContext): Promise<LoopFiles | null> {
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   if (isDriven(files, { ...request, plan: requested })) return files;
   const planned = { ...request, plan: await planToStart(context, files, task, false) };
-  const approved = await approveStart(context, files, planned);
+  const approved = approveStart(context, files, planned);
   if (approved === null) return null;
   const noted = await withStartPoint(context, planned, false);
   const started = startRouter(files, { ...noted, ...(approved && { approved }) });

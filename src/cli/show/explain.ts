@@ -1,8 +1,12 @@
+import { noticesOf } from '../../drive/records/notices.ts';
 import { unheard } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
+import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
+import { currentIteration, iterations } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import type { ReadState } from '../../state/read-state.ts';
 import { instantText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
@@ -22,8 +26,9 @@ export const EXPLAIN_COMMAND: Command = {
   options: {},
   control: false,
   run(context) {
-    const explanation = explain(explainedLoop(context));
-    context.answer(explanation, () => forReading(explanation, context));
+    const report = explainedLoop(context);
+    const explanation = explain(report);
+    context.answer(explanation, () => forReading(explanation, report.found, context));
     return 0;
   },
 };
@@ -41,6 +46,8 @@ export interface Explanation {
   readonly next: string;
   /** Events that led to it, oldest first. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
+  /** Accepted changes, restored files and the like, oldest first. */
+  readonly notices: readonly ShownNotice[];
 }
 
 /** Event types without a cause in them. */
@@ -53,7 +60,7 @@ const ROUTINE = new Set([
 ]);
 const MAX_EVENTS = 8;
 
-function explain(report: LoopReport): Explanation {
+export function explain(report: LoopReport): Explanation {
   const { files, found, lastState } = report;
   switch (found.kind) {
     case 'loop':
@@ -61,7 +68,12 @@ function explain(report: LoopReport): Explanation {
     case 'four-keys': {
       const { iteration, lastRunAt } = found.file;
       const common = { active: true, name: files.name, status: 'running', loopId: null, iteration, at: lastRunAt };
-      return { ...common, events: [], ...advised(EXPLAIN_TEXTS.fourKeys, { name: files.name, mode: 'hook' }) };
+      return {
+        ...common,
+        events: [],
+        notices: [],
+        ...advised(EXPLAIN_TEXTS.fourKeys, { name: files.name, mode: 'hook' }),
+      };
     }
     case 'newer':
       return unusable(EXPLAIN_TEXTS.newer(files.state), files);
@@ -76,7 +88,7 @@ function explain(report: LoopReport): Explanation {
 }
 
 function unusable(texts: Explained, files: LoopFiles): Explanation {
-  const nothing = { status: null, loopId: null, iteration: null, at: null, events: [] };
+  const nothing = { status: null, loopId: null, iteration: null, at: null, events: [], notices: [] };
   return { active: false, name: files.name, ...nothing, ...advised(texts, { name: files.name, mode: 'hook' }) };
 }
 
@@ -87,13 +99,13 @@ function advised(
   return { why, next: show(next, loop) };
 }
 
-function explained(state: LoopState, { files, live }: LoopReport): Explanation {
+export function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
   const { name } = files;
   const events = eventsOf(files, loopId)
-    .filter(({ type }) => !ROUTINE.has(String(type)))
+    .filter(({ type }) => !ROUTINE.has(String(type)) && !String(type).startsWith('notice.'))
     .slice(-MAX_EVENTS);
-  const common = { name, loopId, iteration, events };
+  const common = { name, loopId, iteration, events, notices: noticesOf(files, loopId) };
   if (state.status === 'ended') {
     const { as, at, message: why, verified } = state.ended;
     const before = events.filter((event) => event['type'] !== 'loop.ended' || event['at'] !== at);
@@ -116,12 +128,18 @@ function explained(state: LoopState, { files, live }: LoopReport): Explanation {
   return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, state) };
 }
 
-function forReading(explanation: Explanation, { paint, now }: CommandContext): string {
-  const { name, status, at, why, next, events, iteration } = explanation;
+function forReading(explanation: Explanation, found: ReadState, { paint, now }: CommandContext): string {
+  const { active, name, status, at, why, next, events, iteration, notices } = explanation;
+  const isLive = active && found.kind === 'loop';
+  const when = isLive
+    ? ` in iteration ${Math.max(1, currentIteration(found.state))}`
+    : iteration === null
+      ? ''
+      : ` after ${iterations(iteration)}`;
   const head =
     status === null
       ? printable(why)
-      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${iteration === null ? '' : ` after iteration ${iteration}`}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
+      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${when}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
   return [
     head,
     ...(events.length === 0
@@ -131,6 +149,7 @@ function forReading(explanation: Explanation, { paint, now }: CommandContext): s
           'What led to it:',
           ...events.flatMap((event) => journalLine(event, paint).split('\n')).map((line) => `  ${line}`),
         ]),
+    ...(notices.length === 0 ? [] : ['', ...noticeLines(notices).map(printable)]),
     '',
     `Next: ${next}`,
   ].join('\n');

@@ -72,7 +72,7 @@ function column(
   return { name, shown };
 }
 
-function figuresOf(entry: Entry): Figures {
+export function figuresOf(entry: Entry): Figures {
   const agent = object(entry['agent']);
   const usage = object(agent['usage']);
   const told = TOKENS.flatMap((name) => number(usage[name]) ?? []);

@@ -1,41 +1,67 @@
 import { dollarText, reasonLines } from '../../engine/messages.ts';
-import { localTime } from '../../term/figures.ts';
+import { timeText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
-import { formatDuration } from '../../text/duration.ts';
+import { localTime } from '../../text/instant.ts';
+import { figuresOf } from './iteration-table.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Formats a journal entry for people. Unknown types are shown as they are: newer versions add some. */
 export function journalLine(entry: Entry, paint: Paint): string {
   const at = String(entry['at'] ?? entry['endedAt'] ?? '');
-  const what = typeof entry['type'] === 'string' ? eventText(entry, entry['type'], paint) : iterationText(entry, paint);
+  const { type } = entry;
+  const isEvent = typeof type === 'string' && type !== 'iteration.ended';
+  const what = isEvent ? eventText(entry, type, paint) : iterationText(entry, paint);
   return `${paint('dim', localTime(at))}  ${what}`;
 }
 
 function iterationText(entry: Entry, paint: Paint): string {
-  const { kind, iteration, idleIterations, durationMs, findings, toolCalls, deniedCalls, outputTokens, decision } =
-    entry;
+  const { kind, iteration, idleIterations, durationMs, findings, toolCalls, deniedCalls, decision } = entry;
   const costUsd = (entry['agent'] as { costUsd?: unknown } | undefined)?.costUsd;
   const name = kind === 'idle' ? `idle ${idleIterations}` : `iteration ${iteration}`;
   const parts = [
-    typeof durationMs === 'number' ? formatDuration(durationMs) : '',
+    typeof durationMs === 'number' ? timeText(durationMs) : '',
     typeof findings === 'number' ? `${findings} findings` : '',
     typeof toolCalls === 'number' ? `${toolCalls} tool calls` : '',
     typeof deniedCalls === 'number' && deniedCalls > 0 ? paint('yellow', `${deniedCalls} denied`) : '',
-    typeof outputTokens === 'number' ? `${outputTokens} tokens out` : '',
+    tokensText(entry) ?? '',
     typeof costUsd === 'number' ? dollarText(costUsd) : '',
   ].filter((part) => part !== '');
   return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(String(decision ?? '?'))}`;
 }
 
-const NOT_DETAILS = new Set(['type', 'at', 'loopId', 'iteration', 'message', 'status', 'reasons']);
+const NOT_DETAILS = new Set(
+  'v type at loopId iteration message status reasons from processes changes digest terms'.split(' '),
+);
+
+/** Text of a detail that needs no name; null for a value that is none. */
+const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
+  taskPath: (value) => String(value),
+  outcome: (value) => String(value),
+  model: (value) => String(value),
+  maxIterations: (value) => `limit of iterations ${value}`,
+  verified: (value) => (value === true ? 'verified' : 'not verified'),
+  durationMs: (value) => (typeof value === 'number' ? timeText(value) : null),
+  turns: (value) => `${value} turns`,
+  toolCalls: (value) => `${value} tool calls`,
+  costUsd: (value) => (typeof value === 'number' ? dollarText(value) : null),
+  usage: (value) => tokensText({ agent: { usage: value } }),
+};
+
+function tokensText(entry: Entry): string | null {
+  const { tokens } = figuresOf(entry);
+  return tokens === null ? null : `${tokens.toLocaleString('en')} tokens`;
+}
 
 function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const details = Object.entries(entry)
     .filter(([key, value]) => !NOT_DETAILS.has(key) && value !== null && value !== undefined)
-    .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const shown = [entry['status'], entry['message'], ...details].filter((part) => typeof part === 'string');
+    .map(
+      ([key, value]) => FIGURES[key]?.(value) ?? `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+  const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
+  const shown = [entry['status'], message, details.join(', ')].filter((part) => typeof part === 'string' && part);
   const line =
     `${paint(colour, printable(type))}  ${printable(shown.join('; ')).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];

@@ -1,4 +1,5 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
+import { localTime } from '../../text/instant.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 
 export interface Explained {
@@ -109,20 +110,20 @@ export function explainLive(
     case 'verifying':
       return {
         at: state.verifying.since,
-        why: 'The agent claims completion, and the checks are running.',
+        why: 'The agent reported completion, and the checks are running.',
         next: 'Nothing; the loop ends if they pass and otherwise continues with their reasons.',
       };
     case 'waiting':
       if (state.waiting.why === 'pace') {
         return {
           at: state.waiting.since,
-          why: `The task sets a delay between iterations; the next one begins at ${state.waiting.until}.`,
+          why: `The task sets a delay between iterations; the next one begins at ${localTime(state.waiting.until)}.`,
           next: advise('Nothing.', 'Begin it now', 'wake'),
         };
       }
       return {
         at: state.waiting.since,
-        why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the next check is at ${state.waiting.until}.`,
+        why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the next check is at ${localTime(state.waiting.until)}.`,
         next: offer('Nothing.', { 'Continue now': 'wake', 'Give it something to do': 'steer' }),
       };
     case 'paused':

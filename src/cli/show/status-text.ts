@@ -1,10 +1,10 @@
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
-import { type EndReport, reportLines } from '../../engine/end-report.ts';
-import { dollarText, iterations, reasonLines } from '../../engine/messages.ts';
+import { type EndReport, noticeLines, reportLines } from '../../engine/end-report.ts';
+import { iterations, reasonLines } from '../../engine/messages.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
-import { instantText } from '../../term/figures.ts';
+import { costText, instantText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { formatDuration } from '../../text/duration.ts';
@@ -36,14 +36,26 @@ interface InactiveLoop {
 export function statusText(status: Status, context: CommandContext): string {
   const { now, paint } = context;
   const at = now();
-  const run = status.run ? runLines(status.run, at) : [];
   const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
-  if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
-  const ended = status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)];
+  if (status.active) {
+    const run = status.run ? runLines(status.run, at, false) : [];
+    return [activeText(status, at, paint), ...figures, ...run].join('\n');
+  }
+  const { lastLoop } = status;
+  const run = status.run ? runLines(status.run, at, lastLoop !== null) : [];
+  const isPlain = [noLoopText(status.name), noLoopOnText(lastLoop?.taskPath ?? '')].includes(status.message);
+  const head = lastLoop !== null && isPlain ? [] : [printable(status.message)];
+  const ended = lastLoop === null ? [] : [endedText(lastLoop, status.name, at, paint)];
   const report = status.report === undefined ? [] : reportLines(status.report).map(printable);
-  return [printable(status.message), ...ended, ...report, ...figures, ...run, ...othersText(status, context)].join(
-    '\n',
-  );
+  return [...head, ...ended, ...report, ...figures, ...run, ...othersText(status, context)].join('\n');
+}
+
+export function noLoopText(name: string | null): string {
+  return name === null ? 'No active loop.' : `No active loop named ${name}.`;
+}
+
+export function noLoopOnText(taskPath: string): string {
+  return `No loop is active on ${taskPath}.`;
 }
 
 /** Says where to look when the requested loop is not live. */
@@ -69,7 +81,8 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
     ...(status.usage === null ? [] : [['usage', usageText(status.usage)]]),
     ...(status.guardrailsExists ? [] : [['guardrails', 'no .claude/ralph/guardrails.md']]),
   ];
-  return `${name} is ${paint('bold', stateText(status, at))}.\n${table(rows.map((row) => ['', ...row]))}`;
+  const notices = noticeLines(status.notices ?? []).map((line) => `\n  ${printable(line)}`);
+  return `${name} is ${paint('bold', stateText(status, at))}.\n${table(rows.map((row) => ['', ...row]))}${notices.join('')}`;
 }
 
 function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios']>): string {
@@ -108,30 +121,30 @@ function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Pai
 }
 
 function usageText(usage: NonNullable<LiveLoop['usage']>): string {
-  const least = usage.unpricedRuns ? 'at least ' : '';
-  const cost = usage.costUsd === null ? 'cost unknown' : `${least}${dollarText(usage.costUsd)}`;
+  const cost = costText(usage.costUsd, Boolean(usage.unpricedRuns));
   const all = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens];
   if (usage.costUsd === null && all.every((count) => count === 0)) return 'unknown until an iteration ends';
   const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
 }
 
-function endedText(loop: EndedLoop, at: string, paint: Paint): string {
+function endedText(loop: EndedLoop, name: string | null, at: string, paint: Paint): string {
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
-  return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
+  const whose = name === null ? 'The last loop' : `Loop ${name}`;
+  return `${whose} ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
 }
 
-/** Describes the last iteration, its commands, and the outcome of a claim of completion. */
-function runLines({ status, lastIteration, torn, problem }: RunState, at: string): string[] {
+/** Describes the last iteration, its commands, and the outcome of a claim of completion, unless the loop's end was `shown`. */
+function runLines({ status, lastIteration, torn, problem }: RunState, at: string, shown: boolean): string[] {
   const lines: string[] = [];
-  if (status !== null && status.endedAt !== null) {
+  if (status !== null && status.endedAt !== null && !shown) {
     const { iteration, endedAt, message } = status;
     lines.push(
       `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${message}`}`,
     );
   }
-  if (lastIteration !== null) {
+  if (lastIteration !== null && !shown) {
     const { iteration, durationMs, progress, changedFiles, commands, completion } = lastIteration;
     const files = changedFiles.length === 1 ? '1 file' : `${changedFiles.length} files`;
     const moved =
@@ -152,7 +165,7 @@ function claimLines({
   gatePassed,
   reasons,
 }: NonNullable<RunState['lastIteration']>['completion']): string[] {
-  if (!gateChecked) return ['Completion was claimed; no check was run.'];
-  if (gatePassed) return ['Completion was claimed, and every check passed.'];
-  return ['Completion was claimed and rejected:', ...reasons.flatMap(reasonLines)];
+  if (!gateChecked) return ['The agent reported completion; no check was run.'];
+  if (gatePassed) return ['The agent reported completion, and every check passed.'];
+  return ['The agent reported completion, and these checks rejected it:', ...reasons.flatMap(reasonLines)];
 }

@@ -10,13 +10,13 @@ import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop } from '../ch
 import type { Command, CommandContext } from '../command.ts';
 import { taskPlace } from '../task-place.ts';
 import { EXPLAIN_TEXTS } from './messages.ts';
-import { type Status, statusText } from './status-text.ts';
+import { noLoopOnText, noLoopText, type Status, statusText } from './status-text.ts';
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
   summary: 'Show the state of a loop.',
   usage: '[PATH] [--loop NAME]',
-  help: 'Shows the state of a loop, or how the last one ended; for a plan, also its tasks. If the default loop is not live, it lists the other live loops. PATH is a task folder, its RALPH.md or a plan.',
+  help: 'Shows the state of a loop, or how the last one ended; for a plan, also its tasks. Without PATH and --loop it shows the only live loop, or the one that ended last, and lists several live ones. PATH is a task folder, its RALPH.md or a plan.',
   example: 'ralph-loop status --loop docs',
   options: {},
   control: false,
@@ -42,16 +42,20 @@ async function reportOf(
   return state && endReport(files, state, context.env);
 }
 
-const NO_LOOP = 'No active loop.';
 /** Iterations that a status shows; `logs --iterations` shows them all. */
 const RECENT = 10;
 
-/** Describes the default loop or the one that was named and, where it is not live, the loops that are. */
-export function statusHere(context: CommandContext): Status {
-  const status = statusOf(describeLoop(context.files, context.env));
-  const live = status.active ? [] : liveLoops(context).filter(({ files }) => files.state !== context.files.state);
+/** Describes the loop that was named, the default one, the only live one or the last one; several live loops are listed. */
+function statusHere(context: CommandContext): Status {
+  const { files, env } = context;
+  const report = describeLoop(files, env);
+  const live = report.live === null ? liveLoops(context).filter(({ files: { state } }) => state !== files.state) : [];
+  const isAny = files.name === null && report.found.kind === 'absent' && report.lost === null;
+  const [only, another] = isAny ? live : [];
+  if (only !== undefined && another === undefined) return statusOf(describeLoop(only.files, env));
+  const status = statusOf((isAny && live.length === 0 ? endedLast(context, null) : null) ?? report);
   if (status.active || live.length === 0) return status;
-  const message = status.message === NO_LOOP ? 'The default loop is not active.' : status.message;
+  const message = status.message === noLoopText(null) ? 'The default loop is not active.' : status.message;
   return { ...status, message, loops: live.map(({ name, status, taskPath }) => ({ name, status, taskPath })) };
 }
 
@@ -65,7 +69,7 @@ function statusOnPath(context: CommandContext, path: string): Status {
   const fallback = loopFiles(projectDir, recorded !== null && LOOP_NAME.test(recorded) ? recorded : null, env);
   const ended = endedLast(context, path);
   const { files, lastLoop } = ended ?? { files: fallback, lastLoop: null };
-  const message = `No loop is active on ${taskPath}.`;
+  const message = noLoopOnText(taskPath);
   const recent = recentOf({ ...describeLoop(files, env), lastLoop });
   return { active: false, message, name: files.name, lastLoop, run, ...recent };
 }
@@ -85,7 +89,7 @@ function inactiveText({ files, found, lost }: LoopReport): string {
   switch (found.kind) {
     case 'absent':
     case 'four-keys':
-      return files.name === null ? NO_LOOP : `No active loop named ${files.name}.`;
+      return noLoopText(files.name);
     case 'corrupt':
       return show(advise(`The state file ${files.state} cannot be used (${found.problem}).`, 'Archive it', 'reset'), {
         name: files.name,
@@ -94,7 +98,7 @@ function inactiveText({ files, found, lost }: LoopReport): string {
     case 'newer':
       return `The state file ${files.state} was written by a newer ralph-loop. Update this one.`;
     case 'loop':
-      return found.state.status === 'ended' ? `The last loop ${found.state.ended.message}` : NO_LOOP;
+      return found.state.status === 'ended' ? `The last loop ${found.state.ended.message}` : noLoopText(files.name);
     default:
       return found satisfies never;
   }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { addValidation } from '../../task/draft/add-validation.ts';
 import { extractValidationCommands } from '../../task/draft/validation-section.ts';
@@ -15,7 +16,7 @@ import type { CommandContext } from '../command.ts';
 /** Writes "## Validation Commands" into the frontmatter, where they are enforced, if the user agrees. */
 export async function adoptValidation(context: CommandContext, task: string | null): Promise<boolean> {
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
-  const text = readFileSync(path, 'utf8');
+  const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   const commands = extractValidationCommands(splitFrontmatter(text).body);
   if (commands.length === 0) {
     throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
@@ -47,7 +48,7 @@ async function agreed(context: CommandContext): Promise<boolean> {
 export async function askValidation(context: CommandContext, task: string | null): Promise<void> {
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
   if (!existsSync(path)) return; // start says so, with what to do
-  const text = readFileSync(path, 'utf8');
+  const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   const { kind, frontmatter } = checkTaskFile(path, text);
   // A task folder has a gate and acceptance commands of its own.
   if (kind !== 'prompt' || frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;

@@ -1,67 +1,73 @@
+import { rememberAgreed, settingsRefusal, unagreedSettings } from '../../drive/start/agreed-settings.ts';
 import { preparedTerms } from '../../drive/start/consent.ts';
-import { type ConsentTerms, consentTerms, diffTerms, showTerms } from '../../drive/start/consent-terms.ts';
+import { consentTerms, diffTerms, showTerms } from '../../drive/start/consent-terms.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
-import type { StartRequest } from '../../drive/start/read-settings.ts';
+import type { Approval, Resolved, StartRequest } from '../../drive/start/read-settings.ts';
 import { termsOf } from '../../drive/tdd/tdd-terms.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { about, advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { agrees } from '../ask.ts';
+import { askInPerson } from '../ask-in-person.ts';
 import type { CommandContext } from '../command.ts';
 
 export const REQUEST_HEADING = 'An agent has asked for this loop:';
 
-type Asking = Pick<CommandContext, 'err' | 'values'>;
-
-/** Returns whether the user is asked: at a terminal, unless --yes has answered. Elsewhere the command is the answer. */
-function isAsked({ values }: Asking): boolean {
-  return values['yes'] !== true && process.stdin.isTTY === true;
-}
-
-export async function approves(context: Asking, heading: string, lines: readonly string[], question: string) {
-  context.err([heading, ...lines].join('\n'));
-  return !isAsked(context) || (await agrees(question));
-}
+type Asking = Pick<CommandContext, 'err'>;
 
 /** Shows what a start takes over from an agent. undefined: nothing to approve. null: the user said no. */
-export async function approveStart(
-  context: Asking,
-  files: LoopFiles,
-  request: StartRequest,
-): Promise<ConsentTerms | undefined | null> {
+export function approveStart(context: Asking, files: LoopFiles, request: StartRequest): Approval | undefined | null {
   if (!request.consented) return undefined;
   checkExistingLoop(readState(files.state), request);
   const requested = request.existing === 'fresh' ? null : requestedContract(files);
   const found = peekTdd(files);
   const continues = request.existing === 'resume' || requested !== null;
   const list = request.tdd === true || (continues && found?.loopId != null) ? found : null;
-  if (requested === null && (list === null || list.consented || !isAsked(context))) return undefined;
-  if (!isAsked(context) && context.values['yes'] !== true && context.values['consent'] !== true) {
-    throw new RalphError(
-      'refused',
-      about(START_TEXTS.needsConsent, { name: files.name, mode: request.mode ?? 'hook' }),
-    );
+  const { resolved } = prepareContract(request);
+  if (requested === null && (list === null || list.consented)) {
+    return approveSettings(files, request, resolved) ? undefined : null;
   }
   const terms = preparedTerms(prepareContract(request), list);
   const changes = requested === null ? [] : changesSince(requested, terms, list);
-  const complete = `  ${list?.completed.length} of ${list?.scenarios.length} scenarios complete: ralph-loop tdd status`;
+  const count = `  ${list?.completed.length} of ${list?.scenarios.length} scenarios are complete.`;
+  const complete = show(advise(count, 'Show them', 'tdd status'), { name: null, mode: 'hook' });
   const lines = [
     ...showTerms(terms),
     ...(list === null ? [] : [complete]),
     ...(changes.length === 0 ? [] : ['Changed since it was asked for:', ...changes]),
   ];
   const heading = requested === null ? 'An agent made the scenarios of this loop:' : REQUEST_HEADING;
-  if (await approves(context, heading, lines, 'Start it?')) return terms;
+  const refusal = about(START_TEXTS.needsConsent, { name: files.name, mode: request.mode ?? 'hook' });
+  const by = askInPerson(files, { command: 'start', heading, lines, question: 'Start it?', refusal });
+  if (by !== null) {
+    rememberAgreed(request.env, unagreedSettings(request, resolved));
+    return { terms, by };
+  }
   const refused = requested === null ? LIST_REFUSED : START_TEXTS.notAgreed;
   context.err(withPrefix(refused, { name: files.name, mode: request.mode ?? 'hook' }));
   return null;
+}
+
+/** Shows settings of configuration files that start a program or widen permissions, once. Returns whether the user agrees. */
+export function approveSettings(files: LoopFiles, request: StartRequest, resolved: Resolved): boolean {
+  const open = unagreedSettings(request, resolved);
+  if (open.length === 0) return true;
+  const agreed = askInPerson(files, {
+    command: 'start',
+    refusal: settingsRefusal(request, open),
+    heading: 'Configuration files start programs or widen permissions:',
+    lines: open.map(({ line }) => `  ${line}`),
+    question: 'Use these settings from now on?',
+  });
+  if (agreed !== null) rememberAgreed(request.env, open);
+  return agreed !== null;
 }
 
 const LIST_REFUSED = advise('Nothing was started.', 'Make another list', 'tdd init', { fresh: true, input: 'FILE' });
@@ -75,7 +81,7 @@ function requestedContract(files: LoopFiles): Contract | null {
   return stored.contract;
 }
 
-function changesSince(requested: Contract, terms: ConsentTerms, list: TddRecord | null): string[] {
+function changesSince(requested: Contract, terms: Approval['terms'], list: TddRecord | null): string[] {
   const changes = diffTerms(consentTerms(requested, requested.tdd === undefined ? null : list), terms);
   if (requested.tdd !== undefined && (list === null || termsOf(list).hash !== requested.tdd.hash)) {
     changes.push('the list of scenarios');

@@ -4,7 +4,7 @@ export const TASK_OPTIONS = options({
   'task PATH': 'Task folder or file; default: .claude/ralph/PROMPT.md.',
   'path PATH': 'Same as --task.',
   tdd: 'Work test-first on the scenarios of tdd init.',
-  'input FILE': 'Read the input as JSON (schemas/input.schema.json); "-" is standard input. Options take precedence.',
+  'input FILE': 'Input as JSON; "-" is standard input.',
   'arg NAME=VALUE...': 'Value of an argument of the task folder; repeatable.',
 });
 
@@ -20,8 +20,10 @@ export const SETTING_OPTIONS = options({
   'max-cost DOLLARS': 'Limit of total cost.',
   'max-tokens N': 'Limit of total tokens.',
   'permission-mode MODE': "The client's permission mode; required if headless.",
+  sandbox: 'Confine the agent and every check (sandbox.mode: on).',
   'model NAME': "The client's model.",
   'effort LEVEL': "The client's effort.",
   'reflect-every N': 'Reflect in every Nth iteration, 2-20; 0 is never.',
+  'no-accept': 'Lock the contract until the loop ends.',
   'set KEY=VALUE...': 'Any frontmatter setting, such as idle.delay=10s.',
 });

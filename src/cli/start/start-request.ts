@@ -66,8 +66,10 @@ export function startFlags(context: CommandContext): Record<string, string> {
   const mode = modeIn(rest);
   const flags = [
     ...(mode === null ? [] : [['permission_mode', mode]]),
+    ...(values['no-accept'] === true ? [['accept', 'never']] : []),
     ...SETTINGS.map((option) => [option.replace('-', '_'), values[option]]),
     ...BUDGETS.map((option) => [`budget.${option.replace('-', '_')}`, values[option]]),
+    ...(values['sandbox'] === true ? [['sandbox.mode', 'on']] : []),
     ...valuesOf(context, 'set').map((pair) => {
       const at = pair.indexOf('=');
       if (at < 1) throw new RalphError('usage', `--set ${pair}: write it as KEY=VALUE, such as idle.delay=10s.`);

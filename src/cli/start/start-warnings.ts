@@ -1,22 +1,36 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { failOpenText } from '../../claude/find-client.ts';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
+import { sandboxProblem } from '../../sandbox/availability.ts';
+import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
+import { changedPins, readGitPins } from '../../task/git/git-view.ts';
 import { readStartPoint } from '../../task/git/start-point.ts';
 import { DEFAULT_TASK, taskKind } from '../../task/task-file.ts';
 import type { CommandContext } from '../command.ts';
 
 const START_POINT_MS = 10_000;
 
-export function printWarnings({ err, projectDir }: CommandContext, { warnings, stored }: StartedLoop): void {
+/** `client` is the version of the client that the user will start, if that is not the loop's. */
+export function printWarnings(
+  { err, projectDir, env }: CommandContext,
+  { warnings, stored }: StartedLoop,
+  client: string | null = null,
+): void {
   const { contract } = stored;
+  const failsOpen = failOpenText(contract.clientVersion ?? client);
+  if (failsOpen !== null) err(withPrefix(`${failsOpen} Update it: claude update.`));
   for (const { message, line } of warnings) err(withPrefix(`${line === null ? '' : `line ${line}: `}${message}`));
+  if (contract.unsandboxed === 'not-set') err(withPrefix(SANDBOX_TEXTS.withoutBypass));
+  if (contract.unsandboxed === 'unavailable') err(withPrefix(withoutSandbox(contract.agent, env)));
   if (verifiesNothing(contract)) err(withPrefix(START_TEXTS.nothingToVerify));
   if (contract.policy.plan && contract.validation.length === 0) {
     const commands = projectSignals(projectDir).commands.map(({ run }) => run);
@@ -24,17 +38,30 @@ export function printWarnings({ err, projectDir }: CommandContext, { warnings, s
   }
 }
 
-/** Notes the way back to the project as it is now, and names its uncommitted changes. A resumed loop keeps its own. */
+/** Says why `sandbox.mode: auto` gives none. */
+function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): string {
+  const problem = sandboxProblem(env);
+  return problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.withoutAuto(problem);
+}
+
+/**
+ * Notes the way back to the project as it is now, and names its uncommitted changes. A resumed loop keeps its way back and
+ * gets the git settings of now.
+ */
 export async function withStartPoint<T extends StartRequest>(
   { env, err, values }: CommandContext,
   request: T,
   canWorktree: boolean,
 ): Promise<T> {
-  if (request.existing === 'resume' || values['resume'] === true) return request;
   const { projectDir, name } = request;
-  const found = await readStartPoint(projectDir, name, { env, signal: AbortSignal.timeout(START_POINT_MS) }).catch(
-    () => null,
-  );
+  const options = { env, signal: AbortSignal.timeout(START_POINT_MS) };
+  if (request.existing === 'resume' || values['resume'] === true) {
+    const gitPins = await readGitPins(projectDir, options).catch(() => null);
+    const changed = gitPins === null ? [] : changedPins(loopFiles(projectDir, name, env), gitPins);
+    if (changed.length > 0) err(withPrefix(START_TEXTS.gitChanged(changed)));
+    return { ...request, gitPins };
+  }
+  const found = await readStartPoint(projectDir, name, options).catch(() => null);
   if (found === null) return request;
   const own = dirname(request.task ?? DEFAULT_TASK);
   const changed = found.changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith(`${own}/`));
@@ -64,8 +91,9 @@ export function areHooksInstalled(projectDir: string): boolean {
 /** Prints on standard error what a client that the user starts by hand will not do for this loop. */
 export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
   if (state.mode !== 'hook') return;
-  const { guardrails } = stored.contract;
+  const { guardrails, sandbox } = stored.contract;
   if (!areHooksInstalled(projectDir)) err(withPrefix(show(START_TEXTS.noHooks)));
+  if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
   // A plan, which has rules of its own, is recognised by `lifted`.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));
 }

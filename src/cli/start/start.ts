@@ -14,12 +14,15 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { ringBell } from '../../term/write-text.ts';
-import { commandLine } from '../../text/message.ts';
+import { advise, commandLine, offer } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { askInPerson } from '../ask-in-person.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { handleRunningLoop } from '../run/handle-running-loop.ts';
-import { approveStart, approves, REQUEST_HEADING } from './approve.ts';
+import { approveStart, REQUEST_HEADING } from './approve.ts';
+import { askSandbox } from './ask-sandbox.ts';
+import { withSandbox } from './sandbox-settings.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget } from './start-request.ts';
@@ -37,6 +40,7 @@ export const START_COMMAND: Command = {
     ...options({
       launch: 'Start Claude Code for the loop and wait for it.',
       headless: 'Launch without a terminal; needs --permission-mode.',
+      'require-verified': 'Exit with 3 if the loop completes unverified.',
       resume: 'Resume the live or last archived loop; counters are kept.',
       fresh: 'Archive an interrupted loop and start over.',
       consent: 'Approve the loop that an agent requested.',
@@ -63,7 +67,10 @@ export const START_COMMAND: Command = {
     if (byAgent && values['launch'] === true) {
       throw new RalphError(
         'refused',
-        'an agent cannot launch a client. It can ask for a loop with: ralph-loop start; the user then agrees with: ralph-loop start --consent.',
+        offer('an agent cannot launch a client.', {
+          'It asks for a loop with': 'start',
+          'The user then agrees in a terminal with': 'consent',
+        }),
       );
     }
     const mode = modeOf(values, byAgent);
@@ -90,12 +97,13 @@ export const START_COMMAND: Command = {
       plan,
     };
     const headless = values['headless'] === true;
-    const request = startRequest(context, { ...target, files }, { ...own, headless });
-    const approved = await approveStart(context, files, request);
+    const asked = startRequest(context, { ...target, files }, { ...own, headless });
+    const request = await askSandbox(context, asked);
+    const approved = approveStart(context, files, request);
     if (approved === null) return 1;
     const noted = await withStartPoint(context, request, false);
     const loop = startLoop({ ...noted, ...(approved && { approved }) });
-    printWarnings(context, loop);
+    printWarnings(context, loop, client?.version ?? null);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
     return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);
   },
@@ -114,13 +122,14 @@ function clientFor(env: NodeJS.ProcessEnv, launched: boolean): FoundClient | nul
 async function launchClient(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
   const { env, values, rest } = context;
   const headless = values['headless'] === true;
-  const settings = launcherSettings({
+  const own = launcherSettings({
     loopId: loop.loopId,
     name: loop.files.name,
     node: process.execPath,
     mainPath: join(bundleDir(), 'scripts', 'main.cjs'),
     userStatusLine: userStatusLine(context.projectDir, env),
   });
+  const settings = withSandbox(own, loop, env);
   const { message, code } = await launch(loop, {
     client,
     headless,
@@ -132,6 +141,7 @@ async function launchClient(context: CommandContext, loop: StartedLoop, client: 
     env: { ...env, ...settings.env },
     say: (line) => context.err(withPrefix(line)),
     repeat: context.err,
+    requiresProof: values['require-verified'] === true,
   });
   context.err(withPrefix(message));
   if (loop.settings.notify.bell) ringBell();
@@ -162,12 +172,13 @@ function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop
 /** Returns the mode of the loop. A loop that an agent requests runs by itself, not in a session of the user. */
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
-  if (mode === 'router') throw new RalphError('usage', 'a router begins with: ralph-loop router start.');
+  if (mode === 'router')
+    throw new RalphError('usage', advise('--mode is hook or runner.', 'Start a router', 'router start'));
   if (mode !== 'hook' && mode !== 'runner') {
     throw new RalphError('usage', `--mode ${String(mode)}: it is hook or runner.`);
   }
   if (mode === 'runner' && values['launch'] === true) {
-    throw new RalphError('usage', '--launch starts a session, and --mode runner has none: ralph-loop run.');
+    throw new RalphError('usage', advise('--launch starts a session, and --mode runner has none.', 'Run it', 'run'));
   }
   return mode;
 }
@@ -182,15 +193,18 @@ function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
   ].join('\n');
 }
 
-async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
+function consent(context: CommandContext, byAgent: boolean): number {
   if (byAgent)
-    throw new RalphError('refused', 'consent is the user’s: ralph-loop start --consent in another terminal.');
+    throw new RalphError('refused', advise('only the user can agree, in another terminal.', 'Agree', 'consent'));
   const terms = pendingTerms(context.files);
-  if (!(await approves(context, REQUEST_HEADING, showTerms(terms), 'Start it?'))) {
+  const command = 'start --consent';
+  const lines = showTerms(terms);
+  const person = askInPerson(context.files, { command, heading: REQUEST_HEADING, lines, question: 'Start it?' });
+  if (person === null) {
     context.err(withPrefix(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' }));
     return 1;
   }
-  const { after } = giveConsent(context.files, context.env, context.now(), terms);
+  const { after } = giveConsent(context.files, context.env, context.now(), terms, person);
   context.out(
     context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
   );

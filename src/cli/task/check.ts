@@ -9,6 +9,7 @@ import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
+import { columnsOf } from '../../term/write-text.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
@@ -89,13 +90,16 @@ function settingsText(settings: Readonly<Record<string, Setting>>, kind: TaskKin
     .filter(([path, { source }]) => source !== 'default' || depends.includes(path))
     .map(([path, { value, source }]) => {
       const text = value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
-      return [`  ${path}`, shortened(printable(text)), source];
+      return [`  ${path}`, printable(text), source];
     });
-  return rows.length === 0 ? [] : ['', 'Settings that are set or depend on the file name (all: --json):', table(rows)];
+  const longest = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const room = Math.max(12, Math.min(MAX_SHOWN, columnsOf(1) - longest(0) - longest(2) - 4));
+  const shown = rows.map(([path = '', text = '', source = '']) => [path, excerptOf(text, room), source]);
+  return rows.length === 0 ? [] : ['', 'Settings that are set or depend on the file name (all: --json):', table(shown)];
 }
 
 const MAX_SHOWN = 40;
 
-function shortened(text: string): string {
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
+function excerptOf(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { readText } from '../../install/files/project-files.ts';
 import { setProjectConfig } from '../../install/settings/set-project-config.ts';
@@ -36,7 +36,10 @@ export const CONFIG_COMMAND: Command = {
       guardrailsFile: join(projectDir, '.claude', 'ralph', 'guardrails.md'),
       maxIterationsFrom: source,
     };
-    const rows = Object.entries(answer).map(([key, value]) => [key, String(value)]);
+    const rows = Object.entries(answer).map(([key, value]) => [
+      key,
+      typeof value === 'string' && isAbsolute(value) ? relative(projectDir, value) : String(value),
+    ]);
     context.answer(answer, () => table(rows));
     return 0;
   },

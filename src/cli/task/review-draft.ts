@@ -3,11 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { show } from '../../state/process/program.ts';
 import type { Draft } from '../../task/draft/draft-task.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { RALPH_FILE } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
 import { advise } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { readTaskText, taskPlace } from '../task-place.ts';
@@ -46,7 +48,7 @@ export async function reviewDraft(context: CommandContext, draft: Draft, path: s
   const { env, err, out } = context;
   const shown = relative(process.cwd(), path);
   let { text } = draft;
-  err(`A draft for ${shown} (${draft.kind}):\n\n${printable(text)}`);
+  err(`A draft for ${shown} (${draft.kind}):\n\n${printable(withoutMetadata(text))}`);
   for (const note of draft.notes) err(withPrefix(note));
   const edit = (): void => {
     text = edited(text, env, err);
@@ -57,15 +59,21 @@ export async function reviewDraft(context: CommandContext, draft: Draft, path: s
     return false;
   }
   writeTaskFile(path, text);
-  err(`Wrote ${shown}.`);
+  const run = letter === 's' ? [] : [{ verb: 'Run it', command: `run ${quoted(shown)}` }];
+  err(show({ text: `Wrote ${shown}.`, advice: run }));
   return letter === 's';
+}
+
+/** Removes the comment in the first line, which is for programs. */
+function withoutMetadata(text: string): string {
+  return text.replace(/^<!-- ralph-loop: .*-->\n/, '');
 }
 
 /** Shows an existing task file, which is edited in place, until the user starts or leaves it. Returns whether to start. */
 async function reviewTaskFile(context: CommandContext, path: string, shown: string): Promise<boolean> {
   const { env, err } = context;
   const read = (): string => readTaskText(path, shown);
-  err(`${shown}:\n\n${printable(read())}`);
+  err(`${shown}:\n\n${printable(withoutMetadata(read()))}`);
   printProblems(context, read(), path);
   return (await decide(context, 'file', { read, edit: () => openEditor(path, env, err), path })) === 's';
 }

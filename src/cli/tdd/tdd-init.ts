@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type ConsentTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
+import { recordNotice } from '../../drive/records/notices.ts';
+import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
+import type { Approval } from '../../drive/start/read-settings.ts';
 import { listOf } from '../../drive/tdd/scenario-list.ts';
 import { listThere } from '../../drive/tdd/tdd-terms.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
@@ -8,17 +10,18 @@ import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
-import { decidingEnvironment, makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
+import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
+import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { askInPerson } from '../ask-in-person.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { approves } from '../start/approve.ts';
 import { readTaskText } from '../task-place.ts';
 import { forReading, statusOf } from './tdd-status.ts';
 
-export async function tddInit(context: CommandContext): Promise<number> {
+export function tddInit(context: CommandContext): number {
   const { files, now, values, env } = context;
   const byAgent = isAgent(env);
   const decides = ['consent', 'accept'].filter((option) => values[option] === true);
@@ -33,9 +36,9 @@ export async function tddInit(context: CommandContext): Promise<number> {
     throw new RalphError('usage', `--${decides[0]} is about the list that is there: it takes no --${making}.`);
   }
   const asked = decides.length > 0 ? null : askedList(context);
-  const approved = values['consent'] === true ? await approveScenarios(context) : null;
+  const approved = decides.length > 0 ? approveList(context) : null;
   if (approved === 'no') {
-    const text = 'nothing was approved, and nothing runs.';
+    const text = 'nothing was approved, and nothing has changed.';
     context.err(withPrefix(advise(text, 'Another list', 'tdd init', { fresh: true, input: 'FILE' })));
     return 1;
   }
@@ -51,22 +54,49 @@ export async function tddInit(context: CommandContext): Promise<number> {
 /** Options that create a list. */
 const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 
-/** Shows a list made by an agent. Returns the approved terms; null if there is nothing to approve. */
-async function approveScenarios(context: CommandContext): Promise<ConsentTerms | 'no' | null> {
-  const list = listThere(context.files, context.now());
-  if (list.consented) return null;
-  const shown = forReading(list, context.paint);
-  const approved = await approves(context, 'An agent made this list:', [shown], 'May these commands run?');
-  return approved ? listTerms(list) : 'no';
+/** Shows an agent's list, or the changed scripts of a list. Returns what was approved; null if there is nothing to approve. */
+function approveList(context: CommandContext): Approval | 'no' | null {
+  const { files, now, values, env } = context;
+  const list = listThere(files, now());
+  const asks = values['consent'] === true && !list.consented;
+  const changes = [
+    ...diffTerms(listTerms(list), listTerms(adopted(context, list))),
+    ...(list.consented
+      ? diffTerms(environmentTerms(list.environment), environmentTerms(decidingEnvironment(env)))
+      : []),
+  ];
+  if (!asks && changes.length === 0) return null;
+  const by = askInPerson(files, {
+    command: `tdd init --${asks ? 'consent' : 'accept'}`,
+    heading: asks ? 'An agent made this list:' : 'Changed since the list was made:',
+    lines: [...(asks ? [forReading(list, (_, text) => text)] : []), ...changes],
+    question: 'May these commands run?',
+  });
+  if (by === null) return 'no';
+  const { loopId } = list;
+  const text = `${changes.length === 0 ? 'the scenarios that an agent made' : changes.join('; ')}.`;
+  const details = { ...by, changes };
+  if (loopId !== null) recordNotice(files, { loopId, iteration: 0 }, { at: now(), kind: 'accept', text, details });
+  return { terms: listTerms(adopted(context, list)), by };
 }
 
-function decided({ files, values, env }: CommandContext, found: FoundTdd, approved: ConsentTerms | null): TddRecord {
-  const { record } = listOf(found, files.name);
-  if (approved !== null) requireApproved(approved, listTerms(record));
+function environmentTerms(environment: TddRecord['environment']): ConsentTerms {
+  return Object.entries(environment).map(([name, value]) => [`environment ${name}`, value]);
+}
+
+/** Returns the list with its scripts as they are now, if `--accept` was given. */
+function adopted({ files, values }: CommandContext, record: TddRecord): TddRecord {
+  if (values['accept'] !== true) return record;
   const scripts = scriptsOfList(files.projectDir, record.scenarios);
-  const accepted = values['accept'] === true ? { scripts, redScripts: scripts } : {};
+  return { ...record, scripts, redScripts: scripts };
+}
+
+function decided(context: CommandContext, found: FoundTdd, approved: Approval | null): TddRecord {
+  const { files, values, env } = context;
+  const record = adopted(context, listOf(found, files.name).record);
+  if (approved !== null) requireApproved(approved.terms, listTerms(record));
   const environment = decidingEnvironment(env);
-  return { ...record, ...accepted, environment, ...(values['consent'] === true && { consented: true }) };
+  return { ...record, environment, ...(values['consent'] === true && { consented: true }) };
 }
 
 function begun(

@@ -14,17 +14,24 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
 import { markCancelled } from './cancellation.ts';
 
+/** Who gave a command: the terminal, null for none, and this process with those above it. */
+export interface Person {
+  readonly terminal: string | null;
+  readonly processes: readonly string[];
+}
+
 export interface Operated {
   readonly before: LoopState;
   readonly after: LoopState;
 }
 
-/** Dispatches the user's command to a live loop. Throws RalphError `no-loop` if there is none. */
+/** Dispatches the user's command to a live loop; `from` is recorded. Throws RalphError `no-loop` if there is none. */
 export function operate(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
   at: string,
   commandFor: (state: LoopState) => OperatorCommand,
+  from?: Person,
 ): Operated {
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
@@ -37,8 +44,12 @@ export function operate(
   // The process that counted the last iteration is dead, so no other will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
-  applyEffects(files, at, done.effects);
+  applyEffects(files, at, from === undefined ? done.effects : done.effects.map((effect) => withOrigin(effect, from)));
   return done;
+}
+
+function withOrigin(effect: Effect, from: Person): Effect {
+  return effect.type === 'record-event' ? { ...effect, event: { ...effect.event, from } } : effect;
 }
 
 /** Returns whether a session may still be at work: it is bound, and its client is alive or unknown. */

@@ -54,6 +54,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
   const programs = bundles.flatMap((path) => PROGRAMS.map((name) => join(path, 'scripts', name)));
+  const sandbox = stored !== null && rulesHold(stored, env) ? stored.contract.sandbox : undefined;
   const plan = stored !== null && rulesHold(stored, env) ? planScope(files, stored) : null;
   const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
   return {
@@ -87,6 +88,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     agentCommands: env['RALPH_DRIVER'] === 'router' ? AGENT_COMMANDS.filter((name) => name !== HOSTS) : AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: variables(env),
+    ...(sandbox && { writable: [files.projectDir, ...sandbox.allowWrite, ...temporary(env)] }),
     scope: plan?.scope ?? null,
     guardrails: stored !== null && rulesHold(stored, env) ? withTddCalls(guardrailsOf(stored), stored, programs) : null,
   };
@@ -156,4 +158,9 @@ export function withTddCalls(
 
 function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** Folder of the client for temporary files. */
+function temporary(env: NodeJS.ProcessEnv): string[] {
+  return [env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`];
 }

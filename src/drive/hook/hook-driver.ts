@@ -1,7 +1,11 @@
+import type { Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { recordLive } from '../records/live-events.ts';
 import type { Driver } from '../turn/driver.ts';
 import { deliveryOf } from '../turn/make-prompt.ts';
-import { nextText, withPrefix } from '../turn/messages.ts';
+import { announcement, nextText, withPrefix } from '../turn/messages.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
@@ -13,24 +17,30 @@ export interface StopAnswer {
 }
 
 /** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null is a silent answer. */
-export function hookDriver(notes: string[]): Driver<StopAnswer | null> {
+export function hookDriver(notes: string[], files: LoopFiles): Driver<StopAnswer | null> {
+  let record: Tell | null = null;
   return {
     deliver: async (turn, prompt) => ({ answer: block(turn, prompt, notes) }),
     wait: waitStep,
     release: async (turn, step) => ({ answer: step?.type === 'allow' ? await allow(turn, step.message, notes) : null }),
     notify: (_, message) => void notes.push(message),
-    tell: () => undefined,
+    tell: (event) => {
+      const current = record === null ? readState(files.state) : null;
+      if (current?.kind === 'loop') record = recordLive(files, current.state, () => undefined);
+      record?.(event);
+    },
   };
 }
 
 function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer {
   const { state, policy } = turn.loaded;
   const { reason, context } = deliveryOf(prompt, policy.reinject, state.taskPath);
+  const announced = announcement(prompt.step.steering);
   const lines = [...notes, nextText(state.iteration + 1, state.maxIterations)];
   return {
     decision: 'block',
     reason,
-    systemMessage: lines.map((each) => withPrefix(each)).join('\n'),
+    systemMessage: [...(announced === null ? [] : [announced]), ...lines.map((each) => withPrefix(each))].join('\n'),
     ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: context } }),
   };
 }

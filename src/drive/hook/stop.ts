@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
+import { lastWhere } from '../../state/event-stream.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
-import { lastEvent, lastRecord, recordJournal } from '../records/journal.ts';
+import { lastRecord, recordJournal } from '../records/journal.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { loadLoop } from '../turn/load-loop.ts';
@@ -35,7 +36,7 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
     return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
   }
   const notes: string[] = [];
-  const driver = hookDriver(notes);
+  const driver = hookDriver(notes, context.files);
   const open = (): OpenedTurn => openTurn(context, options.signal, deadline);
   const waited = await waitForBackground(context.input.backgroundTasks, open, driver);
   if (waited !== 'decide') return waited.answer;
@@ -57,7 +58,7 @@ function vanished(context: DriverContext, stored: StoredContract | null, found: 
   const { env, files, now } = context;
   const loopId = env['RALPH_LOOP_ID'];
   if (found !== 'absent' || loopId === undefined || stored?.contract.loopId !== loopId) return null;
-  if (lastEvent(files, loopId)?.['type'] === MISSING) return null;
+  if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
   const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
   recordJournal(files, now(), [{ type: 'record-event', event }]);
   return { systemMessage: withPrefix(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };

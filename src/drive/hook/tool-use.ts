@@ -1,17 +1,21 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { toolCall } from '../../claude/hook-io/hook-input.ts';
+import { toolSubject } from '../../claude/tool-subject.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
-import type { CallRecord } from '../../engine/schema/records.ts';
+import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../guard/guard-rules.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
-import { appendLine } from '../../state/files/journal-lines.ts';
+import { appendEvent } from '../../state/event-stream.ts';
 import { log } from '../../state/log.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
+import { goesOn } from '../control/agent-busy.ts';
 import { isCancelled } from '../control/cancellation.ts';
+import type { ProtectionReport } from '../control/restore-protected.ts';
 import { showHeartbeat } from '../records/heartbeat.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
@@ -20,6 +24,7 @@ import type { Live } from './own-loop.ts';
 
 export interface PreToolAnswer {
   readonly continue?: false;
+  readonly systemMessage?: string;
   readonly stopReason?: string;
   readonly hookSpecificOutput?: {
     readonly hookEventName: 'PreToolUse';
@@ -30,12 +35,13 @@ export interface PreToolAnswer {
 }
 
 export interface PostToolAnswer {
-  readonly hookSpecificOutput: { readonly hookEventName: string; readonly additionalContext: string };
+  readonly hookSpecificOutput?: { readonly hookEventName: string; readonly additionalContext: string };
+  readonly systemMessage?: string;
 }
 
 /** Decides a tool call, journals it, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<PreToolAnswer | null> {
-  if (isCancelled(context)) return TURN_ENDS;
+  if (isCancelled(context)) return turnEnds();
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const { files, env, input } = context;
@@ -43,7 +49,7 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
   const stored = readContract(files);
   if (stored !== null && showsCancelFlag(context, loop, stored)) {
     const { applyCancelFlag } = await import('./abort-stop.ts');
-    if (applyCancelFlag(context, stored)) return TURN_ENDS;
+    if (applyCancelFlag(context, stored)) return turnEnds();
   }
   const rules = guardRules(files, env, stored);
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
@@ -51,15 +57,48 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
     timeIsUp(loop, stored, context.now()) ??
     (await evaluateToolCall({ tool: call.name, input: call.input, cwd: input.cwd }, held));
   if (verdict.decision === 'deny') {
-    note(context, loop, 'denied', { rule: verdict.rule });
+    note(context, loop, 'denied', { rule: verdict.rule, reason: verdict.message });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
+  // What changed before this call and outside every other one is the user's, so the look comes before the note.
+  const seen = mayWrite(call) ? await lookAtProtected(context, loop, null) : null;
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
   const steering = isSteered(loop) ? await deliver(context) : null;
   const allowed = isCheck(call, loop, stored) ? ALLOWED : null;
-  if (steering === null && allowed === null) return null;
-  const said = steering === null ? {} : { additionalContext: steering };
-  return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...allowed, ...said } };
+  const told = joined(seen?.toAgent ?? null, steering?.additionalContext ?? null);
+  if (told === null && allowed === null) return seen === null ? null : shownToUser(seen, null);
+  const said = told === null ? {} : { additionalContext: told };
+  return { ...shownToUser(seen, steering), hookSpecificOutput: { hookEventName: 'PreToolUse', ...allowed, ...said } };
+}
+
+/** Returns whether a call may change files: all but known readers. */
+function mayWrite({ name }: ReturnType<typeof toolCall>): boolean {
+  return classOf(name) !== 'reads';
+}
+
+/** Looks at the protected files, which takes lstat alone while nothing has changed. `call` has just run; null before one. */
+async function lookAtProtected(
+  context: DriverContext,
+  loop: Live | Blind,
+  call: ReturnType<typeof toolCall> | null,
+): Promise<ProtectionReport | null> {
+  if (typeof loop === 'string' || looksUnchanged(`${context.files.snapshot}.look`) !== false) return null;
+  const { lookAroundCall } = await import('../control/look-at-protected.ts');
+  return lookAroundCall(context, loop, call);
+}
+
+function shownToUser(
+  seen: ProtectionReport | null,
+  steering: { readonly systemMessage: string | null } | null,
+): { readonly systemMessage?: string } {
+  const lines = seen === null ? null : seen.toUser.map((text) => withPrefix(text)).join('\n');
+  const systemMessage = joined(lines, steering?.systemMessage ?? null);
+  return systemMessage === null ? {} : { systemMessage };
+}
+
+function joined(...texts: readonly (string | null)[]): string | null {
+  const all = texts.filter((text) => text !== null);
+  return all.length === 0 ? null : all.join('\n');
 }
 
 const ALLOWED = {
@@ -80,11 +119,10 @@ function isCheck(
   return [...validation, ...(task?.commands ?? [])].some(({ run }) => run.trim() === command);
 }
 
-const TURN_ENDS: PreToolAnswer = {
-  continue: false,
-  stopReason: withPrefix(HOOK_TEXTS.cancelledStop),
-  hookSpecificOutput: denied(HOOK_TEXTS.cancelled),
-};
+function turnEnds(): PreToolAnswer {
+  const stopReason = withPrefix(HOOK_TEXTS.cancelledStop);
+  return { continue: false, stopReason, hookSpecificOutput: denied(HOOK_TEXTS.cancelled) };
+}
 
 /** Returns whether a cancel flag exists, for a task folder’s own session only: a runner polls by itself. */
 function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contract }: StoredContract): boolean {
@@ -96,16 +134,21 @@ function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contrac
 export async function postToolUse(context: DriverContext): Promise<PostToolAnswer | null> {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
-  note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
+  const call = toolCall(context.input);
+  const background = goesOn(call.name, call.input, call.response) ? ({ background: true } as const) : {};
+  note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done', background);
   if (typeof loop === 'string') return null;
   showHeartbeat(context, loop);
+  const seen = mayWrite(call) ? await lookAtProtected(context, loop, call) : null;
   const steering = isSteered(loop) ? await deliver(context) : null;
-  if (steering === null) return null;
-  return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
+  const said = joined(seen?.toAgent ?? null, steering?.additionalContext ?? null);
+  if (said === null) return seen === null ? null : shownToUser(seen, null);
+  const hookSpecificOutput = { hookEventName: context.input.event, additionalContext: said };
+  return { ...shownToUser(seen, steering), hookSpecificOutput };
 }
 
 /** Takes steering out of the state. That needs the engine, which is loaded only here. */
-async function deliver(context: DriverContext): Promise<string | null> {
+async function deliver(context: DriverContext) {
   return (await import('./user-prompt-submit.ts')).deliverSteering(context);
 }
 
@@ -142,34 +185,42 @@ function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']
   return { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason };
 }
 
+/** Records a call in the event stream, which the breaker counts by. */
 function note(
   context: DriverContext,
   loop: Live | Blind,
-  phase: CallRecord['phase'],
-  more: Partial<CallRecord> = {},
+  phase: 'asked' | 'denied' | 'done' | 'failed',
+  more: Readonly<Record<string, unknown>> = {},
 ): void {
   if (typeof loop === 'string') return;
   const { files } = context;
-  const { name, id, agentId } = toolCall(context.input);
-  const record: CallRecord = {
-    at: context.now(),
-    loopId: loop.loopId,
-    tool: name,
-    callId: id,
-    phase,
-    ...more,
-    ...(agentId === null ? {} : { agentId }),
-  };
+  const { name, id, agentId, input } = toolCall(context.input);
+  const at = context.now();
+  const { loopId, iteration } = loop;
+  // The later events of a call are found by its id.
+  const subject = phase === 'asked' || phase === 'denied' ? { about: toolSubject(input, files.projectDir) } : {};
+  const agent = agentId === null ? {} : { agentId };
   try {
-    appendLine(files.calls, record);
+    appendEvent(files, {
+      type: `tool.${phase}`,
+      at,
+      loopId,
+      iteration,
+      tool: name,
+      callId: id,
+      ...subject,
+      ...more,
+      ...agent,
+    });
   } catch (error) {
-    // The journal serves the breaker; a full disk must not stop the agent’s tools.
-    log(files, record.at, 'calls', (error as Error).message);
+    // A full disk must not stop the agent’s tools.
+    log(files, at, 'calls', (error as Error).message);
   }
 }
 
 interface Answer {
   readonly continue?: false;
+  readonly systemMessage?: string;
   readonly hookSpecificOutput?: { readonly permissionDecision?: 'deny' | 'allow'; readonly additionalContext?: string };
 }
 
@@ -190,8 +241,17 @@ export async function forEachLoopOfSession<T extends Answer>(
 }
 
 function together<T extends Answer>(one: T, other: T): T {
-  const said = [one, other].map(({ hookSpecificOutput }) => hookSpecificOutput?.additionalContext ?? '');
-  return { ...one, hookSpecificOutput: { ...one.hookSpecificOutput, additionalContext: said.join('\n') } };
+  const context = joined(
+    ...[one, other].map(({ hookSpecificOutput }) => hookSpecificOutput?.additionalContext ?? null),
+  );
+  const systemMessage = joined(one.systemMessage ?? null, other.systemMessage ?? null);
+  return {
+    ...one,
+    ...(systemMessage !== null && { systemMessage }),
+    ...(context !== null && {
+      hookSpecificOutput: { ...other.hookSpecificOutput, ...one.hookSpecificOutput, additionalContext: context },
+    }),
+  };
 }
 
 function loopsHere({ files, env }: DriverContext): (typeof files)[] {

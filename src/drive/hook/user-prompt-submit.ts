@@ -4,9 +4,11 @@ import type { Effect } from '../../engine/effects.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { transition } from '../../engine/transition.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
+import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { withPrefix } from '../turn/messages.ts';
+import { announcement, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 
@@ -14,7 +16,7 @@ import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
 /** Dispatches a prompt of the session with its author, and shows the user what follows for the loop. */
-export function userPromptSubmit(context: DriverContext): { systemMessage: string } | null {
+export async function userPromptSubmit(context: DriverContext): Promise<UserPromptAnswer | null> {
   if (isCancelled(context)) clearCancellation(context.files);
   const state = ownLoop(context);
   if (state === null) return null;
@@ -37,12 +39,27 @@ export function userPromptSubmit(context: DriverContext): { systemMessage: strin
   });
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
+  const seen = by === 'notification' ? await lookAfterBackground(context, state) : null;
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
-  return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
+  const all = [...notes, ...(seen?.toUser ?? []).map((text) => withPrefix(text))];
+  if (all.length === 0) return null;
+  const hookSpecificOutput = { hookEventName: 'UserPromptSubmit' as const, additionalContext: seen?.toAgent ?? '' };
+  return { systemMessage: all.join('\n'), ...(seen?.toAgent != null && { hookSpecificOutput }) };
+}
+
+export interface UserPromptAnswer {
+  readonly systemMessage: string;
+  readonly hookSpecificOutput?: { readonly hookEventName: 'UserPromptSubmit'; readonly additionalContext: string };
+}
+
+/** Puts back what background work that has just ended changed among the protected files. */
+async function lookAfterBackground(context: DriverContext, state: Live): Promise<ProtectionReport | null> {
+  if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return null;
+  return (await import('../control/look-at-protected.ts')).lookAfterBackground(context, state);
 }
 
 /** Takes due steering out of the state under the lock, so that one of several hooks delivers it. null if none. */
-export function deliverSteering(context: DriverContext): string | null {
+export function deliverSteering(context: DriverContext): Delivered | null {
   const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
   const deliver = (state: Live, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
@@ -53,5 +70,12 @@ export function deliverSteering(context: DriverContext): string | null {
   const taken = changeOwnLoop(context, deliver, ours);
   if (taken === null || taken.due.length === 0) return null;
   applyEffects(context.files, context.now(), taken.effects);
-  return `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
+  const additionalContext = `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
+  return { additionalContext, systemMessage: announcement(taken.due) };
+}
+
+interface Delivered {
+  readonly additionalContext: string;
+  /** For the user; null if they said all of it themselves. */
+  readonly systemMessage: string | null;
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';
 
@@ -33,5 +34,5 @@ export function readJsonInput(argument: string | undefined): string {
   if (argument === undefined || argument === '-') return readFileSync(0, 'utf8');
   return /^\s*[{["\d]|^\s*(?:true|false|null)\b/.test(argument) && !existsSync(argument)
     ? argument
-    : readFileSync(argument, 'utf8');
+    : readFileSync(regularFile(argument, TASK_FILE_BYTES), 'utf8');
 }

@@ -4,7 +4,7 @@ import { readRegularFile, removeIfThere } from '../../state/files/read-regular-f
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
-import { ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
+import { gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** Write-ahead record of a task's commit, stored outside the project. The next process finishes or rolls it back. */
 export interface CommitIntent {
@@ -38,10 +38,10 @@ export function clearIntent(place: PlanPlace): void {
 
 /** Recovers an interrupted commit: the task's id if it was made (its record stays), else rolls back. */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
-  const { files, contract, env, signal } = place;
+  const { files, contract } = place;
   const intent = readIntent(place);
   if (intent?.loopId === contract.loopId) {
-    const last = await lastCommit(files.projectDir, { env, signal });
+    const last = await lastCommit(files.projectDir, gitOptions(place));
     if (last?.parent === intent.parent && last.subject === intent.subject) return intent.task;
     await rollBack(place, intent);
   }

@@ -1,11 +1,12 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { filesOfCommit, readRepository } from '../../task/git/read-repository.ts';
+import { areHooksPinned } from '../../task/git/git-view.ts';
+import { filesSince, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
-import { ownPaths, type PlanPlace } from './plan-place.ts';
+import { gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
 
 const CONFIG_TIME_MS = 10_000;
 
@@ -15,19 +16,20 @@ export type TaskCommit =
 
 /** Commits all changes since the task began, including what commit hooks change in these files. */
 export async function commitTask(place: PlanPlace, task: OpenTask, subject: string): Promise<TaskCommit> {
-  const { files, contract, env, signal } = place;
+  const { files, contract, env } = place;
   const directory = files.projectDir;
-  const stands = await readRepository(directory, { env, signal });
+  const options = gitOptions(place);
+  const stands = await readRepository(directory, options);
   if (typeof stands === 'string') return { ok: false, said: stands };
   // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
   const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
   if (!reset.ok) return reset;
-  const unstaged = await readRepository(directory, { env, signal });
+  const unstaged = await readRepository(directory, options);
   if (typeof unstaged === 'string') return { ok: false, said: unstaged };
   const own = ownPaths(directory, contract.taskPath);
   const isOurs = (path: string): boolean => own.includes(path) || !task.dirty.includes(path);
-  const paths = unstaged.changed.filter(isOurs);
-  // Once unstaged, ignored files are missing from the status.
+  const paths = unstaged.changed.filter((path) => isOurs(path) && !unstaged.concealed.includes(path));
+  // Once unstaged, ignored files are missing from the status; git refuses to add what it was made to ignore.
   const forced = stands.changed.filter(
     (path) =>
       isOurs(path) &&
@@ -40,27 +42,51 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   if (!addedToo.ok) return addedToo;
   const footers = contract.commitFooters ?? [];
   const input = [subject, ...(footers.length === 0 ? [] : ['', ...footers]), ''].join('\n');
+  const hooks = await areHooksPinned(directory, options);
   // One commit for each task, even if nothing changed, so that the history mirrors the plan.
   const committed = await changeByGit({
     directory,
     words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
     input,
     env,
+    hooks,
   });
   if (!committed.ok) return committed;
   const notes = await takeInWhatHooksChanged(place, [...paths, ...forced]);
-  const strange = (await filesOfCommit(directory, { env, signal })).filter(
-    (path) => !paths.includes(path) && !forced.includes(path) && !isInScope(path, task.scope),
-  );
-  return { ok: true, notes: strange.length === 0 ? notes : [...notes, PLAN_TEXTS.addedByHook(strange, task.id)] };
+  const problem = await problemOfCommit(place, task, [...paths, ...forced], notes.length === 0);
+  if (problem === null) return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
+  // The work stays in the tree.
+  const undone = await changeByGit({ directory, words: ['reset', '--quiet', task.commit, '--'], env });
+  return { ok: false, said: undone.ok ? problem : `${problem} ${undone.said}` };
+}
+
+/** Returns what a commit holds that it should not; null if it is the work that was verified, and no more. */
+async function problemOfCommit(
+  place: PlanPlace,
+  task: OpenTask,
+  paths: readonly string[],
+  isWhole: boolean,
+): Promise<string | null> {
+  const directory = place.files.projectDir;
+  const options = gitOptions(place);
+  const held = await filesSince(directory, task.commit, options);
+  const strange = held.filter((path) => !paths.includes(path) && !isInScope(path, task.scope));
+  if (strange.length > 0) return PLAN_TEXTS.addedByHook(strange, task.id);
+  const stands = isWhole ? await readRepository(directory, options) : null;
+  if (stands === null || typeof stands === 'string') return stands;
+  const differs = stands.concealed.filter((path) => paths.includes(path));
+  return differs.length === 0 ? null : PLAN_TEXTS.differs(differs, task.id);
 }
 
 /** Amends the commit with changes that its hooks (formatters, for example) left in the tree. */
 async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]): Promise<string[]> {
-  const { files, env, signal } = place;
+  const { files, env } = place;
   const directory = files.projectDir;
-  const stands = await readRepository(directory, { env, signal });
-  const changed = typeof stands === 'string' ? [] : stands.changed.filter((path) => paths.includes(path));
+  const stands = await readRepository(directory, gitOptions(place));
+  const changed =
+    typeof stands === 'string'
+      ? []
+      : stands.changed.filter((path) => paths.includes(path) && !stands.concealed.includes(path));
   if (changed.length === 0) return [];
   const added = await add(place, ['--all'], changed);
   const words = ['commit', '--quiet', '--amend', '--no-edit', '--no-verify'];

@@ -12,7 +12,7 @@ import { type PlanFileTask, readPlan, untickTask } from '../../task/plan/read-pl
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
-import { linkText, ownPaths, type PlanPlace } from './plan-place.ts';
+import { gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
 
 export interface LookedAt {
   readonly results: readonly CheckResult[];
@@ -27,10 +27,10 @@ export interface LookedAt {
  * abort's reason; throws disk errors.
  */
 export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
-  const { files, contract, env, signal } = place;
+  const { files, contract, env } = place;
   const none = { changes: [], notes: [] };
   const directory = files.projectDir;
-  const before = await readRepository(directory, { env, signal });
+  const before = await readRepository(directory, gitOptions(place));
   if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
   if (before.branch !== task.branch) {
     return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, task.branch))] };
@@ -39,12 +39,12 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
   const notes = [...held.notes];
   let stands = before;
   if (before.head !== task.commit) {
-    const commits = await commitsSince(directory, task.commit, { env, signal });
+    const commits = await commitsSince(directory, task.commit, gitOptions(place));
     const folded = await changeByGit({ directory, words: ['reset', '--soft', task.commit], env });
     if (!folded.ok)
       return { changes: [], notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
     notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
-    const after = await readRepository(directory, { env, signal });
+    const after = await readRepository(directory, gitOptions(place));
     if (typeof after === 'string') return { changes: [], notes, results: [...held.results, fail('repository', after)] };
     stands = after;
   }
@@ -56,9 +56,9 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
-  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, { env, signal });
+  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, gitOptions(place));
   const known = task.hidden ?? null;
-  const hides = known === null ? [] : await hiddenFiles(directory, { env, signal });
+  const hides = known === null ? [] : await hiddenFiles(directory, gitOptions(place));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
   // Without validation commands, changed files are the only evidence.
   const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
@@ -76,12 +76,13 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
 }
 
 /** Leaves out files that differ only in the index: staged or committed, then reverted. */
-async function changedSince({ files, env, signal }: PlanPlace, stands: Repository): Promise<readonly string[]> {
+async function changedSince(place: PlanPlace, stands: Repository): Promise<readonly string[]> {
+  const { files, env } = place;
   if (stands.halfStaged.length === 0) return stands.changed;
   const directory = files.projectDir;
   const words = ['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
   const unstaged = await changeByGit({ directory, words, input: stands.halfStaged.join('\0'), env });
-  const after = unstaged.ok ? await readRepository(directory, { env, signal }) : stands;
+  const after = unstaged.ok ? await readRepository(directory, gitOptions(place)) : stands;
   return typeof after === 'string' ? stands.changed : after.changed;
 }
 

@@ -36,7 +36,11 @@ export const PLAN_TEXTS = {
   movedBack: (id: string): string =>
     `the branch was moved back behind ${id} while it was worked on, and was put forward again. Look whether work of the tasks before it was undone.`,
   addedByHook: (paths: readonly string[], id: string): string =>
-    `the commit of ${id} has files in it that are outside its scope: ${listed(paths)}. A hook of the repository put them there. If it is not yours: look at .git/hooks and at git config core.hooksPath.`,
+    `the commit of ${id} was undone: a hook of the repository added files outside its scope: ${listed(paths)}. The user adds them to the scope in the plan, or takes them out of the hook.`,
+  differs: (paths: readonly string[], id: string): string =>
+    `the commit of ${id} was undone: under the git settings of the start it does not hold these files as they are: ${listed(paths)}. Take back what was changed in .git (config, info/attributes, info/exclude) or with git update-index.`,
+  otherHooks:
+    'The hooks of the repository were changed after the start, so none was run for the commit. Look at them: git rev-parse --git-path hooks.',
   notTakenIn: (paths: readonly string[], said: string): string =>
     `a hook of the repository changed files after they were committed, and they could not be taken into the commit: ${listed(paths)}. ${said}`,
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,

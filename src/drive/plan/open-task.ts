@@ -14,16 +14,16 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import { clearIntent, recoverCommit } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
-  const { files, contract, env, signal, dispatch, now } = place;
+  const { files, contract, dispatch, now } = place;
   const directory = files.projectDir;
   const committed = await recoverCommit(place);
-  const stands = await readRepository(directory, { env, signal });
+  const stands = await readRepository(directory, gitOptions(place));
   const { current: atWork, blocked } = planIn(place);
   const begins = blocked === null;
   const before = readOpenTask(files, contract.loopId);
@@ -61,14 +61,14 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     title: task.title,
     text: task.text,
     // The agent may have edited the plan: only a start or resume by the user widens a scope.
-    scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, { env, signal }),
+    scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, gitOptions(place)),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
     commit: current.commit,
     branch: again?.branch ?? stood.branch,
     // Earlier changes are not the task's; the plan itself goes into the first commit.
     dirty: again?.dirty ?? stood.changed.filter((path) => !known.includes(path)),
-    hidden: again?.hidden ?? (await hiddenFiles(directory, { env, signal })),
+    hidden: again?.hidden ?? (await hiddenFiles(directory, gitOptions(place))),
     left: undone,
     plan: text,
     planLink: linkText(join(directory, contract.taskPath)),

@@ -7,6 +7,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import type { GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 
 export interface PlanPlace {
@@ -21,6 +22,11 @@ export interface PlanPlace {
 
 export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
   return planOf(state());
+}
+
+/** Options of every question to git: what verification rests on is asked under the settings of the start. */
+export function gitOptions({ env, signal, files }: Pick<PlanPlace, 'env' | 'signal' | 'files'>): GitOptions {
+  return { env, signal, view: files.gitView };
 }
 
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {

@@ -113,7 +113,7 @@ export async function hasBranch(projectDir: string, name: string, env: NodeJS.Pr
 }
 
 export async function makePlanBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
+  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env, hooks: true });
   if (!made.ok) throw new RalphError('refused', made.said);
 }
 

@@ -34,7 +34,8 @@ export function scenarioSection(files: LoopFiles, contract: Contract, at: string
       const next = nextScenario(list);
       return { next: next.record === list ? 'keep' : next.record, result: { ...next, notes } };
     });
-    return sectionText(record, scenario, commandLine(files, contract), notes);
+    const alone = contract.sandbox === undefined ? [] : [TDD_TEXTS.callAlone];
+    return sectionText(record, scenario, tddCommand(files, contract), [...alone, ...notes]);
   } catch (error) {
     const ofTheSystem = error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
     if (!ofTheSystem && !(error instanceof RalphError)) throw error;
@@ -42,7 +43,8 @@ export function scenarioSection(files: LoopFiles, contract: Contract, at: string
   }
 }
 
-function commandLine({ projectDir, name }: LoopFiles, { bundleDir }: Contract): string {
+/** Returns the command line of tdd as prompts give it, without the step. */
+export function tddCommand({ projectDir, name }: LoopFiles, { bundleDir }: Contract): string {
   const bundle = bundleDir ?? join(projectDir, '.claude', 'skills', 'ralph-loop');
   const main = join(bundle, 'scripts', 'main.cjs');
   const loop = name === null ? '' : ` --loop ${name}`;

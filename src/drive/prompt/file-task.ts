@@ -1,5 +1,6 @@
 import { assemblePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import { iterationStarted } from '../records/live-events.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -43,7 +44,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
 }
 
 export function tellBegin({ loaded: { state } }: Turn, { tell }: Listener): void {
-  tell({ type: 'iteration-started', iteration: state.iteration + 1, maxIterations: state.maxIterations });
+  tell(iterationStarted(state));
 }
 
 async function folderPrompt(

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { regularFile } from '../../state/files/read-regular-file.ts';
+import { readTail } from '../../state/files/read-tail.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
@@ -53,16 +54,56 @@ interface CallCounts {
 
 /** Counts calls since byte `from`. If `outcomesKnown`, a call neither done nor failed was denied by the client. */
 export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean): CallCounts {
-  const lines = readLines(files.calls, from);
+  const lines = readLines(files.events, from, undefined, '"type":"tool.');
   const asked = new Set<unknown>();
   const denied = new Set<unknown>();
   let failedShellCalls = 0;
-  for (const { loopId: owner, callId, phase, tool } of lines.entries) {
-    if (owner !== loopId) continue;
+  for (const { loopId: owner, callId, type, tool } of lines.entries) {
+    // A runner records the calls that it hears as well, by another key.
+    if (owner !== loopId || callId === undefined) continue;
+    const phase = String(type).slice('tool.'.length);
     asked.add(callId);
     if (phase === 'denied' || (phase === 'asked' && outcomesKnown)) denied.add(callId);
     if (phase === 'failed' && (tool === 'Bash' || tool === 'PowerShell')) failedShellCalls += 1;
     if (phase === 'done' || phase === 'failed') denied.delete(callId);
   }
   return { toolCalls: asked.size, deniedCalls: denied.size, failedShellCalls, next: lines.next };
+}
+
+interface RecordedCall {
+  readonly tool: string;
+  readonly about: string;
+  /** `done`, `failed`, `asked` for one whose end nobody saw, or `denied` with the reason. */
+  readonly outcome: string;
+}
+
+const TAIL_BYTES = 8 * 1024 * 1024;
+
+/** Returns the tool calls of a loop since an instant, in order. */
+export function callsSince(files: LoopFiles, loopId: string, since: string): RecordedCall[] {
+  const events: Record<string, unknown>[] = [];
+  readTail(files.events, TAIL_BYTES, (line) => {
+    if (!line.includes('"type":"tool.') || !line.includes(loopId)) return false;
+    const event = parsed(line);
+    if (event === null || String(event['at']) < since) return event !== null;
+    events.push(event);
+    return false;
+  });
+  const calls = new Map<string, RecordedCall>();
+  for (const { callId, id, type, tool, about, reason, rule, outcome } of events.reverse()) {
+    const key = String(callId ?? id);
+    const known = calls.get(key) ?? { tool: String(tool), about: String(about ?? ''), outcome: 'asked' };
+    const phase = callId === undefined ? String(outcome ?? 'asked') : String(type).slice('tool.'.length);
+    const end = phase === 'ok' ? 'done' : phase === 'denied' ? `denied: ${String(reason ?? rule ?? '')}` : phase;
+    calls.set(key, { ...known, outcome: end === 'asked' || known.outcome.startsWith('denied') ? known.outcome : end });
+  }
+  return [...calls.values()];
+}
+
+function parsed(line: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return null; // torn by a crash
+  }
 }

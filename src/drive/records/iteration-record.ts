@@ -7,6 +7,7 @@ import type { TaskIterationRecord } from '../../engine/schema/run-status.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Measured } from '../prompt/gather-evidence.ts';
+import { callsSince } from './client-figures.ts';
 import { commandOutcome } from './lost-iteration.ts';
 import { projectionOf } from './status-projection.ts';
 
@@ -39,6 +40,7 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
     ...{ loopId, startedAt, endedAt, status },
     prompt: measured.turn?.prompt ?? null,
     commands: measured.turn?.evidence ?? [],
+    calls: callsSince(files, loopId, startedAt),
     message: ended.text,
   };
   const { toolCalls, callsUnknown, checklist } = ended;

@@ -1,32 +1,37 @@
 import type { Effect } from '../../engine/effects.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
-import { appendLine } from '../../state/files/journal-lines.ts';
+import { appendEvent, lastOfType } from '../../state/event-stream.ts';
 import { lastEntry } from '../../state/files/read-tail.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
-/** Appends the records among the effects. A failure is logged: the state already counts. */
+/** Appends the records among the effects to the event stream. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
-    if (effect.type === 'record-iteration') append(files, at, files.iterations, effect.record);
-    if (effect.type === 'record-event') append(files, at, files.events, effect.event);
+    const event = eventOf(effect);
+    if (event === null) continue;
+    try {
+      appendEvent(files, event);
+    } catch (error) {
+      log(files, at, 'journal', `${files.events}: ${(error as Error).message}`);
+    }
   }
 }
 
-function append(files: LoopFiles, at: string, path: string, entry: object): void {
-  try {
-    appendLine(path, entry);
-  } catch (error) {
-    log(files, at, 'journal', `${path}: ${(error as Error).message}`);
-  }
+/** Returns the event that an effect records; null if it records nothing. */
+export function eventOf(effect: Effect): object | null {
+  if (effect.type === 'record-event') return effect.event;
+  return effect.type === 'record-iteration'
+    ? { type: 'iteration.ended', at: effect.record.endedAt, ...effect.record }
+    : null;
 }
 
 const TAIL_BYTES = 64 * 1024;
 
+/** Returns the record of the iteration that ended last, former versions' journals included. */
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
-  return lastEntry(files.iterations, TAIL_BYTES, loopId) as IterationRecord | null;
-}
-
-export function lastEvent(files: LoopFiles, loopId: string): Record<string, unknown> | null {
-  return lastEntry(files.events, TAIL_BYTES, loopId);
+  const own = lastOfType(files, loopId, 'iteration.ended');
+  // A loop that a former version began has a journal of its own for iterations.
+  const found = Number.isInteger(own?.['iteration']) ? own : lastEntry(files.iterations, TAIL_BYTES, loopId);
+  return found as IterationRecord | null;
 }

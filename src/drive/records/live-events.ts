@@ -1,29 +1,54 @@
-import { rmSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import { appendLine, readOn } from '../../state/files/journal-lines.ts';
+import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
+import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readLoop } from '../../state/read-state.ts';
-import { redactRecord } from '../../text/redact/redact.ts';
 
-type Entry = Readonly<Record<string, unknown>>;
+/** Types in the event stream of what a driver tells; the rest is recorded elsewhere, or shown only. */
+const TYPES: { readonly [T in RunnerEvent['type']]?: string } = {
+  'iteration-started': 'iteration.started',
+  'command-started': 'command.started',
+  'command-ran': 'command.ran',
+  text: 'agent.text',
+  usage: 'agent.usage',
+  checklist: 'agent.checklist',
+  notice: 'agent.notice',
+  interrupting: 'agent.interrupting',
+  'after-iteration': 'agent.after-iteration',
+  'tool-started': 'tool.started',
+  'tool-call': 'tool.ended',
+  pending: 'steering.pending',
+  steered: 'steering.sent',
+  waiting: 'wait.started',
+  verifying: 'verification.started',
+  'loop-ended': 'run.ended',
+};
+const TOLD = new Map(Object.entries(TYPES).map(([told, type]) => [type, told]));
 
-/** Returns a listener that also records the events for `attach`, without secrets; each run replaces the former one's. */
-export function recordLive(files: LoopFiles, tell: Tell): Tell {
-  rmSync(files.live, { force: true });
+/** Returns a listener that also records the events in the stream of this loop. */
+export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, tell: Tell): Tell {
+  let current = iteration;
   let failed = false;
   return (event) => {
     tell(event);
-    // The agent's words arrive again, whole.
-    if (event.type === 'text-delta' || failed) return;
+    if (event.type === 'iteration-started') current = event.iteration - 1;
+    const type = TYPES[event.type];
+    if (type === undefined || failed) return;
+    const at = new Date().toISOString();
     try {
-      appendLine(files.live, redactRecord(event));
+      appendEvent(files, { ...event, type, at, loopId, iteration: current, ...numbered(event) });
     } catch (error) {
       failed = true;
-      log(files, new Date().toISOString(), 'live', (error as Error).message);
+      log(files, at, 'journal', (error as Error).message);
     }
   };
+}
+
+/** The number of the iteration that an event begins stands beside the number of those that have ended. */
+function numbered(event: RunnerEvent): object {
+  return event.type === 'iteration-started' ? { begins: event.iteration } : {};
 }
 
 export function loopStarted({ loopId, name, taskPath, iteration, maxIterations, startedAt, usage }: LoopState) {
@@ -32,9 +57,14 @@ export function loopStarted({ loopId, name, taskPath, iteration, maxIterations, 
   return { type: 'loop-started', loopId, name, ...stands } as const satisfies RunnerEvent;
 }
 
+export function iterationStarted({ iteration, maxIterations, plan }: LoopState) {
+  const task = plan?.current && { task: `${plan.current.id}, ${plan.current.title}` };
+  return { type: 'iteration-started', iteration: iteration + 1, maxIterations, ...task } as const satisfies RunnerEvent;
+}
+
 /** Returns a function that reads what the loop has done since its last call, whichever process drives it. */
 export function followLoop(files: LoopFiles, first: LoopState): () => readonly RunnerEvent[] {
-  const news = first.mode === 'runner' ? runnerEvents(files) : sessionEvents(files, first.loopId);
+  const news = first.mode === 'runner' ? runnerEvents(files, first.loopId) : sessionEvents(files, first.loopId);
   let begun = false;
   return () => {
     const state = begun ? readLoop(files, first.loopId) : first;
@@ -46,30 +76,44 @@ export function followLoop(files: LoopFiles, first: LoopState): () => readonly R
 
 type News = (state: LoopState | null) => readonly RunnerEvent[];
 
-function runnerEvents(files: LoopFiles): News {
-  let next: number | null = null;
+/** The part of the stream in which the iteration at work began. */
+const NEWEST_BYTES = 8 * 1024 * 1024;
+
+function runnerEvents(files: LoopFiles, loopId: string): News {
+  let next = Math.max(0, sizeOf(files) - NEWEST_BYTES);
+  let begun = false;
   return () => {
-    const read = readOn(files.live, next ?? 0);
-    const events = read.entries.filter((entry: Entry): entry is RunnerEvent => typeof entry['type'] === 'string');
-    const current = next === null ? events.findLastIndex(({ type }) => type === 'iteration-started') : 0;
-    next = read.next;
-    return events.slice(Math.max(0, current)).filter(({ type }) => type !== 'loop-started');
+    let events: RunnerEvent[] = [];
+    next = readStream(files, loopId, next, (entry) => {
+      const event = toldAs(entry);
+      const isStart = event?.type === 'iteration-started' || entry['type'] === 'loop.resumed';
+      if (isStart && !begun) events = [];
+      if (event !== null) events.push(event);
+    });
+    begun = true;
+    return events;
   };
 }
 
+/** Returns what a runner told by what it recorded of it; null for everything else. */
+function toldAs({ v: _, at: __, loopId: ___, iteration, begins, type: recorded, ...rest }: Entry): RunnerEvent | null {
+  if (recorded === 'loop.paused') return { type: 'paused', reason: String(rest['reason']) as PauseReason };
+  const type = recorded === 'agent.ended' ? 'agent-ended' : TOLD.get(String(recorded));
+  if (type === undefined) return null;
+  return { type, ...(isNumbered(type) && { iteration: begins ?? iteration }), ...rest } as RunnerEvent;
+}
+
+function isNumbered(type: string): boolean {
+  return type === 'iteration-started' || type === 'agent-ended';
+}
+
 function sessionEvents(files: LoopFiles, loopId: string): News {
-  const paths = [files.calls, files.events, files.iterations];
-  const next = paths.map((path) => readOn(path, 0).next);
-  const calls = new Map<string, number>();
+  let next = sizeOf(files);
+  const calls = new Map<string, OpenCall>();
   let before = '';
   return (state) => {
-    const entries = paths.flatMap((path, index) => {
-      const read = readOn(path, next[index] ?? 0);
-      next[index] = read.next;
-      return read.entries.filter((entry) => entry['loopId'] === loopId);
-    });
-    const at = (entry: Entry): string => String(entry['at'] ?? entry['endedAt']);
-    const done = entries.sort((a, b) => at(a).localeCompare(at(b))).flatMap((entry) => eventOf(entry, calls));
+    const done: RunnerEvent[] = [];
+    next = readStream(files, loopId, next, (entry) => done.push(...eventOf(entry, calls)));
     const key = JSON.stringify([state?.status, state?.iteration, state?.steering.map(({ id }) => id)]);
     if (state === null || key === before) return done;
     before = key;
@@ -77,46 +121,53 @@ function sessionEvents(files: LoopFiles, loopId: string): News {
   };
 }
 
-function eventOf(entry: Entry, calls: Map<string, number>): RunnerEvent[] {
-  if (typeof entry['callId'] === 'string') return [callEvent(entry, entry['callId'], calls)];
-  if (typeof entry['decision'] === 'string') return [iterationEnded(entry)];
+function sizeOf({ events }: LoopFiles): number {
+  return statSync(events, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** What the start of a call said of it. */
+interface OpenCall {
+  readonly about: string;
+  readonly time: number;
+}
+
+function eventOf(entry: Entry, calls: Map<string, OpenCall>): RunnerEvent[] {
   const { type, message } = entry;
+  if (typeof entry['callId'] === 'string') return [callEvent(entry, entry['callId'], calls)];
+  if (type === 'iteration.ended') return [iterationEnded(entry)];
+  if (type === 'agent.text') return [{ type: 'text', text: String(entry['text']) }];
   return type === 'loop.ended' || typeof message !== 'string' ? [] : [{ type: 'notice', message }];
 }
 
-function callEvent(entry: Entry, id: string, calls: Map<string, number>): RunnerEvent {
-  const call = { id, tool: String(entry['tool']), about: '', nested: entry['agentId'] !== undefined };
+function callEvent(entry: Entry, id: string, calls: Map<string, OpenCall>): RunnerEvent {
   const time = Date.parse(String(entry['at']));
-  if (entry['phase'] === 'asked') {
-    calls.set(id, time);
+  const known = calls.get(id) ?? { about: String(entry['about'] ?? ''), time };
+  const call = { id, tool: String(entry['tool']), about: known.about, nested: entry['agentId'] !== undefined };
+  if (entry['type'] === 'tool.asked') {
+    calls.set(id, known);
     return { type: 'tool-started', ...call };
   }
-  const durationMs = Math.max(0, time - (calls.get(id) ?? time));
   calls.delete(id);
-  return { type: 'tool-call', ...call, outcome: entry['phase'] === 'done' ? 'ok' : 'failed', durationMs };
+  const durationMs = Math.max(0, time - known.time);
+  if (entry['type'] !== 'tool.denied') {
+    return { type: 'tool-call', ...call, outcome: entry['type'] === 'tool.done' ? 'ok' : 'failed', durationMs };
+  }
+  return { type: 'tool-call', ...call, outcome: 'denied', durationMs, reason: String(entry['reason'] ?? '') };
 }
 
 function iterationEnded(entry: Entry): RunnerEvent {
   const unknown = { turns: null, toolCalls: null, model: null, costUsd: null, usage: null };
   const { iteration, durationMs } = entry;
-  return {
-    ...{
-      type: 'agent-ended',
-      iteration: Number(iteration),
-      durationMs: Number(durationMs),
-      outcome: 'ok',
-      message: '',
-    },
-    ...unknown,
-  };
+  const ended = { iteration: Number(iteration), durationMs: Number(durationMs), outcome: 'ok', message: '' };
+  return { type: 'agent-ended', ...ended, ...unknown };
 }
 
 function standing(state: LoopState): RunnerEvent[] {
-  const { iteration, maxIterations, steering } = state;
+  const { steering } = state;
   const pending: RunnerEvent = { type: 'pending', texts: steering };
   switch (state.status) {
     case 'running':
-      return [{ type: 'iteration-started', iteration: iteration + 1, maxIterations }, pending];
+      return [iterationStarted(state), pending];
     case 'verifying':
       return [{ type: 'verifying' }];
     case 'waiting':

@@ -20,6 +20,8 @@ export interface Counted {
 
 /** Size of the newest lines; a line has a few kilobytes. */
 const TAIL_BYTES = 1024 * 1024;
+/** The part of the event stream in which two iterations lie. */
+const STREAM_BYTES = 64 * 1024 * 1024;
 
 export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted, 'loopId' | 'iteration'>): boolean {
   const last = lastEntry(run.iterations, TAIL_BYTES, loopId);
@@ -35,7 +37,7 @@ export function lostIteration(
   const told = (entry: Record<string, unknown>): boolean =>
     entry['iteration'] === iteration && /^iteration\.(?:completed|failed)$/.test(String(entry['type']));
   // The event precedes the record. If both are missing, the folder was emptied or archived meanwhile.
-  if (lastEntry(run.events, TAIL_BYTES, loopId, told) === null) return null;
+  if (lastEntry(run.events, TAIL_BYTES, loopId, undefined, told) === null) return null;
   if (Number(lastEntry(run.iterations, TAIL_BYTES, loopId)?.['iteration'] ?? 0) >= iteration) return null;
   const known = recordOf(files, loopId, iteration);
   const noted = readPromptedTurn(files, loopId);
@@ -59,12 +61,12 @@ export function lostIteration(
 }
 
 function recordOf(files: LoopFiles, loopId: string, iteration: number): IterationRecord | null {
-  const found = lastEntry(
-    files.iterations,
-    TAIL_BYTES,
-    loopId,
-    (entry) => entry['iteration'] === iteration && entry['kind'] === 'working',
-  );
+  const wanted = (entry: Record<string, unknown>): boolean =>
+    entry['iteration'] === iteration && entry['kind'] === 'working';
+  const mayBe = (line: string): boolean => line.includes('"type":"iteration.ended"');
+  const found =
+    lastEntry(files.events, STREAM_BYTES, loopId, mayBe, wanted) ??
+    lastEntry(files.iterations, TAIL_BYTES, loopId, undefined, wanted);
   return checkShape(found, shapes.lostIteration) === null ? (found as unknown as IterationRecord) : null;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { streamed } from '../../state/event-stream.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
@@ -18,7 +19,7 @@ interface Pending {
 
 const MOST_BYTES = 1024 * 1024;
 /** End of the events journal in which a delivered entry is looked for. */
-const TAIL_BYTES = 64 * 1024;
+const TAIL_BYTES = 4 * 1024 * 1024;
 
 /** Stores an iteration's journal entries before the state, should the runner be killed between the two. */
 export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]): void {
@@ -64,7 +65,7 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
       return last !== null && last.iteration >= iteration && last.idleIterations >= idleIterations;
     }
     case 'record-event': {
-      const wanted = JSON.stringify(effect.event);
+      const wanted = JSON.stringify(streamed(effect.event));
       let found = false;
       readTail(files.events, TAIL_BYTES, (line) => {
         found = line === wanted;

@@ -1,4 +1,4 @@
-import { appendFileSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
@@ -8,6 +8,9 @@ import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { redact } from '../../text/redact/redact.ts';
+
+/** A project with one of these folders keeps a memory of its loops. */
+const MEMORY_FOLDERS = [dirname(LEARNINGS), dirname(GUARDRAILS)];
 
 /** Records lessons for later loops: signs in guardrails.md, and an entry in learnings.md when the loop ends. */
 export function recordLesson(
@@ -37,6 +40,8 @@ function addLearning(
   at: string,
   { as, message }: Extract<Effect, { type: 'archive' }>,
 ): void {
+  // A project that was not set up for memory stays as it is.
+  if (!MEMORY_FOLDERS.some((folder) => existsSync(join(projectDir, folder)))) return;
   const path = join(projectDir, LEARNINGS);
   const title = ownFile(projectDir, path) ? '' : '# Learnings\n';
   const whose = name === null ? 'the loop' : `loop ${name}`;

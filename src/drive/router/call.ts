@@ -5,6 +5,8 @@ import { isAlive } from '../../state/process/identity.ts';
 import { isBefore } from '../../text/instant.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
+import { exportTelemetry } from '../records/export-telemetry.ts';
+import { standing } from '../status/ended-loop.ts';
 import { takeBusyLock } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open.ts';
@@ -56,7 +58,10 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
     const router = openRouter(files, options);
     if ('action' in router) return router;
     router.notes.unshift(...opened.notes);
-    return await (told === null ? answerNow(router) : report(router, told));
+    const answer = await (told === null ? answerNow(router) : report(router, told));
+    const { state: now } = standing(files, state.loopId);
+    if (now !== null) await exportTelemetry(files, now, options.env);
+    return answer;
   } finally {
     done();
   }

@@ -7,7 +7,7 @@ import { readContract, type StoredContract } from '../../state/contract-store.ts
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { decidingEnvironment, withDeciding } from '../../task/tdd/make-list.ts';
+import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';

@@ -2,6 +2,7 @@ import type { Effect } from '../../engine/effects.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readLoop } from '../../state/read-state.ts';
 import { after, isBefore } from '../../text/instant.ts';
+import { recordLive } from '../records/live-events.ts';
 import { reportAtEnd } from '../status/end-report.ts';
 import { endedState } from '../status/ended-loop.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
@@ -48,7 +49,7 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
       return releases < MOST_RELEASES ? next : { answer: workingAnswer({ ...router, turn }) };
     },
     notify: (_, message) => void notes.push(message),
-    tell: options.tell,
+    tell: recordLive(router.files, router.turn.loaded.state, options.tell),
     leave: () => {
       throw new RouterLeft();
     },

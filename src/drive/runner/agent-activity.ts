@@ -1,12 +1,9 @@
 import type { AgentMessage } from '../../claude/agent/agent-message.ts';
+import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { shellWord } from '../../text/quote.ts';
 import { allowRule } from '../start/allowed-tools.ts';
 import { RUNNER_TEXTS } from './messages.ts';
-
-/** Input fields that best describe a tool call, in order of preference. */
-const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
-const LONGEST = 160;
 
 /** Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. */
 export function watchAgent(
@@ -51,7 +48,7 @@ export function watchAgent(
       case 'tool': {
         const { id, name, input, nested } = message;
         open.set(id, { call: message, since: Date.now() });
-        tell({ type: 'tool-started', id, tool: name, about: about(input, projectDir), nested });
+        tell({ type: 'tool-started', id, tool: name, about: toolSubject(input, projectDir), nested });
         return;
       }
       case 'tool-result': {
@@ -64,7 +61,7 @@ export function watchAgent(
           type: 'tool-call',
           id,
           tool: name,
-          about: about(input, projectDir),
+          about: toolSubject(input, projectDir),
           nested,
           durationMs,
         } as const;
@@ -119,12 +116,6 @@ const PART = /part requires approval: (.+)$/s;
 
 /** Returns the option, to be added to the command of the loop, that allows this call; null if no rule is exact. */
 function allowOption(tool: string, command: string): string | null {
-  const rule = command.length > LONGEST ? null : allowRule(tool, command);
+  const rule = command.length > MOST_SUBJECT ? null : allowRule(tool, command);
   return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
-}
-
-function about(input: Readonly<Record<string, unknown>>, projectDir: string | null): string {
-  const said = String(TELLING.map((key) => input[key]).find((value) => typeof value === 'string') ?? '');
-  const [line = ''] = (projectDir === null ? said : said.replaceAll(`${projectDir}/`, '')).trim().split('\n', 1);
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }

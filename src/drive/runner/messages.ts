@@ -1,4 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
+import { localTime } from '../../text/instant.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
@@ -36,7 +37,7 @@ export const RUNNER_TEXTS = {
   ),
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   waitingForLimit: (until: string): string =>
-    `A rate limit holds until ${until}; the loop continues then. Ctrl+C continues now, twice stops.`,
+    `A rate limit holds until ${localTime(until)}; the loop continues then. Ctrl+C continues now, twice stops.`,
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),

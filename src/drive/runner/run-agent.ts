@@ -6,7 +6,9 @@ import { bindSession } from '../../engine/resume-state.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { withState } from '../../state/with-state.ts';
+import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordJournal } from '../records/journal.ts';
+import { noticesOf } from '../records/notices.ts';
 import { checkCommands } from '../start/allowed-tools.ts';
 import { lockOptions } from '../turn/dispatch.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
@@ -25,13 +27,14 @@ export async function runAgent(
   const { options, files } = runner;
   const { policy, stored } = turn.loaded;
   const sessionId = randomUUID();
+  const startedAt = turn.context.now();
   const bound = bind(turn, sessionId);
   const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
   const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir);
   const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
-    env: { ...options.env, ...options.agentEnv },
+    env: { ...options.env, ...options.agentEnv, ...(await traceEnvironment(bound.loaded.state, options.env)) },
     prompt: wholePrompt(prompt.assembled),
     silenceMs: options.timeouts.silenceMs,
     timeMs: policy.pace.iterationTimeoutMs,
@@ -48,6 +51,7 @@ export async function runAgent(
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;
+  tellRestored(runner, startedAt);
   runner.spent.durationMs += run.durationMs;
   const restored = bound.signal.aborted ? null : restoreRewrittenState(runner, bound);
   const failed = count(run.facts);
@@ -59,6 +63,13 @@ export async function runAgent(
 /** What only a user who watches is shown. */
 const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['text-delta', 'request', 'answered']);
 
+/** Reports what the hooks of the agent have put back, or have left as the user's, since this instant. */
+function tellRestored({ files, loopId, options }: Runner, since: string): void {
+  for (const { at, kind, text } of noticesOf(files, loopId)) {
+    if (at >= since && (kind === 'restore' || kind === 'change')) options.tell({ type: 'notice', message: text });
+  }
+}
+
 function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, durationMs }: FinishedRun): void {
   const { options, files, loopId } = runner;
   const { usage, costUsd } = facts;
@@ -68,7 +79,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
     outcome: outcome.kind,
     message: outcome.message,
     durationMs,
-    turns: facts.result === null ? 0 : facts.result.turns,
+    turns: facts.result?.turns ?? null,
     toolCalls: facts.toolCalls,
     model: facts.model,
     costUsd,

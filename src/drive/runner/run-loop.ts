@@ -31,7 +31,7 @@ export async function runLoop(
     deliver(files, now());
     const started = start();
     const given = optionsFor(started);
-    const options = { ...given, tell: recordLive(files, given.tell) };
+    const options = { ...given, tell: recordLive(files, started.state, given.tell) };
     runner = newRunner(started, options, lease);
     if (lost) runner.leave.abort('lease-lost');
     const quiet = [handleSignals(runner), watchOperator(runner)];

@@ -1,4 +1,6 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
+import { exportTelemetry } from '../records/export-telemetry.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
 import type { Driver } from '../turn/driver.ts';
 import { endTurn } from '../turn/end-turn.ts';
@@ -16,12 +18,7 @@ export function runnerDriver(runner: Runner): Driver<RunnerEnd> {
   const { options } = runner;
   return {
     deliver: (turn, prompt) => deliver(runner, turn, prompt),
-    wait: (turn, until) => {
-      const { state } = turn.loaded;
-      const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
-      options.tell({ type: 'waiting', why, until });
-      return waitStep(turn, until);
-    },
+    wait: waitStep,
     release: async (turn) => {
       const resumed = await waitForResume(runner, turn);
       return resumed ? startFreshTurn(turn) : { answer: runnerEnd(runner, turn.loaded.state) };
@@ -44,6 +41,8 @@ async function deliver(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dis
     if (steering.length > 0 && runner.failures === 0) {
       runner.options.tell({ type: 'steered', texts: steering.map(({ text }) => text) });
     }
+    const held = await heldBack(runner, ready.turn);
+    if (held !== null) return held;
     const { turn, run } = await runAgent(runner, ready.turn, prompt);
     if (turn.signal.aborted) return { turn, effects: [] };
     const after = await outcomeOf(runner, turn, run);
@@ -52,6 +51,33 @@ async function deliver(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dis
   }
   return ready;
 }
+
+/** Returns what follows where the loops beside this one leave nothing for another agent run; null if it may start. */
+async function heldBack({ options }: Runner, turn: Turn): Promise<Dispatched | null> {
+  if (options.askPermit === undefined) return null;
+  const { usage } = turn.loaded.state;
+  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+  const permit = await options.askPermit({ costUsd: tokens === 0 ? 0 : totalCost(usage), tokens });
+  const at = turn.context.now();
+  switch (permit.kind) {
+    case 'go':
+      return null;
+    case 'hold': {
+      const { until: resetsAt } = permit;
+      return dispatch(turn, {
+        type: 'api-error',
+        at,
+        error: { kind: 'rate-limited', message: SHARED_LIMIT, resetsAt },
+      });
+    }
+    case 'budget':
+      return dispatch(turn, { type: 'shared-budget-reached', at, reading: permit.reading });
+    default:
+      return permit satisfies never;
+  }
+}
+
+const SHARED_LIMIT = 'Another loop has met the rate limit of the account.';
 
 async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched | 'retry'> {
   const { outcome } = run;
@@ -114,6 +140,7 @@ async function endIteration(
     agent: { model: facts.model, turns: facts.result?.turns ?? null, ...takeIteration(runner) },
   });
   tellChecklist(runner, ended.turn.loaded.state.checklist);
+  await exportTelemetry(runner.files, ended.turn.loaded.state, runner.options.env);
   return ended;
 }
 

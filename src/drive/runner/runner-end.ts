@@ -3,15 +3,16 @@ import { totalCost } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
+import { exportTelemetry } from '../records/export-telemetry.ts';
 import { reportAtEnd } from '../status/end-report.ts';
-import { endedState, standing, unheard } from '../status/ended-loop.ts';
+import { endedState, isVerified, standing, unheard } from '../status/ended-loop.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import type { Runner } from './runner.ts';
 
 export type RunnerEnd = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
 /** Returns how the loop stands when the runner leaves it, with the exit code. `last` is its state as last known. */
-export function runnerEnd({ files, loopId }: Runner, last: LoopState): RunnerEnd {
+export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): RunnerEnd {
   const { status, state, message } = standing(files, loopId);
   const { iteration, usage } = state ?? last;
   const hasLeft = status === 'interrupted' && state?.status !== 'ended';
@@ -19,7 +20,7 @@ export function runnerEnd({ files, loopId }: Runner, last: LoopState): RunnerEnd
     type: 'loop-ended',
     status,
     message: show(hasLeft || message === null ? RUNNER_TEXTS.left : message, { name: files.name, mode: 'runner' }),
-    code: exitCode(status),
+    code: exitCode(status, options.requiresProof && !isVerified(state)),
     iterations: iteration,
     costUsd: totalCost(usage),
   };
@@ -37,5 +38,6 @@ export async function tellEnd({ leave, files, loopId, options }: Runner, end: Ru
   const report = ended && (await reportAtEnd(files, ended, options.env));
   const reported: RunnerEnd = report === null ? told : { ...told, report };
   options.tell(reported);
+  if (ended !== null) await exportTelemetry(files, ended, options.env);
   return reported;
 }

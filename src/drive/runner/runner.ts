@@ -23,9 +23,28 @@ export interface RunnerOptions {
   readonly agentEnv: Readonly<Record<string, string>>;
   readonly timeouts: RunnerTimeouts;
   readonly tell: Tell;
+  /** Asked before each agent run. Absent for a loop that shares nothing with others. */
+  readonly askPermit?: AskPermit;
   /** Present if the user watches in a terminal: the agent’s words are streamed, and keys act on the loop. */
   readonly live?: (controls: LiveControls) => void;
+  /** Exits with 3 if the loop completes unverified. */
+  readonly requiresProof: boolean;
 }
+
+/** What a loop has used so far; `costUsd` is null while the cost of a run is unknown. */
+export interface Spent {
+  readonly costUsd: number | null;
+  readonly tokens: number;
+}
+
+/** Whether an agent run may start, as far as loops share a budget and an account. */
+export type Permit =
+  | { readonly kind: 'go' }
+  /** The account is at its rate limit until then (ISO-8601 UTC). */
+  | { readonly kind: 'hold'; readonly until: string }
+  | { readonly kind: 'budget'; readonly reading: string };
+
+export type AskPermit = (spent: Spent) => Promise<Permit>;
 
 /** Reason why a runner exits before the engine has ended the loop. */
 export type Leaving = 'signal' | 'lease-lost' | 'paused';

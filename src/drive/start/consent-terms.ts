@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
+import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
 import { printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
@@ -10,19 +11,24 @@ export type ConsentTerms = readonly (readonly [key: string, value: string])[];
 
 /** Returns the terms of a loop. `list` holds the scenarios that it works on by tests first, if any. */
 export function consentTerms(contract: Contract, list: TddRecord | null): ConsentTerms {
-  const { taskPath, agent, client, task, validation, guardrails, policy, flags } = contract;
+  const { taskPath, agent, client, task, validation, guardrails, sandbox, policy, flags } = contract;
   return [
     ['task', taskPath],
     ['agent', agent === undefined ? 'Claude Code' : `the command: ${agent}`],
     ...flatten('', client),
     ...commandTerms('validation', validation),
+    ...flatten('unchanged', contract.unchanged),
     ...(task === null ? [] : taskTerms(task)),
     ...(list === null ? [] : listTerms(list)),
     ...flatten('guardrails', guardrails),
+    ...flatten('sandbox', sandbox === undefined ? undefined : { mode: 'on', ...sandbox }),
     ...flatten('', policy),
     ...flatten('commit_footers', contract.commitFooters),
     ...flatten('findings_log', contract.findingsLog),
+    ...flatten('accept', contract.accept),
     ...notifyTerms(contract),
+    ...flatten('may_change', contract.mayChange),
+    ...flatten('verify_in.worktree', contract.verifyIn),
     ...scriptTerms(contract.scripts),
     ...Object.entries(flags).map(([key, value]) => [`option ${key}`, String(value)] as const),
   ];
@@ -62,7 +68,9 @@ function commandTerms(key: string, commands: readonly (CommandDefinition | Evide
 }
 
 function scriptTerms(scripts: Readonly<Record<string, string>>): ConsentTerms {
-  return Object.entries(scripts).map(([path, hash]) => [`script ${path}`, `sha256 ${hash}`] as const);
+  return Object.entries(scripts).flatMap(([path, hash]) =>
+    hash === ABSENT ? [] : [[`script ${path}`, `sha256 ${hash}`] as const],
+  );
 }
 
 /** Returns the leaves of a value by key path; what is null, false or empty says nothing. */
@@ -123,12 +131,11 @@ function oneLine(text: string): string {
   return printable(text).replaceAll('\n', ' ⏎ ');
 }
 
+const CHANGED = 'this changed after you were shown what would run. Nothing was started or adopted';
+
 /** Throws RalphError `refused` with what changed since the approval. Called under the lock that records it. */
-export function requireApproved(approved: ConsentTerms, current: ConsentTerms): void {
+export function requireApproved(approved: ConsentTerms, current: ConsentTerms, why = CHANGED): void {
   if (consentDigest(approved) === consentDigest(current)) return;
   const changes = diffTerms(approved, current).map((line) => `\n  ${line}`);
-  throw new RalphError(
-    'refused',
-    `this changed after you were shown what would run. Nothing was started or adopted:${changes.join('')}`,
-  );
+  throw new RalphError('refused', `${why}:${changes.join('')}`);
 }

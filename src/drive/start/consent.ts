@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
@@ -6,9 +7,13 @@ import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
+import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
+import { shorten } from '../../text/excerpt.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { type Operated, operate } from '../control/operate.ts';
+import { type Operated, operate, type Person } from '../control/operate.ts';
+import { protectedChanges, storeProtected } from '../control/store-snapshot.ts';
+import { recordNotice } from '../records/notices.ts';
 import { bindList } from '../tdd/tdd-terms.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
@@ -31,9 +36,18 @@ export function pendingTerms(files: LoopFiles): ConsentTerms {
   return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
 }
 
-/** Records the user's consent, in the contract first. Throws, with nothing changed, if they approved other terms. */
-export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, approved: ConsentTerms): Operated {
-  return operate(files, env, at, () => {
+/**
+ * Records the user's consent, in the contract first. Throws, with nothing changed, if they approved other terms. `by` is
+ * null where no consent was needed.
+ */
+export function giveConsent(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  approved: ConsentTerms,
+  by: Person | null = null,
+): Operated {
+  return operate(files, env, at, (state) => {
     const { hash, contract } = proved(readContract(files));
     if (contract.consented) return { kind: 'consent', contractHash: hash };
     const { tdd, loopId } = contract;
@@ -41,9 +55,29 @@ export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string
     if (tdd !== undefined) bindList(files, tdd, { loopId, at, consented: true, env, keep: true });
     const agreed = { ...contract, consented: true, consentDigest: consentDigest(approved) };
     const next = { hash: hashContract(agreed), contract: agreed };
+    recordConsent(files, state, at, approved, by);
     // Under the lock, just before the state that names it: a Stop in between would take it for a forgery.
+    storeProtected(files, agreed, env);
     writeContract(files, next);
     return { kind: 'consent', contractHash: next.hash };
+  });
+}
+
+/** Records that a person agreed to a loop that an agent asked for. */
+export function recordConsent(
+  files: LoopFiles,
+  loop: Pick<LoopState, 'loopId' | 'iteration'>,
+  at: string,
+  terms: ConsentTerms,
+  by: Person | null,
+): void {
+  if (by === null) return;
+  const details = { ...by, digest: consentDigest(terms), terms };
+  recordNotice(files, loop, {
+    at,
+    kind: 'consent',
+    text: `to what an agent asked for, at ${by.terminal ?? 'an unknown terminal'}.`,
+    details,
   });
 }
 
@@ -66,6 +100,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   const stored = readContract(files);
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
   const before = stored.contract;
+  if (before.accept === 'never') throw new RalphError('refused', START_TEXTS.locked);
   const { terms, checklist } = prepareContract({
     projectDir: files.projectDir,
     name: files.name,
@@ -87,24 +122,54 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   }
   const { loopId, tdd } = before;
   const list = tdd === undefined ? null : peekTdd(files);
-  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
+  // How the client was started stays as it is.
+  const { unsandboxed = terms.unsandboxed } = before;
+  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }), ...(unsandboxed && { unsandboxed }) });
   const approved = consentTerms(contract, list);
   const changes = diffTerms(consentTerms(before, list), approved);
+  changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
   if (changes.length === 0 && before.head !== contract.head) changes.push('the frontmatter’s text');
   if (checklist !== null) changes.push(...cutList(files, checklist.total));
+  changes.push(...protectedChanges(files, contract, env));
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
 }
 
-/** Adopts the approved contract for the running loop. Throws RalphError `refused` if it has changed again. */
-export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, approved: ConsentTerms): void {
-  operate(files, env, at, () => {
-    const { next, terms, checklist } = changedContract(files, env);
-    requireApproved(approved, terms);
+/** Adopts the contract for the running loop if it changes what was shown. Throws RalphError `refused` if not. */
+export function acceptContract(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  shown: Pick<ChangedContract, 'terms' | 'changes'>,
+  by: Person,
+): void {
+  operate(files, env, at, (state) => {
+    const { next, terms, changes, checklist } = changedContract(files, env);
+    requireApproved(shown.terms, terms);
+    // The same terms may change another contract by now.
+    requireApproved(asTerms(shown.changes), asTerms(changes));
+    const text = `${shorten(changes.join('; '), SHOWN)}.`;
+    const details = { ...by, digest: consentDigest(terms), changes };
+    recordNotice(files, state, { at, kind: 'accept', text, details });
     // Under the lock, just before the state that names it: a Stop in between would take it for a forgery.
+    storeProtected(files, next.contract, env);
     writeContract(files, next);
     const { maxIterations } = next.contract.policy;
-    return { kind: 'accept', contractHash: next.hash, maxIterations, ...(checklist && { checklist }) };
+    const id = randomUUID();
+    return {
+      kind: 'accept',
+      id,
+      contractHash: next.hash,
+      maxIterations,
+      changes: text,
+      ...(checklist && { checklist }),
+    };
   });
+}
+
+const SHOWN = 600;
+
+function asTerms(changes: readonly string[]): ConsentTerms {
+  return changes.map((line) => ['change', line]);
 }
 
 /** A list that lost items counts as complete again once the user accepts it. */

@@ -127,7 +127,7 @@ export function lastLoopIn(files: LoopFiles): LoopState | null {
 }
 
 /** Returns what LOOP_NAME allows of a folder's name. */
-function fitName(folder: string): string {
+export function fitName(folder: string): string {
   return folder
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')

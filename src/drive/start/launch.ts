@@ -13,8 +13,9 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
 import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
+import { exportTelemetry } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
-import { endedLoop, standing, unheard } from '../status/ended-loop.ts';
+import { endedLoop, isVerified, standing, unheard } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
 import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
@@ -41,6 +42,8 @@ interface LaunchOptions {
   readonly say: (text: string) => void;
   /** Prints a hook's message, which has its prefix. */
   readonly repeat: (text: string) => void;
+  /** Exits with 3 if the loop completes unverified. */
+  readonly requiresProof: boolean;
 }
 
 /** A larger prompt may not fit an argument list; the client is then pointed to the file. */
@@ -77,10 +80,10 @@ export async function launch(
     if (state !== null && state.iteration > done) retries = 0;
     done = state?.iteration ?? done;
     const pause = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
-    if (pause === null || state === null) return end(turn);
+    if (pause === null || state === null) return end(turn, options);
     const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
     options.say(LAUNCH_TEXTS[text](new Date(Date.now() + pause).toISOString()));
-    if (!(await staysPaused(pause, turn))) return end(turn);
+    if (!(await staysPaused(pause, turn))) return end(turn, options);
     change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
   }
@@ -232,7 +235,10 @@ function noteApiError(turn: Turn, since: string): void {
 }
 
 /** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
-async function end(turn: Turn): Promise<{ readonly code: number; readonly message: string }> {
+async function end(
+  turn: Turn,
+  { requiresProof }: LaunchOptions,
+): Promise<{ readonly code: number; readonly message: string }> {
   const { context, loaded } = turn;
   const { files } = context;
   const { loopId } = loaded.state;
@@ -247,7 +253,9 @@ async function end(turn: Turn): Promise<{ readonly code: number; readonly messag
       ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
       : shown(message ?? LAUNCH_TEXTS.stillThere);
   const report = await reportText(files, state, context.env);
-  return { code: exitCode(status), message: `${left === null ? text : `${text} ${left}`}${report}` };
+  if (state !== null) await exportTelemetry(files, state, context.env);
+  const code = exitCode(status, requiresProof && !isVerified(state));
+  return { code, message: `${left === null ? text : `${text} ${left}`}${report}` };
 }
 
 /** Takes back a completion that was never verified, before it is archived. */

@@ -1,6 +1,10 @@
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
+import { sandboxProblem } from '../../sandbox/availability.ts';
+import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
+import { sandboxTerms } from '../../sandbox/terms.ts';
+import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { findShell } from '../../task/commands/shell.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
@@ -49,13 +53,18 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       // A command that is the agent can be held to nothing.
       guardrails:
         request.plan && agent === null ? withPlanRules(resolved.settings.guardrails) : resolved.settings.guardrails,
+      ...sandboxOf(request, resolved, agent),
       createdAt: request.at,
       frontmatter,
       head,
       policy: policyFor(request, resolved),
       ...(request.plan && { commitFooters: [...resolved.settings.commitFooters] }),
       validation: resolved.settings.validation,
+      ...checkTerms(resolved),
+      environment: decidingEnvironment(request.env),
       findingsLog: resolved.settings.findingsLog,
+      ...(resolved.settings.unchanged.length > 0 && { unchanged: [...resolved.settings.unchanged] }),
+      ...(resolved.settings.accept === 'never' && { accept: 'never' as const }),
       ...notifyTerms(resolved),
       consented: request.consented,
       clientVersion: agent === null ? versionOf(request) : null,
@@ -64,6 +73,36 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       flags: request.flags,
       bundleDir: request.bundleDir,
     },
+  };
+}
+
+/** Throws `sandbox-missing` if the task insists on a sandbox that this system does not have. */
+function sandboxOf(
+  { projectDir, env, launched, mode: driver }: ContractRequest,
+  { settings, sources }: Resolved,
+  agent: string | null,
+): Pick<ContractTerms, 'sandbox' | 'unsandboxed'> {
+  const { mode } = settings.sandbox;
+  if (mode === 'off') {
+    const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';
+    const isOurs = agent === null && (launched || driver === 'runner');
+    return isUnset && isOurs ? { unsandboxed: 'not-set' } : {};
+  }
+  const problem = agent === null ? sandboxProblem(env) : null;
+  if (agent === null && problem === null) return { sandbox: sandboxTerms(settings.sandbox, projectDir, env) };
+  if (mode === 'auto') return { unsandboxed: 'unavailable' };
+  throw new RalphError(
+    'sandbox-missing',
+    problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.required(problem),
+  );
+}
+
+/** Returns what the checks may rest on, and where they run. */
+function checkTerms({ settings }: Resolved): Pick<ContractTerms, 'mayChange' | 'verifyIn'> {
+  const { mayChange, verifyIn, worktreeSetup, worktreeCopy } = settings;
+  return {
+    ...(mayChange.length > 0 && { mayChange: [...mayChange] }),
+    ...(verifyIn === 'worktree' && { verifyIn: { setup: worktreeSetup, copy: [...worktreeCopy] } }),
   };
 }
 

@@ -4,11 +4,13 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
+import type { GitPins } from '../../task/git/git-view.ts';
 import type { StartPoint } from '../../task/git/start-point.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
 import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
 import { configFiles, loopDirectory, PROJECT_CONFIG, RUN_CONFIG } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import type { Person } from '../control/operate.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import type { ConsentTerms } from './consent-terms.ts';
 import { type FoundTask, refuseErrors } from './find-task.ts';
@@ -47,8 +49,16 @@ export interface StartRequest extends ContractRequest {
   readonly tdd?: boolean;
   /** State of the repository before the start; null if unknown. */
   readonly startPoint?: StartPoint | null;
-  /** Terms that the user was shown and approved; no others are started. */
-  readonly approved?: ConsentTerms;
+  /** How git sees the project; for a loop that is resumed. */
+  readonly gitPins?: GitPins | null;
+  /** What a person was shown and approved; nothing else is started. */
+  readonly approved?: Approval;
+}
+
+/** Terms that a person approved. */
+export interface Approval {
+  readonly terms: ConsentTerms;
+  readonly by: Person;
 }
 
 /** Settings that only Claude Code honours. */

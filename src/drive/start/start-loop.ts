@@ -1,31 +1,37 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
 import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { counted } from '../../engine/transitions/checklist.ts';
-import { type StoredContract, writeContract } from '../../state/contract-store.ts';
+import { readContract, type StoredContract, writeContract } from '../../state/contract-store.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import { log } from '../../state/log.ts';
-import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles, makeRuntimeDir, PROJECT_FILE } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
+import { writeGitView } from '../../task/git/git-view.ts';
 import { writeStartPoint } from '../../task/git/start-point.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { restoreBeforeResume, storeProtected } from '../control/store-snapshot.ts';
 import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
 import { START_TEXTS } from '../turn/messages.ts';
-import { preparedTerms, withConsentDigest } from './consent.ts';
-import { requireApproved } from './consent-terms.ts';
+import { requireAgreed } from './agreed-settings.ts';
+import { preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
+import { consentTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 import type { StartRequest } from './read-settings.ts';
@@ -44,6 +50,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
+  requireAgreed(request, prepared.resolved);
   tidy(files, at);
   makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
@@ -60,6 +67,8 @@ interface Created {
   readonly event: Effect;
 }
 
+const LOCKED = 'the contract of this loop is locked (accept: never), and a resume would change it';
+
 /** Checks the user's approval and stores list, contract and journal entry; `before` is a loop to continue. Under the lock. */
 function createLoop(
   request: StartRequest,
@@ -73,8 +82,16 @@ function createLoop(
   const loopId = before?.loopId ?? `loop-${randomUUID()}`;
   const tdd = tddTerms(files, request, before?.loopId ?? null);
   const list = tdd === undefined ? null : peekTdd(files);
-  if (request.approved !== undefined) requireApproved(request.approved, preparedTerms({ terms }, list));
+  const { approved } = request;
+  if (approved !== undefined) {
+    requireApproved(approved.terms, preparedTerms({ terms }, list));
+    recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);
+  }
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
+  const former = before === null ? null : readContract(files);
+  if (former?.contract.accept === 'never' && former.contract.loopId === loopId) {
+    requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
+  }
   const stored = withConsentDigest(contract, list);
   // In a checklist with nothing open an agent would look for work.
   if (before === null && checklist && checklist.total > 0 && checklist.done >= checklist.total) {
@@ -95,16 +112,26 @@ function createLoop(
   }
   // List and contract first: after a crash in between both are without a loop and have no effect.
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
+  if (before !== null) restoreBeforeResume(files, before, contract, { env, at });
+  // Before the contract, so that no loop runs without it.
+  const unkept = storeProtected(files, contract, env);
   writeContract(files, stored);
+  nameProject(files, at);
   removeIfThere(files.cancellation);
   if (before === null) {
     dropPromptedTurn(files);
     dropOpenTask(files);
-    if (request.startPoint) writeStartPoint(files, loopId, request.startPoint);
-  }
-  const event = startedEvent(state, at, before !== null);
+    writeStartPoint(files, loopId, request.startPoint ?? null);
+  } else if (request.gitPins) writeGitView(files, request.gitPins);
+  const event = startedEvent(state, stored, at, before !== null);
   recordJournal(files, at, [event]);
-  return { started: { loopId, files, state, stored, settings: resolved.settings, warnings }, event };
+  const all = unkept === null ? warnings : [...warnings, snapshotWarning(unkept)];
+  return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
+}
+
+function snapshotWarning(message: string): Problem {
+  const place = { path: 'guardrails.protected_files', line: null, column: null, value: undefined };
+  return { ...place, rule: 'snapshot', message, severity: 'warning' };
 }
 
 /** Starts a loop by hand, from the SessionStart hook. Returns the problem, or warnings. */
@@ -139,10 +166,37 @@ export function startByHand(
   }
 }
 
-function startedEvent(state: LoopState, at: string, resumed: boolean): Effect {
-  const { loopId, iteration, maxIterations, taskPath } = state;
+/** Records what a report needs after the end, when the contract is gone: limits, checks, surroundings. */
+function startedEvent(state: LoopState, { hash, contract }: StoredContract, at: string, resumed: boolean): Effect {
+  const { loopId, iteration, maxIterations, taskPath, mode } = state;
+  const { policy, validation, task, client, clientVersion, agent } = contract;
+  const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
+  const acceptance = (task?.commands ?? []).filter((command) => command.acceptance);
+  const facts = {
+    mode,
+    limits: { maxCostUsd, maxTokens, maxTimeMs, maxIdleMs: policy.idle?.maxMs ?? null },
+    breaker: policy.breaker,
+    checks: [...acceptance, ...validation].map(({ name, run }) => ({ name, run })),
+    contract: hash.slice(0, 12),
+    client: agent === undefined ? clientVersion : null,
+    model: client?.model ?? null,
+    system: `${process.platform} ${process.arch}`,
+    node: process.version,
+  };
   const type = resumed ? 'loop.resumed' : 'loop.started';
-  return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath } };
+  return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath, ...facts } };
+}
+
+/** Says in the project's folder outside which project it belongs to, for those who list all of them. */
+function nameProject(files: LoopFiles, at: string): void {
+  const { projectDir, outsideDir } = files;
+  const path = join(outsideDir, PROJECT_FILE);
+  if (existsSync(path)) return;
+  try {
+    writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600);
+  } catch (error) {
+    log(files, at, 'start', (error as Error).message);
+  }
 }
 
 /** Removes files of dead processes. A failure is logged and keeps no loop from starting. */

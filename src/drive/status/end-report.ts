@@ -1,6 +1,8 @@
 import { type EndReport, reportLines } from '../../engine/end-report.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
+import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { findEndedContract } from '../../state/contract-store.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
@@ -9,9 +11,10 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { changesSince, startPointOf, wayBack } from '../../task/git/start-point.ts';
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
+import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { elapsed } from '../../text/instant.ts';
 import { commandLine } from '../../text/message.ts';
-import { eventsOf } from './loop-report.ts';
+import { noticesOf } from '../records/notices.ts';
 
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 1024 * 1024;
@@ -58,7 +61,8 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   const changes = point && (await changesSince(files.projectDir, point, { env, signal }));
   const commands = point && wayBack(point);
   const contract = findEndedContract(files, loopId)?.contract;
-  const scripts = contract ? changedScripts(contract, files.projectDir, Object.keys(contract.scripts)) : [];
+  const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
+  const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   const resume = commandLine({ command: 'resume' }, { name: state.name, mode: state.mode, program: programName() });
@@ -66,12 +70,18 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
     ...{ outcome: ended.as, reason: ended.message, verified: ended.verified, checks },
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
     ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },
-    changedScripts: scripts.map(({ what }) => what),
-    accepted: eventsOf(files, loopId).filter(({ type }) => type === 'operator.accept').length,
+    changedScripts: [...scripts, ...programs],
+    notices: noticesOf(files, loopId),
+    unsandboxed: unsandboxedText(contract?.unsandboxed),
     lastWords,
     restore: isChanged && commands ? commands.restore : null,
     next: ended.as !== 'complete' ? resume : isChanged && commands ? commands.show : null,
   };
+}
+
+function unsandboxedText(why: Contract['unsandboxed']): string | null {
+  if (why === undefined) return null;
+  return why === 'not-set' ? SANDBOX_TEXTS.endOfUnset : SANDBOX_TEXTS.endOfAuto;
 }
 
 function stored(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {

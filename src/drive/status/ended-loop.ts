@@ -46,12 +46,18 @@ export function standing(files: LoopFiles, loopId: string): Standing {
   return { status: state.ended.as, state, message: state.ended.message };
 }
 
+/** Returns whether checks ran at the end of a loop and all of them passed. */
+export function isVerified(state: LoopState | null): boolean {
+  return state?.status === 'ended' && state.ended.verified;
+}
+
 const SHOWN = 300;
 
 /** Lists the user's messages that did not reach the agent before the loop ended, and what becomes of them; null if none. */
 export function unheard({ steering, ended, name, mode }: StateOf<'ended'>): string | null {
-  if (steering.length === 0) return null;
-  const words = steering.map(({ text }) => `"${shorten(text.replace(/\s+/g, ' ').trim(), SHOWN)}"`).join(', ');
+  const messages = steering.filter(({ announces }) => announces === undefined);
+  if (messages.length === 0) return null;
+  const words = messages.map(({ text }) => `"${shorten(text.replace(/\s+/g, ' ').trim(), SHOWN)}"`).join(', ');
   const text = `The loop ended before the agent received your messages: ${words}.`;
   if (ended.as === 'complete') return `${text} Put them into the task of the next loop.`;
   return show(advise(`${text} They are kept.`, 'Resume', 'resume'), { name, mode });

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { ShownNotice } from '../../engine/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
 import { findContract } from '../../state/contract-store.ts';
-import { readAllLines, readLines } from '../../state/files/journal-lines.ts';
+import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
+import { readAllLines } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { type ReadState, readState } from '../../state/read-state.ts';
 import { liveBeats } from '../../state/task-folder/heartbeat.ts';
@@ -16,6 +18,7 @@ import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/tas
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { lastRecord } from '../records/journal.ts';
+import { noticesOf } from '../records/notices.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
 /** Status of one loop: the one model behind every view of it. */
@@ -68,6 +71,8 @@ export interface LiveLoop {
   /** true while its client or its runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
+  /** Accepted changes, restored files and the like, oldest first; absent if there are none. */
+  readonly notices?: readonly ShownNotice[];
   /** Progress of its checklist, as the task file has it now; absent for every other task. */
   readonly checklist?: ChecklistCount;
   /** Progress of its scenarios; absent unless the loop works test-first. */
@@ -88,6 +93,8 @@ export interface EndedLoop {
   readonly startedAt: string;
   readonly costUsd: number | null;
   readonly checklist?: ChecklistCount;
+  /** As for a live loop. */
+  readonly notices?: readonly ShownNotice[];
   readonly message: string;
   /** Name of its file in the archive. */
   readonly file: string;
@@ -98,7 +105,7 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
   const found = readState(files.state);
   const live = liveLoopOf(found, files, env);
   const last = lastLoopOf(found, files);
-  const lastLoop = last === null ? null : endedLoopOf(last.state, last.file);
+  const lastLoop = last === null ? null : endedLoopOf(last.state, last.file, noticesOf(files, last.state.loopId));
   const contract = found.kind === 'absent' ? findContract(files) : 'absent';
   const lost = typeof contract === 'string' ? null : lostLoopOf(files, contract.contract, lastLoop);
   const taskPath = live?.taskPath ?? lost?.taskPath ?? lastLoop?.taskPath ?? null;
@@ -133,7 +140,12 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     ...{ stopRequested, sessionId, clientPid, clientAlive, usage },
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
     ...scenariosOf(files, state.loopId),
+    ...ifAny(noticesOf(files, state.loopId)),
   };
+}
+
+function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {
+  return notices.length === 0 ? {} : { notices };
 }
 
 function isAtWork({ status }: LoopState): boolean {
@@ -187,7 +199,7 @@ function lastLoopOf(found: ReadState, files: LoopFiles): { readonly state: LoopS
 }
 
 /** Describes the end of an archived loop; `path` is its file. One that was archived before it ended counts as interrupted. */
-export function endedLoopOf(state: LoopState, path: string): EndedLoop {
+export function endedLoopOf(state: LoopState, path: string, notices: readonly ShownNotice[] = []): EndedLoop {
   const { loopId, taskPath, iteration, maxIterations, lastRunAt, mode, startedAt, usage } = state;
   const ended = state.status === 'ended' ? state.ended : null;
   const {
@@ -202,6 +214,7 @@ export function endedLoopOf(state: LoopState, path: string): EndedLoop {
     ...{ loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd: usage.costUsd, file: basename(path) },
     ...recordedChecklist(state),
     ...{ status, endedAt, verified, message },
+    ...ifAny(notices),
   };
 }
 
@@ -230,12 +243,18 @@ type Entries = ReturnType<typeof readAllLines>;
 
 /** Returns the iteration records of the loop `loopId`, or of the one recorded last, oldest first, and the unreadable lines. */
 export function iterationsOf(files: LoopFiles, loopId?: string): Entries {
-  const { entries, torn } = readAllLines(files.iterations);
+  const former = readAllLines(files.iterations);
+  const own = readAllLines(files.events, '"type":"iteration.ended"');
+  const entries = [...former.entries, ...own.entries.filter(({ type }) => type === 'iteration.ended')];
   const wanted = loopId ?? entries.at(-1)?.['loopId'];
-  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn };
+  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
 }
 
-/** Returns the last events of a loop, oldest first, as far back as one read of the journal goes. */
-export function eventsOf(files: LoopFiles, loopId: string): Entries['entries'] {
-  return readLines(files.events, 0, undefined, loopId).entries.filter((entry) => entry['loopId'] === loopId);
+/** Returns what was decided about a loop, oldest first. */
+export function eventsOf(files: LoopFiles, loopId: string): Entry[] {
+  const events: Entry[] = [];
+  readStream(files, loopId, 0, (event) => {
+    if (!isActivity(event['type'])) events.push(event);
+  });
+  return events;
 }

@@ -1,4 +1,6 @@
+import { currentIteration, dollarText } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { listArchive } from '../../state/archive.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { formatDuration } from '../../text/duration.ts';
@@ -17,11 +19,11 @@ export async function printStatusLine(
   out: (line: string) => void,
 ): Promise<void> {
   storeCost(files, input, at);
-  const current = readState(files.state);
-  if (current.kind === 'loop') {
-    out(loopStatusLine(current.state, at, reportedCost(input)?.costUsd ?? null));
+  const state = shownLoop(files, env);
+  if (state !== null) {
+    out(loopStatusLine(state, at, reportedCost(input)?.costUsd ?? null));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
-    if (current.state.status === 'paused') out(withPrefix(current.state.paused.message));
+    if (state.status === 'paused') out(withPrefix(state.paused.message));
   }
   const own = env['RALPH_USER_STATUS_LINE'];
   if (!own) return;
@@ -30,16 +32,24 @@ export async function printStatusLine(
   if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
 }
 
+/** Returns the live loop, or the one that this session was started for and that has ended; null if there is none. */
+function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
+  const current = readState(files.state);
+  if (current.kind === 'loop') return current.state;
+  const last = env['RALPH_LOOP_ID'] ? listArchive(files, 1)[0]?.content : undefined;
+  return last?.kind === 'loop' && last.state.loopId === env['RALPH_LOOP_ID'] ? last.state : null;
+}
+
 /** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
-  const { iteration, maxIterations, usage } = state;
-  const shown = state.status === 'running' || state.status === 'verifying' ? iteration + 1 : iteration;
+  const { maxIterations, usage } = state;
+  const end = state.status === 'ended' ? state.ended.at : null;
   return [
     `ralph: ${state.name ?? 'default'}`,
     statusText(state, at),
-    `iter ${Math.min(shown, maxIterations)}/${maxIterations}`,
-    formatDuration(Math.max(1_000, elapsed(state.startedAt, at))),
-    ...costText(usage, sessionCost),
+    `iter ${currentIteration(state)}/${maxIterations}`,
+    formatDuration(Math.max(1_000, elapsed(state.startedAt, end ?? at))),
+    ...costText(usage, end === null ? sessionCost : null),
   ].join(' │ ');
 }
 
@@ -72,5 +82,5 @@ function lookText(milliseconds: number): string {
 /** The loop's own cost: what the session has cost since the loop began in it, on top of what it had cost before. */
 function costText({ costUsd, costBaseUsd }: LoopState['usage'], sessionCost: number | null): string[] {
   const cost = sessionCost === null ? costUsd : sessionCost - (costBaseUsd ?? -(costUsd ?? 0));
-  return cost === null || cost < 0 ? [] : [`$${cost.toFixed(2)}`];
+  return cost === null || cost < 0 ? [] : [dollarText(cost)];
 }

@@ -1,3 +1,4 @@
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../../engine/schema/tdd.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { mayRun, recordBroken, recordPhase, scenarioAtWork, standingOf } from '../../engine/tdd/phases.ts';
@@ -47,8 +48,9 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   if (may.kind === 'refused') return refusal(record, id, may.why, notes);
   if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
   const { projectDir } = files;
-  const options = { projectDir, signal, env, blockingRule: guardOf(files) };
-  const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario]) : record.redScripts;
+  const contract = readContract(files)?.contract;
+  const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
+  const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
   const run = await runScenario(record, may.scenario, phase, options);
   return withTdd(files, now(), (found) => {
     const current = listOf(found, files.name);
@@ -70,10 +72,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
 }
 
 /** Guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */
-function guardOf(files: LoopFiles): (run: string, directory: string) => Promise<string | null> {
-  const stored = readContract(files);
-  if (stored === null) return async () => null;
-  const { contract } = stored;
+function guardOf(contract: Contract | undefined): (run: string, directory: string) => Promise<string | null> {
+  if (contract === undefined) return async () => null;
   if (contract.tdd === undefined) return evidenceGuard(contract);
   return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }

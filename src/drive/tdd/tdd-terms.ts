@@ -6,7 +6,7 @@ import { findContract, findEndedContract } from '../../state/contract-store.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { provedTdd, withTdd } from '../../state/tdd-store.ts';
-import { decidingEnvironment } from '../../task/tdd/make-list.ts';
+import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { listOf } from './scenario-list.ts';
 

@@ -2,6 +2,7 @@ import type { Effect } from '../../engine/effects.ts';
 import { archiveState } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { recordJournal } from '../records/journal.ts';
 import { notifyUser } from '../records/notification.ts';
@@ -32,6 +33,7 @@ function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
     archiveState(files, current.state, ended.at, ended.as);
     dropPromptedTurn(files);
     dropContract(files);
+    dropSnapshot(files);
     return { next: 'remove', result: undefined };
   });
 }

@@ -1,7 +1,7 @@
 import { clientVersion } from '../../claude/transcript/transcript.ts';
 import { readUsage } from '../../claude/transcript/usage.ts';
 import type { Effect } from '../../engine/effects.ts';
-import type { EngineEvent } from '../../engine/events.ts';
+import type { EngineEvent, EventOf } from '../../engine/events.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -9,18 +9,21 @@ import { transition } from '../../engine/transition.ts';
 import { lostItems } from '../../engine/transitions/checklist.ts';
 import { ownStart } from '../../state/process/identity.ts';
 import type { ReadState } from '../../state/read-state.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { withState } from '../../state/with-state.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
+import type { ProtectionReport } from '../control/restore-protected.ts';
 import { idleFingerprint, type Measured, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
 import { readCalls, readCost } from '../records/client-figures.ts';
+import { recordJournal } from '../records/journal.ts';
 import { enqueue } from '../records/outbox.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
-import { dispatch, lockOptions } from './dispatch.ts';
+import { dispatch, lockOptions, underContract } from './dispatch.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import type { Dispatched, Loaded, Turn } from './turn.ts';
 
@@ -50,37 +53,55 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const contract = loaded.stored?.contract;
   const measured =
     contract && hasTaskFolder(contract) ? await measureIteration(files, contract, { env, signal }) : null;
+  const found = await restoreAtEnd(turn);
   const fingerprints = await takeFingerprints(turn, report.text, measured);
-  return withState<Dispatched>(files, lockOptions(turn), (current) => {
-    const found = report.load ? report.load(current) : sameLoop(turn, current);
-    if (found === null || report.isCounted?.(found.state)) return { next: 'keep', result: { turn, effects: [] } };
-    const restored = loaded.restored ?? found.restored;
-    const ended = countTurn({ ...turn, loaded: { ...found, restored } }, report, { measured, ...fingerprints });
+  const result = withState<Dispatched>(files, lockOptions(turn), (current) => {
+    const standing = report.load ? report.load(current) : sameLoop(turn, current);
+    if (standing === null || report.isCounted?.(standing.state)) return { next: 'keep', result: { turn, effects: [] } };
+    const restored = loaded.restored ?? standing.restored;
+    const facts = { measured, found, ...fingerprints };
+    const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, facts);
     const { state } = ended.turn.loaded;
     // A runner that is killed before it has written its journals leaves them to the next one.
     if (state.mode === 'runner') enqueue(files, now(), ended.effects);
     return { next: state, result: ended };
   });
+  const { loopId, iteration, mode } = loaded.state;
+  const isCounted = result.effects.some(({ type }) => type === 'record-iteration');
+  // A runner has heard its agent.
+  if (isCounted && mode !== 'runner' && report.text !== '') {
+    const event = { type: 'agent.text', at: now(), loopId, iteration, text: report.text };
+    recordJournal(files, now(), [{ type: 'record-event', event }]);
+  }
+  return result;
 }
 
-function sameLoop({ loaded }: Turn, current: ReadState): Loaded | null {
+function sameLoop({ loaded, context }: Turn, current: ReadState): Loaded | null {
   if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return null;
-  return { ...loaded, state: current.state };
+  return underContract(loaded, current.state, context.files);
 }
 
 interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly measured: Measured | null;
+  /** Protected files that differed at the end of the turn. */
+  readonly found: ProtectionReport | null;
+}
+
+/** Puts protected files back that changed and that no look after a call has seen. */
+async function restoreAtEnd(turn: Turn): Promise<ProtectionReport | null> {
+  if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') !== false) return null;
+  return (await import('../control/look-at-protected.ts')).lookAtAll(turn, 'turn');
 }
 
 /** Dispatches what the user must know first, then the end of the turn. Called under the lock. */
-function countTurn(turn: Turn, report: TurnReport, { measured, ...fingerprints }: Facts): Dispatched {
+function countTurn(turn: Turn, report: TurnReport, { measured, found, ...fingerprints }: Facts): Dispatched {
   const { context, loaded } = turn;
   const { policy, stored } = loaded;
   const effects: Effect[] = [];
   let { state } = loaded;
   const task = stored && readTask(context.files.projectDir, stored.contract.taskPath);
   const checklist = task && checklistOf(task.body, stored.contract.taskPath);
-  for (const event of notices(turn, task, checklist)) {
+  for (const event of [...notices(turn, task, checklist), ...protectionNotices(found)]) {
     const noticed = transition(state, event, policy);
     state = noticed.state;
     effects.push(...noticed.effects);
@@ -128,6 +149,13 @@ function sessionsAgent(
   const total = after.usage.costUsd;
   const costUsd = known === null || total === null ? null : Number((total - known).toFixed(6));
   return usage === null && costUsd === null ? null : { model: null, turns: null, costUsd, usage };
+}
+
+/** Returns the notices of what was done about changed protected files, for the user and the next prompt. */
+export function protectionNotices(found: ProtectionReport | null): EventOf<'noticed'>[] {
+  return (found?.toUser ?? []).map((warning, index) => {
+    return { type: 'noticed', at: found?.id ?? '', key: `protected ${found?.id} ${index}`, warning };
+  });
 }
 
 function notices(

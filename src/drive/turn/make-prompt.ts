@@ -1,6 +1,8 @@
 import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { readContract } from '../../state/contract-store.ts';
+import { show } from '../../state/process/program.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { fileTask } from '../prompt/file-task.ts';
 import { dispatch, handleAbort, loopOver } from './dispatch.ts';
 import type { Listener, TaskKind } from './task-kind.ts';
@@ -16,9 +18,11 @@ export async function makePrompt(
   const current = underStoredContract(begun);
   if (current === null) return { turn: begun, effects: [loopOver(begun)] };
   const kind = await taskKindOf(current);
+  await lookAroundCommands(current, 'idle', listener);
   const opened = await kind.openPrompt(current, step, listener);
   if ('effects' in opened) return opened;
   const { turn, made } = opened;
+  await lookAroundCommands(turn, 'checks', listener);
   if (made === 'aborted') {
     return handleAbort(dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' }).turn);
   }
@@ -29,6 +33,19 @@ export async function makePrompt(
   // The conflicting change was reverted; rebuild the prompt.
   if (made === 'superseded') return { turn: ready.turn, effects: [step] };
   return { turn: ready.turn, prompt: made };
+}
+
+/**
+ * Looks at the protected files before the task's own commands (`idle`), when a change is the user's, and after them: they
+ * may run what the agent has written, so their changes are put back. An agent without hooks needs the first look too.
+ */
+async function lookAroundCommands(turn: Turn, when: 'idle' | 'checks', { notify }: Listener): Promise<void> {
+  const { context, loaded } = turn;
+  const { task, agent } = loaded.stored?.contract ?? {};
+  if ((task?.commands.length ?? 0) === 0 && agent === undefined) return;
+  if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return;
+  const found = (await import('../control/look-at-protected.ts')).lookAtAll(turn, when);
+  for (const text of found?.toUser ?? []) notify(turn, show(text, loaded.state));
 }
 
 /** Returns the kind of a turn's task. A loop without a plan never loads the plan's code. */

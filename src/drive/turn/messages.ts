@@ -1,6 +1,8 @@
+import type { Steering } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { localTime } from '../../text/instant.ts';
 import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
 
 const RESUME_OR_RESTART = { Resume: 'resume', 'Start over': 'restart' };
@@ -75,6 +77,8 @@ export const START_TEXTS = {
       : advise(text, 'Create a task folder', 'scaffold NAME');
   },
   taskEmpty: (path: string): string => `The task file ${path} is empty. Write the task into it, then start again.`,
+  gitChanged: (names: readonly string[]): string =>
+    `git settings changed since the loop started: ${names.join(', ')}. They count from now on.`,
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
     const more = paths.length > 5 ? ` and ${paths.length - 5} more` : '';
     const apart = canWorktree ? ' To work apart from them, add --worktree.' : '';
@@ -114,6 +118,13 @@ export const START_TEXTS = {
     `${path} has nothing to do: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck an item, or add one ("- [ ] what").`,
   finished: advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', 'start'),
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
+  settingsUnagreed: (lines: readonly string[]): Message =>
+    advise(
+      `Configuration files set what you have not agreed to: ${lines.join('; ')}. Give it as an option instead, or agree at a terminal.`,
+      'There',
+      'start',
+    ),
+  locked: advise('The contract of this loop is locked (accept: never) until the loop has ended.', 'End it', 'stop'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),
   needsConsent: offer('An agent asked for this loop, and only a user at a terminal can approve it.', {
     'Show it and approve it': 'consent',
@@ -125,8 +136,9 @@ export const START_TEXTS = {
 } as const;
 
 export const LAUNCH_TEXTS = {
-  retrying: (until: string): string => `The API answered with a server error; the loop tries again at ${until}.`,
-  waitingForLimit: (until: string): string => `A rate limit holds until ${until}; the loop continues then.`,
+  retrying: (until: string): string =>
+    `The API answered with a server error; the loop tries again at ${localTime(until)}.`,
+  waitingForLimit: (until: string): string => `A rate limit holds until ${localTime(until)}; the loop continues then.`,
   ranCommand: (name: string, outcome: string, durationMs: number): string =>
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
@@ -156,6 +168,12 @@ export const AGENT_TEXTS = {
 /** Returns a message as the user reads it, with the program's name before it. */
 export function withPrefix(message: Message | string, loop?: Pick<MessageContext, 'name' | 'mode'>): string {
   return `ralph-loop: ${show(message, loop)}`;
+}
+
+/** Returns what the user is shown of messages to the agent: accepted changes; null if there are none. */
+export function announcement(steering: readonly Pick<Steering, 'text' | 'announces'>[]): string | null {
+  const lines = steering.flatMap(({ text, announces }) => (announces === undefined ? [] : [withPrefix(text)]));
+  return lines.length === 0 ? null : lines.join('\n');
 }
 
 export function nextText(iteration: number, max: number): string {

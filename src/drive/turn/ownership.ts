@@ -1,6 +1,7 @@
 import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { ClientIdentity } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { runnerLives } from '../../state/lock/lease-holder.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
@@ -20,7 +21,7 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverC
   const valid = name !== undefined && LOOP_NAME.test(name) ? name : null;
   return {
     input,
-    env,
+    env: withoutGitExcludes(env),
     files: loopFiles(env['CLAUDE_PROJECT_DIR'] || input.cwd, valid, env),
     now: () => instantOf(Date.now()),
   };

@@ -1,4 +1,5 @@
 import type { Effect } from '../../engine/effects.ts';
+import type { WaitReason } from '../../engine/runner-event.ts';
 import { noteRecord, showIteration } from '../records/iteration-record.ts';
 import { applyEffects } from './apply-effects.ts';
 import type { Driver, Next } from './driver.ts';
@@ -29,6 +30,7 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
       return 'effects' in made ? made : driver.deliver(made.turn, made.prompt);
     }
     case 'wait':
+      driver.tell({ type: 'waiting', why: waitReason(turn), until: step.until });
       return driver.wait({ ...turn, task: turn.task && { ...turn.task, waited: true } }, step.until);
     case 'look':
       return look(turn);
@@ -42,6 +44,10 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
     default:
       return step satisfies never;
   }
+}
+
+function waitReason({ loaded: { state } }: Turn): WaitReason {
+  return (state.status === 'waiting' && state.waiting.why) || 'idle';
 }
 
 function applyAndNote(

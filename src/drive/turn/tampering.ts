@@ -6,7 +6,7 @@ import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { lastWhere } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Message } from '../../text/message.ts';
 import { lastRecord } from '../records/journal.ts';
@@ -84,24 +84,11 @@ export function restoreState(
 /** Pauses made by the user, which only the user ends. */
 type UsersPause = Extract<PauseReason, 'operator' | 'interrupted'>;
 
-const TAIL_BYTES = 64 * 1024;
 /** Events that begin or end a pause. Steering and notices do neither. */
-const SAYS_SO = /^(?:loop|iteration)\./;
+const SAYS_SO = ['loop.', 'iteration.completed', 'iteration.failed', 'iteration.idle'];
 
 /** Returns how the user paused this loop; null unless that is the last word of its events journal. */
 function lastPause(files: LoopFiles, loopId: string): UsersPause | null {
-  let found: UsersPause | null = null;
-  readTail(files.events, TAIL_BYTES, (line) => {
-    let event: { type?: unknown; loopId?: unknown; reason?: unknown } | null;
-    try {
-      event = JSON.parse(line);
-    } catch {
-      return false; // a torn line of a process that died
-    }
-    if (event?.loopId !== loopId || typeof event.type !== 'string' || !SAYS_SO.test(event.type)) return false;
-    const { type, reason } = event;
-    if (type === 'loop.paused' && (reason === 'operator' || reason === 'interrupted')) found = reason;
-    return true;
-  });
-  return found;
+  const { type, reason } = lastWhere(files, loopId, SAYS_SO) ?? {};
+  return type === 'loop.paused' && (reason === 'operator' || reason === 'interrupted') ? reason : null;
 }

@@ -1,8 +1,12 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { PlanAttempt } from '../../engine/plan/attempt.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { hashContract } from '../../state/hash-contract.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
+import { recordNotice } from '../records/notices.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
 import type { Driver } from './driver.ts';
 import { HOOK_TEXTS } from './messages.ts';
@@ -17,6 +21,22 @@ export interface TaskKind {
   readonly openPrompt: (turn: Turn, step: PromptStep, listener: Listener) => Promise<OpenedPrompt>;
   /** Verifies a claim. Rejects with the abort's reason once `turn.signal` is aborted. */
   readonly verify: (turn: Turn) => Promise<{ readonly results: readonly CheckResult[]; readonly plan?: PlanAttempt }>;
+}
+
+/** Names files that the checks rest on and that the task was free to change. */
+async function noteChanges(
+  files: LoopFiles,
+  contract: Contract,
+  state: LoopState,
+  { env, now }: Pick<Turn['context'], 'env' | 'now'>,
+): Promise<void> {
+  const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
+  const { newPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
+  const watched = changedScripts({ scripts: contract.watched ?? {} }, files.projectDir).map(({ what }) => what);
+  for (const what of [...watched, ...newPrograms(contract, env)]) {
+    const text = `${what} since the start; the checks rest on it`;
+    recordNotice(files, state, { at: now(), kind: 'change', text, key: `change ${what}` });
+  }
 }
 
 /** Runs the contract's checks; returns none if there is nothing to check. */
@@ -37,6 +57,12 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
     env,
     iteration,
     blockingRule: evidenceGuard(contract),
+    ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
   });
-  return [...scenarios, ...gate];
+  await noteChanges(files, contract, state, context);
+  const { checkUnchanged } = await import('../control/check-unchanged.ts');
+  const proved = [...scenarios, ...gate];
+  const unchanged = checkUnchanged(files, contract, env);
+  // Files that are as they were prove no work: alone they verify nothing.
+  return [...proved, ...unchanged.filter(({ outcome }) => outcome !== 'ok' || proved.length > 0)];
 }

@@ -1,7 +1,11 @@
+import type { Effect } from '../../engine/effects.ts';
 import type { CheckResult } from '../../engine/events.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
+import { recordJournal } from '../records/journal.ts';
 import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { dispatch, handleAbort } from './dispatch.ts';
+import { protectionNotices } from './end-turn.ts';
 import { taskKindOf } from './make-prompt.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import type { Dispatched, Turn } from './turn.ts';
@@ -12,14 +16,56 @@ const CANCELLED: CheckResult = { name: 'checks', outcome: 'unavailable', detail:
 export async function verify(turn: Turn): Promise<Dispatched> {
   const { context, loaded, signal, task } = turn;
   const kind = await taskKindOf(turn);
+  const before = await restoreNow(turn, 'verification');
   const verified = await abortIfSuperseded(context.files, loaded.state, signal, (ended) =>
     kind.verify({ ...turn, signal: ended }),
   );
-  if (verified === 'aborted') return handleAbort(turn);
+  // The checks ran what the agent has written.
+  const after = await restoreNow(turn, 'checks');
+  const said = [...before, ...after];
+  if (verified === 'aborted') return following(said, handleAbort(turn));
   // Cancelled checks prove nothing, should the loop be at its claim again.
   const facts = verified === 'superseded' ? { results: [CANCELLED] } : verified;
+  if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
-  return dispatch(noted, { type: 'verified', at: context.now(), ...facts });
+  return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));
+}
+
+/** Puts changed protected files back and tells the user and the next prompt. Returns the effects of that. */
+async function restoreNow(turn: Turn, when: 'verification' | 'checks'): Promise<readonly Effect[]> {
+  if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === null) return [];
+  const found = (await import('../control/look-at-protected.ts')).lookAtAll(turn, when);
+  return protectionNotices(found).flatMap((event) => dispatch(turn, event).effects);
+}
+
+function following(effects: readonly Effect[], next: Dispatched): Dispatched {
+  return effects.length === 0 ? next : { ...next, effects: [...effects, ...next.effects] };
+}
+
+/** Characters of a check's result that the event stream keeps: the end, where the failure stands. */
+const MOST_TAIL = 4_000;
+
+function recordChecks(
+  { context: { files, now }, loaded: { state, stored } }: Turn,
+  results: readonly CheckResult[],
+): void {
+  const { validation = [], task = null } = stored?.contract ?? {};
+  const commands = [...(task?.commands ?? []), ...validation];
+  const { loopId, iteration } = state;
+  for (const { name, outcome, detail } of results) {
+    const run = commands.find((command) => command.name === name)?.run ?? null;
+    const event = {
+      type: 'check.ran',
+      at: now(),
+      loopId,
+      iteration,
+      name,
+      run,
+      outcome,
+      tail: detail.slice(-MOST_TAIL),
+    };
+    recordJournal(files, now(), [{ type: 'record-event', event }]);
+  }
 }
 
 /** Compares the watched files and the output of the task's commands with those at the time of the idle report. */

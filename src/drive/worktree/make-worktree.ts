@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Sandbox } from '../../engine/schema/contract.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
@@ -142,6 +143,7 @@ export interface SetUp {
   readonly projectDir: string;
   /** Set-up command of the user; null if there is none. */
   readonly command: string | null;
+  readonly sandbox: Sandbox | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly tell: (message: string) => void;
@@ -161,6 +163,7 @@ export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: 
       env: { ...env, RALPH_MAIN_PROJECT: setUp.projectDir },
       timeoutMs: TIME_MS,
       signal,
+      ...(setUp.sandbox && { sandbox: { terms: setUp.sandbox, writable: projectDir } }),
     });
     if (end.kind !== 'exit' || end.code !== 0) {
       throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command, howText(end), output.text(), name));

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { onPath } from '../../task/commands/shell.ts';
+import { onPath } from '../../state/process/find-program.ts';
 import { unopenedText } from '../../task/git/read-repository.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { WORKTREE_TEXTS } from './messages.ts';

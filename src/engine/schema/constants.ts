@@ -9,3 +9,6 @@ export const STOP_TIMEOUT_SECONDS = 86_400;
 
 /** Ends and pauses that a notification can report. */
 export const NOTIFY_KINDS = ['complete', 'blocked', 'paused', 'limit', 'error'] as const;
+
+/** Version of the event stream; its readers ignore types and keys that they do not know. */
+export const EVENT_VERSION = 1;

@@ -40,6 +40,15 @@ export const guardrails = z.strictObject({
   lifted: z.array(z.string()).optional(),
 });
 
+/** The operating system's sandbox of the agent and of every command. Paths are absolute. */
+export const sandbox = z.strictObject({
+  allowWrite: z.array(z.string().min(1)),
+  denyWrite: z.array(z.string().min(1)),
+  denyRead: z.array(z.string().min(1)),
+  /** All, none, or these domains, which the agent alone can reach. */
+  network: z.union([z.boolean(), z.array(z.string().min(1))]),
+});
+
 export const taskTerms = z.strictObject({
   args: z.record(z.string(), z.string()),
   commands: z.array(evidenceCommand),
@@ -72,6 +81,10 @@ export const contract = z.strictObject({
   guardrails,
   /** Lines that end the message of each commit that the engine makes; there for a plan alone. */
   commitFooters: z.array(z.string().min(1)).optional(),
+  /** Absent where agent and commands run without one. */
+  sandbox: sandbox.optional(),
+  /** Why the agent runs without a sandbox, where its user has to know it. */
+  unsandboxed: z.enum(['not-set', 'unavailable']).optional(),
   createdAt: instant,
   /** The frontmatter's text, byte for byte, so that a change during the run is seen without a hash. */
   frontmatter: z.string(),
@@ -80,10 +93,29 @@ export const contract = z.strictObject({
   policy,
   validation: z.array(commandDefinition),
   findingsLog: z.string().min(1),
+  /** Globs of files that have to be as they were at the start; absent where none are named. */
+  unchanged: z.array(z.string().min(1)).optional(),
+  /** The contract cannot change until the loop has ended; absent where `accept` may change it. */
+  accept: z.literal('never').optional(),
   /** Absent where no command and no address are notified. */
   notify: notify.optional(),
-  /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
+  /**
+   * SHA-256 of the files that the commands run or are steered by, by path relative to the project, PATH#PART of a
+   * structured file or ~/PATH; `absent` for what must stay absent.
+   */
   scripts: z.record(z.string(), z.string()),
+  /** The same of files that are only named in the end report if they change. */
+  watched: z.record(z.string(), z.string()).optional(),
+  /** Files that the names of programs stood for at the start; null where none was found. */
+  programs: z
+    .record(z.string(), z.strictObject({ path: z.string(), stat: z.string(), sha256: z.string() }).nullable())
+    .optional(),
+  /** Variables of the start that decide which programs run; without credentials. */
+  environment: z.record(z.string(), z.string()).optional(),
+  /** Globs of files that the commands run or are steered by and that the task may change. */
+  mayChange: z.array(z.string()).optional(),
+  /** Checks run on a clean copy of the project; absent where they run in the project. */
+  verifyIn: z.strictObject({ setup: z.string().nullable(), copy: z.array(z.string()) }).optional(),
   /** Whether the user has agreed to the loop. One that an agent asked for has to wait until they do. */
   consented: z.boolean(),
   /** SHA-256 of what the user agreed to, or is asked to agree to; absent in a contract of an older version. */
@@ -120,6 +152,7 @@ export type StoredContract = Readonly<z.infer<typeof storedContract>>;
 export type EvidenceCommand = z.infer<typeof evidenceCommand>;
 export type CommandRule = z.infer<typeof commandRule>;
 export type Notify = z.infer<typeof notify>;
+export type Sandbox = z.infer<typeof sandbox>;
 export type Guardrails = z.infer<typeof guardrails>;
 export type TaskTerms = z.infer<typeof taskTerms>;
 export type CommandDefinition = z.infer<typeof commandDefinition>;

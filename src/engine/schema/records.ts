@@ -14,7 +14,7 @@ export const agentRecord = z.strictObject({
     .nullable(),
 });
 
-/** One line of the iterations journal: what an iteration did and what was decided after it. */
+/** What an iteration did and what was decided after it: the event `iteration.ended`. */
 export const iterationRecord = z.strictObject({
   loopId: z.string(),
   iteration: count,
@@ -33,7 +33,7 @@ export const iterationRecord = z.strictObject({
   agent: agentRecord.optional(),
 });
 
-/** One line of the events journal. `type` is stable; the other keys belong to the type. */
+/** A decision in the event stream. `type` is stable; the other keys belong to the type. */
 export const loopEvent = z.looseObject({
   type: z.string(),
   at: instant,
@@ -43,20 +43,20 @@ export const loopEvent = z.looseObject({
   message: z.string().optional(),
 });
 
-/** One line of the calls journal, written by the tool hooks. */
-export const callRecord = z.strictObject({
+/** Something that a loop's end report, status, explain and archive name, such as an accepted change. `text` is one line. */
+export const loopNotice = z.strictObject({
   at: instant,
   loopId: z.string(),
-  tool: z.string(),
-  callId: z.string(),
-  phase: z.enum(['asked', 'denied', 'done', 'failed']),
-  rule: z.string().optional(),
-  agentId: z.string().optional(),
-  /** What the guard could not decide and let through. */
-  undecided: z.array(z.string()).optional(),
+  iteration: count,
+  kind: z.enum(['accept', 'consent', 'restore', 'change']),
+  text: z.string(),
+  /** The same key is recorded once in a loop. */
+  key: z.string().optional(),
+  /** Further facts for the journal, such as a whole diff. */
+  details: z.record(z.string(), z.unknown()).optional(),
 });
 
+export type LoopNotice = z.infer<typeof loopNotice>;
 export type AgentRecord = z.infer<typeof agentRecord>;
 export type IterationRecord = z.infer<typeof iterationRecord>;
 export type LoopEvent = z.infer<typeof loopEvent>;
-export type CallRecord = z.infer<typeof callRecord>;

@@ -61,6 +61,8 @@ const steering = z.object({
   text: z.string(),
   /** `now` is delivered at the next tool call, `next` with the next prompt. */
   delivery: z.enum(['now', 'next']),
+  /** Not the user's words but the announcement of an accepted change, which the user is shown, too. */
+  announces: z.literal('accept').optional(),
 });
 
 /** What the next prompt has to tell the agent, kept until it was told. */

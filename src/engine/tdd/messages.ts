@@ -10,6 +10,8 @@ export const TDD_TEXTS = {
     'tdd init',
     { consent: true },
   ),
+  callAlone:
+    'Give each of these commands in a call of its own, without a pipe, a redirection or another command beside it: only so the sandbox lets it record its proof.',
   nothingLeft: 'every scenario is complete.',
   unknown: (id: string): Message => advise(`there is no scenario ${id}.`, 'List them', 'tdd status'),
   complete: (id: string): Message => advise(`${id} is complete and is not run again.`, 'Take the next one', 'tdd next'),

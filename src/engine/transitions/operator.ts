@@ -1,7 +1,7 @@
 import type { EventOf, OperatorCommand } from '../events.ts';
-import { cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
+import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
-import type { LiveState, LoopState } from '../schema/state.ts';
+import type { LiveState, LoopState, Steering } from '../schema/state.ts';
 import { end, event, pause, running, type Transition } from './build.ts';
 import { counted } from './checklist.ts';
 
@@ -91,16 +91,22 @@ function steer(state: LiveState, at: string, command: Extract<OperatorCommand, {
     queued.status === 'waiting' && delivery === 'now'
       ? { ...queued, waiting: { ...queued.waiting, woken: true } }
       : queued;
-  return { state: next, effects: [event(next, at, 'operator.steer', { id, delivery })] };
+  return { state: next, effects: [event(next, at, 'operator.steer', { id, delivery, text })] };
 }
 
 function accept(state: LiveState, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
-  const { contractHash, maxIterations, checklist } = command;
+  const { id, contractHash, maxIterations, checklist, changes } = command;
   const whole = checklist && { checklist: counted(checklist, undefined) };
-  const adopted: LiveState = { ...state, contractHash, maxIterations, ...whole };
+  const known = state.steering.some((message) => message.id === id);
+  const steering = known ? state.steering : [...state.steering, { id, at, ...announced(changes) }];
+  const adopted: LiveState = { ...state, contractHash, maxIterations, steering, ...whole };
   const next: LoopState =
     adopted.status === 'paused' && adopted.paused.reason === 'contract-changed' ? running(adopted) : adopted;
   return { state: next, effects: [event(next, at, 'operator.accept', { contractHash })] };
+}
+
+function announced(changes: string): Pick<Steering, 'text' | 'delivery' | 'announces'> {
+  return { text: acceptedText(changes), delivery: 'now', announces: 'accept' };
 }
 
 function unchanged(state: LoopState): Transition {

@@ -1,11 +1,15 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import { withinTime } from '../commands/within-time.ts';
+import { ignoredByGit } from '../git-repository.ts';
 import type { Guard } from '../guard.ts';
 import { type Denial, deny, evaluateUndecided, type ToolCall, type Verdict } from '../guard-rules.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
-import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
+import { piecesOf } from '../own-files/file-access-hit.ts';
+import { absolutePath } from '../own-files/own-files.ts';
+import { hasKnownOptions } from '../shell/program-words.ts';
+import { type FileAccess, type SearchedTree, type ShellReading, UNKNOWN } from '../shell/shell-reading.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import { type Budget, isSpent, newBudget, type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
 
@@ -29,16 +33,26 @@ type Rule = PathPattern & { readonly rule: string };
 interface Access extends Reached {
   readonly by: string;
   readonly reads: boolean;
+  /** It was found by a search, which may leave it out. */
+  readonly under?: SearchedTree;
 }
 
 export async function evaluateShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileVerdict> {
   const budget = newBudget();
+  const unsure = reading.writes.some(({ word }) => IGNORE_FILE.test(word.template));
   const accessesOf = (uses: readonly FileAccess[], reads: boolean): Access[] =>
-    uses.flatMap((use) =>
-      reachedPaths(use, guard, budget).map((each) => ({ ...each, by: use.by || 'this redirection', reads })),
-    );
+    uses
+      .map((use) => (unsure ? withoutIgnoreFiles(use) : use))
+      .flatMap((use) =>
+        reachedPaths(use, guard, budget).map((each) => ({
+          ...each,
+          by: use.by || 'this redirection',
+          reads,
+          ...(use.word.under && { under: use.word.under }),
+        })),
+      );
   const reads = rules.privateFiles.length > 0 ? reading.reads : [];
-  const code = rules.privateFiles.length > 0 ? namedByCode(reading, guard) : [];
+  const code = rules.privateFiles.length > 0 ? [...namedByCode(reading, guard), ...namedPlainly(reading, guard)] : [];
   const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true), ...code];
   const open: Open[] = [
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
@@ -46,6 +60,14 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
     ...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')),
   ];
   return { denial: await firstDenied(accesses, guard, rules), open };
+}
+
+/** A command that writes one of these decides itself what a search passes over. */
+const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
+
+function withoutIgnoreFiles(use: FileAccess): FileAccess {
+  const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
+  return use.word.under === undefined ? use : { ...use, word: { ...use.word, under } };
 }
 
 const MAX_PIECES = 2000;
@@ -56,7 +78,7 @@ function namedByCode(reading: ShellReading, guard: Guard): Access[] {
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
     // Code that a program which is not known gets by an option, or a path in its clothes.
     ...reading.named.flatMap(({ command: { cwd }, words }) =>
-      words.filter(({ template }) => /['"()]/.test(template)).map(({ template }) => ({ text: template, cwd })),
+      words.filter(({ template }) => isCode(template)).map(({ template }) => ({ text: template, cwd })),
     ),
   ];
   return texts.flatMap(({ text, cwd }) =>
@@ -66,6 +88,32 @@ function namedByCode(reading: ShellReading, guard: Guard): Access[] {
       by: 'this code',
       reads: true,
     })),
+  );
+}
+
+function isCode(text: string): boolean {
+  return /['"()]/.test(text);
+}
+
+/** An option whose value is code, in any program. */
+const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
+
+/** Files that are there and that a program gets by name of which nobody knows what it does with them. */
+function namedPlainly({ named }: ShellReading, guard: Guard): Access[] {
+  return named.flatMap(({ command, words }) =>
+    words.flatMap((word) => {
+      const before = command.argv[command.argv.indexOf(word) - 1]?.template ?? '';
+      const isText = /\s/.test(word.template);
+      if (isText && (isCode(word.template) || !CODE_OPTION.test(before))) return [];
+      const cwd = command.cwdTemplate;
+      // `kubectl get secrets`, where a folder has that name.
+      const isPath = (piece: string): boolean => /[./]/.test(piece) || !(isText || hasKnownOptions(command));
+      const isThere = (piece: string): boolean =>
+        `${cwd}${piece}`.includes(UNKNOWN) ? /[^\0]/.test(basename(piece)) : existsSync(absolutePath(piece, cwd));
+      return piecesOf(word.template, guard)
+        .filter((piece) => isPath(piece) && isThere(piece))
+        .map((piece) => ({ forms: pathForms(piece, cwd, guard), shown: piece, by: command.name, reads: true }));
+    }),
   );
 }
 
@@ -101,6 +149,37 @@ function tooMany(budget: Budget, text: string): Open[] {
   return [{ kind: isSpent(budget) ? 'too-many-files' : 'many-files', text }];
 }
 
+interface Hit {
+  readonly access: Access;
+  readonly rule: Rule;
+}
+
+/** Options by which a search leaves out what a glob matches, and a folder of that name. */
+const EXCLUDES: Readonly<Record<string, readonly [file: string, folder?: string]>> = {
+  rg: ["-g '!?'"],
+  ag: ["--ignore '?'"],
+  ...Object.fromEntries(
+    ['grep', 'egrep', 'fgrep', 'zgrep', 'ggrep'].map((name) => [name, ["--exclude='?'", "--exclude-dir='?'"] as const]),
+  ),
+  git: ["-- ':!?'"],
+  fd: ["-E '?'"],
+  fdfind: ["-E '?'"],
+  find: ["-not -name '?'", "-not -path '*/?/*'"],
+};
+
+/** Returns the option with which this search leaves out what the rule covers; undefined for other programs. */
+function leftOut({ shown, by }: Access, pattern: string): string | undefined {
+  const [file, folder] = EXCLUDES[by] ?? [];
+  const name = basename(shown);
+  const isName = !pattern.includes('/') && !pattern.startsWith('policy:');
+  const isFolder = isName && !/[*?[{(]/.test(pattern) && (pattern !== name || isDirectory(shown));
+  return (isFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name);
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
 /** Private files may not be changed either. */
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
@@ -110,18 +189,25 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
   const hidden = await named('private_files', rules.privateFiles);
   const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
   let current = '';
-  const evaluate = (): Denial | null => {
-    for (const { forms, shown, by, reads } of accesses) {
-      for (const { covers, rule } of reads ? hidden : all) {
+  const hits = (): Hit[] =>
+    accesses.flatMap((access) => {
+      const hit = (access.reads ? hidden : all).find(({ covers, rule }) => {
         current = rule;
-        if (covers(forms)) return deny(rule, fileDenied(shown, by, reads));
-      }
-    }
-    return null;
-  };
-  if (all.every(({ isFast }) => isFast)) return evaluate();
-  const result = withinTime(GLOB_LIMIT_MS, evaluate);
-  return result === null ? deny(current, slowPatternDenied()) : result.value;
+        return covers(access.forms);
+      });
+      return hit === undefined ? [] : [{ access, rule: hit }];
+    });
+  const found = all.every(({ isFast }) => isFast) ? hits() : withinTime(GLOB_LIMIT_MS, hits)?.value;
+  if (found === undefined) return deny(current, slowPatternDenied());
+  const passed = found.flatMap(({ access }) => (access.under?.ignores ? access.shown : []));
+  const ignored = passed.length > 0 ? ignoredByGit(guard.rules.projectDir, passed) : null;
+  const first = found.find(({ access }) => !(access.under?.ignores && ignored?.has(access.shown)));
+  if (first === undefined) return null;
+  const { access, rule } = first;
+  return deny(
+    rule.rule,
+    fileDenied(access.shown, access.by, access.reads, access.under && leftOut(access, rule.pattern)),
+  );
 }
 
 /** An archive, a patch or a branch decides which files change. */

@@ -1,5 +1,5 @@
 import type { Guard } from '../guard.ts';
-import { comparablePath, realPath, withoutEndSlashes } from '../own-files/comparable-path.ts';
+import { comparablePath, withoutEndSlashes } from '../own-files/comparable-path.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { simpleGlob } from './simple-glob.ts';
@@ -15,13 +15,23 @@ export interface PathPattern {
 const POLICY = 'policy:';
 const WILD = '*?[](){}!+@\\';
 
+type GlobMatcher = (glob: string, caseInsensitive: boolean) => (path: string) => boolean;
+
 /**
  * Compiles a glob or policy. A glob without a slash is matched with the name alone; one without wildcards covers
  * everything below it too. Throws for an unknown policy. Loads picomatch only if names and stars are not enough.
  */
 export async function pathPattern(pattern: string, guard: Guard): Promise<PathPattern> {
-  if (pattern === 'policy:secret-bearing-paths')
-    return { pattern, covers: ({ placed }) => placed.some(isSecretBearing), isFast: true };
+  const simple = compilePattern(pattern, guard, null);
+  return simple ?? compilePattern(pattern, guard, (await import('./picomatch-glob.ts')).picomatchGlob);
+}
+
+/** Compiles a glob or policy with a matcher for the globs that need more than names and stars; null if one is missing. */
+export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher): PathPattern;
+export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher | null): PathPattern | null;
+export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher | null): PathPattern | null {
+  const policy = POLICIES.get(pattern);
+  if (policy !== undefined) return { pattern, covers: ({ placed }) => placed.some(policy), isFast: true };
   if (pattern.startsWith(POLICY)) throw new Error(`the guardrails name a policy that is unknown here: ${pattern}`);
   const { caseInsensitive, home } = guard.rules;
   const named = pattern.startsWith('~/') ? `${home}${pattern.slice(1)}` : pattern;
@@ -30,7 +40,8 @@ export async function pathPattern(pattern: string, guard: Guard): Promise<PathPa
   let glob = whole;
   while (glob.startsWith('./')) glob = glob.slice('./'.length);
   const simple = simpleGlob(glob, caseInsensitive);
-  const itself = simple ?? (await import('./picomatch-glob.ts')).picomatchGlob(glob, caseInsensitive);
+  if (simple === null && otherGlobs === null) return null;
+  const itself = simple ?? otherGlobs?.(glob, caseInsensitive) ?? (() => false);
   const below = [...WILD].some((character) => glob.includes(character))
     ? null
     : literalBelow(glob, byName, caseInsensitive);
@@ -62,6 +73,15 @@ export function isSecretBearing(path: string): boolean {
   return segments.some((segment) => SEGMENTS.has(segment) || segment.startsWith('.env'));
 }
 
+/** Files that start programs later, in any session or shell: start files, keys, git's settings, timers, tools of the client. */
+const PERSISTENT =
+  /(^|\/)(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|inputrc|pam_environment|gitconfig|npmrc|mcp\.json|envrc)|\.ssh(\/.*)?|\.git\/(hooks|config)(\/.*)?|\.config\/(git|fish|systemd|autostart|environment\.d)(\/.*)?|\.claude\/(agents|skills|commands|hooks)(\/.*)?|launchagents(\/.*)?)$|^\/etc\/(cron|profile|systemd|init)|^\/var\/spool\/cron/i;
+
+const POLICIES: ReadonlyMap<string, (path: string) => boolean> = new Map([
+  ['policy:secret-bearing-paths', isSecretBearing],
+  ['policy:persistence-paths', (path: string) => PERSISTENT.test(path)],
+]);
+
 /** One path under all the names by which a user's glob may mean it. */
 export interface PathForms {
   /** As given, absolute, resolved through symlinks, and relative to the project. */
@@ -81,7 +101,7 @@ export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
     return formsOf(known.startsWith(ANYTHING) ? known : path.replaceAll(UNKNOWN, ANYTHING), [known], guard);
   }
   const absolute = absolutePath(path, cwd);
-  return formsOf(path, [absolute, realPath(absolute)], guard);
+  return formsOf(path, [absolute, guard.real(absolute)], guard);
 }
 
 /** Returns the forms of a path below a directory of which both names are known. */

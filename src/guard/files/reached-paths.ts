@@ -1,9 +1,8 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, posix } from 'node:path';
-import { trackedFiles } from '../git-repository.ts';
+import { changedByGit, trackedFiles } from '../git-repository.ts';
 import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
-import { realPath } from '../own-files/comparable-path.ts';
 import { isExcluded } from '../own-files/file-access-hit.ts';
 import { globbedPaths, searchFinds } from '../own-files/glob-hit.ts';
 import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
@@ -95,7 +94,8 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
 function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
   const { projectDir } = guard.rules;
-  return reachedBelow(projectDir, guard, budget, trackedFiles(projectDir));
+  const changes = use.compared === undefined ? null : changedByGit(projectDir, use.compared);
+  return reachedBelow(projectDir, guard, budget, changes ?? trackedFiles(projectDir));
 }
 
 function copiedInto(use: FileAccess, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
@@ -105,7 +105,6 @@ function copiedInto(use: FileAccess, path: string, cwd: string, guard: Guard, bu
 }
 
 function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
-  const { caseInsensitive } = guard.rules;
   const isTracked = under.tracked === true ? trackedFiles(guard.rules.projectDir) : () => true;
   return under.roots
     .map((root) => (root.includes(UNKNOWN) ? root : posix.normalize(root)))
@@ -113,7 +112,7 @@ function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reach
       const named = under.names.map((name) => reached(`${root}/${name}`, '/', guard));
       if (root.includes(UNKNOWN)) return named;
       const found = reachedBelow(root, guard, budget, (path) => {
-        return isTracked(path) && searchFinds({ ...under, roots: [root] }, path, caseInsensitive);
+        return isTracked(path) && searchFinds({ ...under, roots: [root] }, path, guard);
       });
       return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
     });
@@ -128,7 +127,7 @@ function matchedByGit(pattern: string, cwd: string, guard: Guard, budget: Budget
 
 function reachedBelow(directory: string, guard: Guard, budget: Budget, counts?: (path: string) => boolean): Reached[] {
   const from = posix.normalize(directory).replace(/(?<=.)\/+$/, '');
-  const real = realPath(from);
+  const real = guard.real(from);
   if (isSpent(budget)) return [];
   return listBelow(from, budget).flatMap((rest) => {
     const path = from === '/' ? `/${rest}` : `${from}/${rest}`;

@@ -50,7 +50,8 @@ function collect(key: string, value: unknown, depth: number, wanted: Wanted, fou
   if (depth > MAX_DEPTH || found.length > MAX_PATHS) return;
   if (typeof value === 'string') {
     const isWord = wanted === 'all' && !PROSE_KEY.test(key) && isOneWord(value);
-    if (PATH_KEY.test(key) || isWord || (wanted !== 'keys' && isPlainPath(value))) found.push(value);
+    if ((PATH_KEY.test(key) && !isAddress(value)) || isWord || (wanted !== 'keys' && isPlainPath(value)))
+      found.push(value);
   } else if (Array.isArray(value)) for (const each of value) collect(key, each, depth + 1, wanted, found);
   else if (typeof value === 'object' && value !== null) {
     for (const [name, each] of Object.entries(value)) {
@@ -66,7 +67,11 @@ function isPlainPath(text: string): boolean {
 }
 
 function isOneWord(text: string): boolean {
-  return text.length < MAX_LENGTH && text !== '' && !/[\s\0]/.test(text) && !/^[a-z][a-z\d+.-]+:\/\//i.test(text);
+  return text.length < MAX_LENGTH && text !== '' && !/[\s\0]/.test(text) && !isAddress(text);
+}
+
+function isAddress(text: string): boolean {
+  return /^(?!file:)[a-z][a-z\d+.-]+:\/\//i.test(text);
 }
 
 function asPath(given: string, guard: Guard): string {

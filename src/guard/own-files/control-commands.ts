@@ -131,7 +131,7 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     if (!PRINTS.has(use.by) || command?.argv[1]?.template === 'archive') return deny(`${use.by} would copy or run`);
     if (/grep|^rg$/.test(use.by) && command?.argv.some(({ template }) => COUNTS.test(template)) === true) continue;
     if (command === undefined || command.away === true) return deny(`${use.by} would copy`);
-    if (isPipedAway(command, reading)) return deny(`${use.by} would hand on`);
+    if (isPipedAway(command, reading) || runsCode(command, reading)) return deny(`${use.by} would hand on`);
   }
   return undefined;
 }
@@ -140,6 +140,13 @@ function reads(command: ShellCommand, use: FileAccess): boolean {
   if (command.name !== use.by) return false;
   const end = command.position + command.source.length;
   return command.argv.includes(use.word) || (use.position >= command.position && use.position <= end);
+}
+
+/** sed and awk write by a command in their code. */
+function runsCode({ argv }: ShellCommand, { undecidable }: ShellReading): boolean {
+  return undecidable.some(
+    ({ kind, text }) => kind === 'interpreter-code' && argv.some((word) => word.template === text),
+  );
 }
 
 /** A program that does more than print stands later in the pipeline. */
@@ -168,7 +175,7 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   if (path === null || PRINTS.has(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
   if (!isBelowProject(path, cwdTemplate, guard)) return undefined;
   const absolute = isAbsolute(path) ? path : `${cwdTemplate}/${path}`;
-  const forms = comparableForms(absolute, guard.rules.caseInsensitive);
+  const forms = comparableForms(absolute, guard.rules.caseInsensitive, guard.real);
   return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
 }
 
@@ -177,8 +184,7 @@ const BINARY = 'ralph-loop';
 /** Returns the path of the control program's copy or launcher that a word names. */
 export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): string | undefined {
   const { template, under } = word;
-  if (under !== undefined)
-    return guard.control.find((program) => searchFinds(under, program, guard.rules.caseInsensitive));
+  if (under !== undefined) return guard.control.find((program) => searchFinds(under, program, guard));
   if (template === '' || (!template.includes('.') && !template.includes('/') && !template.includes(UNKNOWN)))
     return undefined;
   if (word.text === null || word.pattern !== undefined || (!isAbsolute(template) && cwdTemplate.includes(UNKNOWN))) {
@@ -186,7 +192,7 @@ export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Gu
     return controlProgramLike(isAbsolute(glob) || glob.startsWith(UNKNOWN) ? glob : `${cwdTemplate}/${glob}`, guard);
   }
   const path = isAbsolute(template) ? template : `${cwdTemplate}/${template}`;
-  const forms = comparableForms(path, guard.rules.caseInsensitive);
+  const forms = comparableForms(path, guard.rules.caseInsensitive, guard.real);
   // A copy of the whole project elsewhere has the same tail.
   const known = guard.control.find((program) =>
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),

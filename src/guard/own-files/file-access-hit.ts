@@ -3,7 +3,7 @@ import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
-import { comparablePath, realPath } from './comparable-path.ts';
+import { comparablePath } from './comparable-path.ts';
 import { hitByGlob, hitByOddGlob, searchFinds } from './glob-hit.ts';
 import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn, ownPaths } from './own-files.ts';
 
@@ -46,7 +46,7 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
 }
 
 /** The word, what is attached to a short option (`-oF`), and what stands between marks (`--x=F`, `CREATE:F`, `'F'`). */
-function piecesOf(template: string, guard: Guard): string[] {
+export function piecesOf(template: string, guard: Guard): string[] {
   const attached = /^-[a-zA-Z](.+)$/s.exec(template)?.[1];
   const split = template.split(/[=:,;@|<>()[\]{}"'`\s]+/).slice(0, MAX_PIECES);
   return [...new Set([template, ...(attached === undefined ? [] : [attached]), ...split])]
@@ -110,9 +110,9 @@ function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefin
   const { caseInsensitive, projectDir } = guard.rules;
   const isTracked = under.tracked === true ? trackedFiles(projectDir) : () => true;
   for (const root of under.roots) {
-    const near = root.includes(UNKNOWN) ? '/' : comparablePath(realPath(root), caseInsensitive);
+    const near = root.includes(UNKNOWN) ? '/' : comparablePath(guard.real(root), caseInsensitive);
     const found = ownPaths(guard, near).find(
-      ({ path }) => searchFinds({ ...under, roots: [root] }, path, caseInsensitive) && isTracked(path),
+      ({ path }) => searchFinds({ ...under, roots: [root] }, path, guard) && isTracked(path),
     );
     if (found !== undefined) return found.entry;
   }

@@ -3,7 +3,7 @@ import { isAbsolute, normalize, posix } from 'node:path';
 import type { Guard, ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
-import { comparablePath, realPath } from './comparable-path.ts';
+import { comparablePath } from './comparable-path.ts';
 import { hitByRemoval, hitByWrite, ownPaths } from './own-files.ts';
 
 /** Maximum number of file names that one glob is matched with; beyond it the pattern alone decides. */
@@ -90,12 +90,13 @@ function namesIn(directory: string): string[] {
 }
 
 /** Returns whether this search finds the path, or a folder above it: below one of its roots, by its conditions. */
-export function searchFinds(under: SearchedTree, path: string, caseInsensitive: boolean): boolean {
+export function searchFinds(under: SearchedTree, path: string, guard: Guard): boolean {
+  const { caseInsensitive } = guard.rules;
   const { names, except = [], maxDepth = Number.POSITIVE_INFINITY } = under;
   const isLeftOut = (found: string): boolean => except.some((glob) => matchesGlob(glob, found, caseInsensitive));
   return under.roots.some((root) => {
     if (root.includes(UNKNOWN)) return false;
-    return [posix.normalize(root), realPath(root)].some((form) => {
+    return [posix.normalize(root), guard.real(root)].some((form) => {
       const directory = comparablePath(form, caseInsensitive);
       const above = directory === '/' ? '' : directory;
       // A search inside a protected directory finds nothing but protected files.

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
-import { comparableForms, comparablePath, realPath } from './comparable-path.ts';
+import { comparableForms, comparablePath } from './comparable-path.ts';
 
 const MAX_FILES = 5000;
 
@@ -24,7 +24,7 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
   const forms = formsOf(path, cwd, guard);
   return (
     guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ??
-    forms.map((form) => ownByName(form, guard.rules)).find((entry) => entry !== undefined) ??
+    forms.map((form) => ownByName(form, guard)).find((entry) => entry !== undefined) ??
     hardLinkOf(absolutePath(path, cwd), guard.own)
   );
 }
@@ -35,7 +35,7 @@ export function hitByRemoval(path: string, cwd: string, recursive: boolean, guar
   const cut = absolute.replace(/\/+$/, '') || '/';
   // Removing a symlink leaves its target alone: only the way to the entry is resolved, not the entry.
   const isDots = /^\.\.?$/.test(basename(cut));
-  const real = isDots || cut !== absolute ? realPath(absolute) : join(realPath(dirname(cut)), basename(cut));
+  const real = isDots || cut !== absolute ? guard.real(absolute) : join(guard.real(dirname(cut)), basename(cut));
   const forms = [absolute, real].map((each) => comparablePath(each, guard.rules.caseInsensitive));
   const inside = guard.own.find((entry) => forms.some((form) => isInside(form, entry)));
   if (inside !== undefined) return inside;
@@ -55,7 +55,7 @@ export function hitByCopy(from: string, path: string, cwd: string, guard: Guard)
   const forms = formsOf(path, cwd, guard);
   const source = absolutePath(from, cwd);
   const brought = (guard.rules.ownNames ?? []).flatMap(({ name }) => {
-    const own = existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard.rules) : undefined;
+    const own = existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard) : undefined;
     return own ?? [];
   });
   if (brought[0] !== undefined) return brought[0];
@@ -86,7 +86,7 @@ export function absolutePath(path: string, cwd: string): string {
 }
 
 function formsOf(path: string, cwd: string, guard: Guard): string[] {
-  return comparableForms(absolutePath(path, cwd), guard.rules.caseInsensitive);
+  return comparableForms(absolutePath(path, cwd), guard.rules.caseInsensitive, guard.real);
 }
 
 /** Another name (hard link) of a protected file. One stat for a target with a single name, which is nearly every one. */

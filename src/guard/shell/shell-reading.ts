@@ -32,6 +32,8 @@ export interface SearchedTree {
   readonly maxDepth?: number;
   /** Only files that git tracks are found. */
   readonly tracked?: true;
+  /** What .gitignore names is passed over. */
+  readonly ignores?: true;
 }
 
 export interface ShellCommand {
@@ -89,6 +91,8 @@ export interface FileAccess {
   readonly from?: ShellWord;
   /** 'git-clean': excluded globs. */
   readonly excludes?: readonly string[];
+  /** Revisions for `git diff` that name the tracked files which really change. */
+  readonly compared?: readonly string[];
   readonly position: number;
 }
 

@@ -226,6 +226,11 @@ export interface Unwrapped {
   readonly keepsItself: boolean;
 }
 
+/** The variable under which the files that a list in a file names are kept. */
+export function listKey(path: string): string {
+  return `\0list:${path}`;
+}
+
 /** Under which key the content of a file that the command itself writes is kept. */
 export function fileKey(path: string, state: ShellState): string {
   return posix.normalize(path.startsWith('/') ? path : `${state.cwd}/${path}`);

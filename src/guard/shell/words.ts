@@ -174,7 +174,16 @@ export function optionValue(split: SplitWords, ...names: readonly string[]): She
   return optionValues(split, ...names).at(-1);
 }
 
-/** Returns a table with the same entry for each of these programs, separated by spaces. */
-export function forPrograms<T>(names: string, entry: T): Readonly<Record<string, T>> {
-  return Object.fromEntries(names.split(' ').map((name) => [name, entry]));
+/** Returns the lookup in a table of programs, in which names separated by spaces share an entry. */
+export function byProgram<T>(table: Readonly<Record<string, T>>): (name: string) => T | undefined {
+  const known = new Map<string, T | undefined>();
+  const find = (name: string): T | undefined => {
+    const names = Object.keys(table).find((each) => each.includes(name) && ` ${each} `.includes(` ${name} `));
+    return names === undefined ? undefined : table[names];
+  };
+  return (name) => {
+    // Building an object of all the names costs each process more than the few searches that it makes.
+    if (!known.has(name)) known.set(name, name === '' || name.includes(' ') ? undefined : find(name));
+    return known.get(name);
+  };
 }

@@ -31,6 +31,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'runtime-dir': environment.runtimeDir,
   'hard-links': environment.hardLinks,
   'state-home': environment.stateHome,
+  sandbox: environment.sandbox,
   'task-file': loops.taskFile,
   'loop-settings': loops.loopSettings,
   'state-file': loops.stateFiles,

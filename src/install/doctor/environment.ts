@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, readFileSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
+import { failOpenText, OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
+import { sandboxProblem } from '../../sandbox/availability.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { uniqueToken } from '../../state/files/write-atomically.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
@@ -10,8 +11,6 @@ import { atLeast } from '../../text/version.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';
-/** Clients from here on treat a hook that crashes as a refusal. */
-const BLOCKS_ON_FAILURE = '2.1.295';
 const TESTED = '2.1.330';
 const TIME_LIMIT_MS = 10_000;
 
@@ -70,10 +69,8 @@ export const client: Check = ({ client: found }) => {
     return [warning(`${path} does not say its version.`, 'see whether it starts: claude --version.')];
   }
   if (!atLeast(version, OLDEST_CLIENT)) return [error(tooOld(path, version), UPDATE_CLIENT)];
-  if (!atLeast(version, BLOCKS_ON_FAILURE)) {
-    const message = `claude ${version} is older than ${BLOCKS_ON_FAILURE}: a guardrail that crashes lets the call through.`;
-    return [warning(message, 'update it: claude update.')];
-  }
+  const failsOpen = failOpenText(version);
+  if (failsOpen !== null) return [warning(failsOpen, 'update it: claude update.')];
   return [ok(`claude ${version} (tested with ${TESTED}).`)];
 };
 
@@ -147,6 +144,11 @@ function writable(dir: string, what: string, fix: string): Outcome {
     return error(`${what} cannot be written to ${dir}: ${(problem as Error).message}`, fix);
   }
 }
+
+export const sandbox: Check = ({ env, platform }) => {
+  const problem = sandboxProblem(env, platform);
+  return [problem === null ? ok('the sandbox works (--sandbox).') : warning(problem.text, problem.fix)];
+};
 
 export const hardLinks: Check = (examined) => {
   try {

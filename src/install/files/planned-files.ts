@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROGRAM_FILES } from '../../state/process/code-cache.ts';
+import { PROGRAM_FILES, WEB_FILE } from '../../state/process/code-cache.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
 import { bundledText } from './bundled-text.ts';
@@ -34,7 +34,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   'templates/ralph-audit.bat': '.claude/ralph/ralph-audit.bat',
 };
 
-const SCRIPTS = ['main.cjs', 'statusline.cjs', ...PROGRAM_FILES];
+/** A project's copy has no web page: people have the report and the dashboard from the npm package or the plugin. */
+const SCRIPTS = ['main.cjs', 'statusline.cjs', ...PROGRAM_FILES.filter((file) => file !== WEB_FILE)];
 
 /** Lists what `init` puts into a project, except the settings file. Throws `refused` on an incomplete bundle. */
 export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] {

@@ -55,12 +55,12 @@ function parse(text: string, needle: string): { entries: Record<string, unknown>
   return { entries, torn };
 }
 
-/** Reads all complete lines from byte `from` on, in steps of bounded size. */
-export function readOn(path: string, from: number): Lines {
+/** Reads all complete lines from byte `from` on that contain `needle`, in steps of bounded size. */
+export function readOn(path: string, from: number, needle = ''): Lines {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
   for (let next = from; ; ) {
-    const lines = readLines(path, next);
+    const lines = readLines(path, next, undefined, needle);
     for (const entry of lines.entries) entries.push(entry);
     torn += lines.torn;
     if (lines.next === next) return { entries, torn, next };
@@ -69,8 +69,8 @@ export function readOn(path: string, from: number): Lines {
 }
 
 /** Reads a whole journal; a last line without an end, as a crash leaves it, counts as torn. */
-export function readAllLines(path: string): Pick<Lines, 'entries' | 'torn'> {
-  const { entries, torn, next } = readOn(path, 0);
+export function readAllLines(path: string, needle = ''): Pick<Lines, 'entries' | 'torn'> {
+  const { entries, torn, next } = readOn(path, 0, needle);
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return { entries, torn: torn + (size > next ? 1 : 0) };
 }

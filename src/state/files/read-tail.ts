@@ -46,15 +46,20 @@ function linesBackwards(bytes: Buffer): string[] {
   return lines;
 }
 
-/** Returns the newest wanted record of an iteration of this loop within the last `budget` bytes; null if there is none. */
+/**
+ * Returns the newest wanted record of an iteration of this loop within the last `budget` bytes; null if there is none.
+ * `mayBe` says by the line alone what need not be parsed.
+ */
 export function lastEntry(
   path: string,
   budget: number,
   loopId: string,
+  mayBe: (line: string) => boolean = () => true,
   wanted?: (entry: Record<string, unknown>) => boolean,
 ): Record<string, unknown> | null {
   let found: Record<string, unknown> | null = null;
   readTail(path, budget, (line) => {
+    if (!mayBe(line)) return false;
     try {
       const entry = JSON.parse(line) as Record<string, unknown> | null;
       if (entry?.['loopId'] === loopId && Number.isInteger(entry['iteration']) && wanted?.(entry) !== false)

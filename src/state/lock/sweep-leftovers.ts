@@ -13,10 +13,10 @@ const YOUNG_MS = 60_000;
 
 /** Drafts beside files of ours: `<file>.<token>` of locks, `.tmp` of atomic writes, `.folder` of folder locks. */
 const DRAFT =
-  /^(?:ralph-|tdd-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
+  /^(?:ralph-|tdd-|contract\.|snapshot|\d{4}-\d\d-\d\dT).*(?:json|lock|look|restoring|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
 /** Markers of reapers for our locks: `<lock>.reap-<token's end>`, and markers for markers. */
-const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree).*?)\.reap-(.+?)(?:\.reap-|$)/;
+const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree|snapshot).*?)\.reap-(.+?)(?:\.reap-|$)/;
 
 /**
  * Removes drafts and reapers' markers of processes that died, and returns the paths. Needs no lock: a draft has one maker,

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
@@ -10,16 +9,14 @@ import { outsideRoot } from '../loop-files.ts';
 declare const require: (path: string) => unknown;
 declare const __dirname: string;
 
-interface Module {
-  readonly exports: object;
-}
 type Require = (path: string) => unknown;
 /** A part of the program, in a function that returns its exports and that V8 compiles when the part is first needed. */
 type Part = (require: Require) => object;
-type Wrapper = (exports: object, require: Require, module: Module, file: string, folder: string) => void;
+type Parts = Readonly<Record<string, Part>>;
 
-/** Files of the program in the order in which a part is looked for: hooks, what they seldom need, everything else. */
-export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs'] as const;
+/** Files of the program in the order in which a part is looked for: hooks, what they seldom need, everything else, the web page. */
+export const WEB_FILE = 'ralph-web.cjs';
+export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs', WEB_FILE] as const;
 
 /** A cache of this age is written again by the next run, which adds the functions that it compiled. */
 const REFRESH_MS = 3_600_000;
@@ -29,7 +26,7 @@ const OLD_MS = 7 * 24 * 3_600_000;
 /** Runs one entry of the program: a hook, the command line or the status line. */
 export function runEntry(entry: string): void {
   const folder = programFolder();
-  const load = loaderFor(entry);
+  const caches = cacheFolder();
   const parts: Record<string, Part> = {};
   const files: string[] = [...PROGRAM_FILES];
   const loaded = new Map<string, object>();
@@ -40,7 +37,7 @@ export function runEntry(entry: string): void {
     while (parts[id] === undefined) {
       const file = files.shift();
       if (file === undefined) throw new Error(`${folder} lacks the part ${id}; install ralph-loop again`);
-      Object.assign(parts, load(join(folder, file)));
+      Object.assign(parts, loadFile(join(folder, file), caches, entry, loaded));
     }
     const exported = parts[id](requirePart);
     loaded.set(id, exported);
@@ -55,32 +52,32 @@ function programFolder(): string {
   return existsSync(join(own, PROGRAM_FILES[0])) ? own : join(__dirname, '..', 'skills', 'ralph-loop', 'scripts');
 }
 
-/**
- * Returns the function that loads a file of the program, with V8's code cache: compiling is most of what a hook does (8
- * of 13 ms for the shell parser). Each entry has its own cache, so that a hook reads only the functions that it calls.
- * The cache is outside the project and only an accelerator: without it, or where V8 rejects it, the file is compiled. On
- * a machine that never had a loop nothing is written.
- */
-function loaderFor(entry: string): Require {
+/** The folder of the code caches, outside the project; null on a machine that never had a loop: nothing is written there. */
+function cacheFolder(): string | null {
   const root = outsideRoot(process.env);
-  if (!existsSync(root)) return require;
-  const folder = join(root, 'code-cache');
-  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => void }; // node 22.1
-  if (enableCompileCache === undefined) return (path) => loadCached(path, folder, entry);
-  enableCompileCache(join(folder, entry));
-  return require;
+  return existsSync(root) ? join(root, 'code-cache') : null;
 }
 
-function loadCached(filename: string, folder: string, entry: string): unknown {
-  // The wrapper that node itself puts around a CommonJS file; esbuild writes ASCII only.
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'latin1')}\n})`;
-  const [path, prefix] = cachePath(filename, folder, entry);
-  const { cachedData, isDue } = readCache(path);
+/**
+ * Loads a file of the program with V8's code cache: compiling is most of what a hook does (8 of 13 ms for the shell
+ * parser). Each entry has its own cache, so that a hook reads only the functions that it calls. Node's own compile cache
+ * keeps what the first call compiled and nothing of later ones: a hook whose first call was an edit would compile the
+ * shell parser at every command. The cache is only an accelerator: without it, or where V8 rejects it, the file is compiled.
+ */
+function loadFile(filename: string, caches: string | null, entry: string, loaded: ReadonlyMap<string, object>): Parts {
+  const source = readFileSync(filename, 'latin1'); // esbuild writes ASCII only
+  const [path, prefix] = cachePath(filename, caches ?? '', entry);
+  const { cachedData, covered: known, isDue } = caches === null ? NO_CACHE : readCache(path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
-  if (isDue || script.cachedDataRejected) process.once('exit', () => keep(script, path, prefix));
-  const module = { exports: {} };
-  (script.runInThisContext() as Wrapper)(module.exports, require, module, filename, dirname(filename));
-  return module.exports;
+  const parts = (script.runInThisContext() as (file: string) => Parts)(filename);
+  if (caches === null) return parts;
+  const covered = script.cachedDataRejected ? [] : known;
+  process.once('exit', () => {
+    const used = [...loaded.keys()].filter((id) => parts[id] !== undefined);
+    const further = used.some((id) => !covered.includes(id));
+    if (further || isDue || script.cachedDataRejected) keep(script, [...new Set([...covered, ...used])], path, prefix);
+  });
+  return parts;
 }
 
 /** V8 compares only the length of the source, so the name contains this very file, and this node. */
@@ -91,21 +88,37 @@ function cachePath(filename: string, folder: string, entry: string): [path: stri
   return [join(folder, prefix + digest([filename, size, mtimeMs, version, arch, ...execArgv].join('\n'))), prefix];
 }
 
-/** `isDue`: missing, or old enough to be written again. */
-function readCache(path: string): { readonly cachedData?: Buffer; readonly isDue: boolean } {
+interface Cache {
+  readonly cachedData?: Buffer;
+  /** Parts of the program that have run in the processes that wrote this cache. */
+  readonly covered: readonly string[];
+  /** Missing, or old enough to be written again. */
+  readonly isDue: boolean;
+}
+
+const NO_CACHE: Cache = { covered: [], isDue: true };
+
+/** Reads V8's data, and behind it a line with the parts that it covers. */
+function readCache(path: string): Cache {
   try {
-    return { cachedData: readFileSync(path), isDue: Date.now() - statSync(path).mtimeMs > REFRESH_MS };
+    const bytes = readFileSync(path);
+    const end = bytes.lastIndexOf('\n');
+    return {
+      cachedData: bytes.subarray(0, end),
+      covered: bytes.toString('latin1', end + 1).split(' '),
+      isDue: Date.now() - statSync(path).mtimeMs > REFRESH_MS,
+    };
   } catch {
-    return { isDue: true };
+    return NO_CACHE;
   }
 }
 
 /** Stores the code of a file with every function that has run by now. Never throws: the next run compiles again. */
-function keep(script: Script, path: string, prefix: string): void {
+function keep(script: Script, covered: readonly string[], path: string, prefix: string): void {
   try {
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeAtomically(path, script.createCachedData(), 0o600);
+    writeAtomically(path, Buffer.concat([script.createCachedData(), Buffer.from(`\n${covered.join(' ')}`)]), 0o600);
     for (const other of readdirSync(folder)) {
       const file = join(folder, other);
       if (other.startsWith(prefix) && Date.now() - statSync(file).mtimeMs > OLD_MS) removeIfThere(file);

@@ -84,6 +84,8 @@ export interface TranscriptParts {
     readonly run: string;
     readonly output: string;
   })[];
+  /** Tool calls in order: what each was about, and how it came out. */
+  readonly calls?: readonly { readonly tool: string; readonly about: string; readonly outcome: string }[];
   /** The agent's final message; null if unknown. */
   readonly message: string | null;
 }
@@ -97,7 +99,7 @@ export function writeTranscript(files: RunFiles, number: number, parts: Transcri
 }
 
 function transcriptText(number: number, parts: TranscriptParts): string {
-  const { loopId, startedAt, endedAt, status, prompt, commands, message } = parts;
+  const { loopId, startedAt, endedAt, status, prompt, commands, calls = [], message } = parts;
   const evidence = commands.flatMap(({ name, run, outcome, durationMs, output }) => [
     `### ${name}: ${outcome} after ${(durationMs / 1000).toFixed(1)} s`,
     fenced(run, 'sh'),
@@ -110,6 +112,10 @@ function transcriptText(number: number, parts: TranscriptParts): string {
     prompt === null ? 'Not known.' : fenced(prompt, 'markdown'),
     '## Command evidence',
     ...(evidence.length === 0 ? ['No command was run.'] : evidence),
+    '## Tool calls',
+    ...(calls.length === 0
+      ? ['None is recorded.']
+      : calls.map(({ tool, about, outcome }) => `- ${tool}: ${outcome}\n${fenced(about)}`)),
     "## The agent's final message",
     message === null ? 'Not known.' : fenced(message, 'markdown'),
     '',

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import type { CommandDefinition, Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import type { CommandDefinition, Contract, EvidenceCommand, TaskTerms } from '../../engine/schema/contract.ts';
 import { openFindings } from '../../engine/signals/findings.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
@@ -11,11 +11,12 @@ import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
 import { taskKind } from '../task-file.ts';
 import { checkTaskOutputs } from './check-task-outputs.ts';
+import type { CleanCopy } from './clean-copy.ts';
 import type { CommandOutcome } from './run-command.ts';
 import {
+  pinsNamedBy,
   runPinnedCommand,
   runTaskCommand,
-  scriptsNamedBy,
   type TaskCommandEnd,
   type TaskCommandOptions,
 } from './run-pinned-command.ts';
@@ -37,18 +38,56 @@ export async function runGate(
   const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task);
   const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
   const cheap = results.length;
-  for (const command of task?.commands ?? []) {
-    if (!isReady || !command.acceptance) continue;
-    const end = await runTaskCommand(contract, projectDir, command, options);
-    results.push(checkResult(command, end));
-  }
-  for (const command of contract.validation) {
-    const end = await runPinnedCommand(contract, projectDir, { ...command, directory: resolve(projectDir) }, options);
-    results.push(checkResult(command, end));
+  const accepted = (task?.commands ?? []).filter(({ acceptance }) => isReady && acceptance);
+  const copy = await copyFor(contract, projectDir, [...accepted, ...contract.validation], options);
+  if (typeof copy === 'string') results.push({ name: 'clean copy', outcome: 'unavailable', detail: copy });
+  else {
+    try {
+      results.push(...(await runCommands(contract, projectDir, accepted, options, copy)));
+    } finally {
+      copy?.remove();
+    }
   }
   // Scripts prove nothing if no command was to be run.
   if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
   if (findings !== null) results.push(findings);
+  return results;
+}
+
+/** Returns the clean copy that the commands run on, null where they run in the project, or why it could not be made. */
+async function copyFor(
+  contract: Contract,
+  projectDir: string,
+  [first]: readonly CommandDefinition[],
+  { env, signal, copies }: TaskCommandOptions,
+): Promise<CleanCopy | string | null> {
+  if (contract.verifyIn === undefined || copies === undefined || first === undefined) return null;
+  const { makeCleanCopy } = await import('./clean-copy.ts');
+  const options = { env, signal, view: copies.view };
+  return makeCleanCopy({ contract, projectDir, root: copies.root, options, timeoutMs: first.timeoutSeconds * 1000 });
+}
+
+async function runCommands(
+  contract: Contract,
+  projectDir: string,
+  accepted: readonly EvidenceCommand[],
+  given: TaskCommandOptions,
+  copy: CleanCopy | null,
+): Promise<CheckResult[]> {
+  const options = copy === null ? given : { ...given, copy };
+  const results: CheckResult[] = [];
+  // The set-up of a copy takes its time from the first command.
+  const limited = <T extends CommandDefinition>(command: T): T => {
+    const spent = results.length === 0 ? Math.floor((copy?.spentMs ?? 0) / 1000) : 0;
+    return { ...command, timeoutSeconds: Math.max(1, command.timeoutSeconds - spent) };
+  };
+  for (const command of accepted) {
+    results.push(checkResult(command, await runTaskCommand(contract, projectDir, limited(command), options)));
+  }
+  for (const command of contract.validation) {
+    const here = { ...limited(command), directory: resolve(projectDir) };
+    results.push(checkResult(command, await runPinnedCommand(contract, projectDir, here, options)));
+  }
   return results;
 }
 
@@ -67,7 +106,7 @@ function changedByThemselves(contract: Contract, projectDir: string, iteration: 
     ...(contract.task?.commands ?? []).map((command) => taskCommand(contract, projectDir, command, iteration)),
   ];
   for (const command of commands) {
-    for (const key of scriptsNamedBy(contract, projectDir, command)) unnamed.delete(key);
+    for (const key of pinsNamedBy(contract, projectDir, command).keys) unnamed.delete(key);
   }
   return changedScripts(contract, projectDir, [...unnamed]).map(({ key, what }) => {
     return { name: key, outcome: 'changed', detail: changedText(what) };
@@ -110,7 +149,7 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
 }
 
 function changedText(what: string): string {
-  const text = `${what} since the loop started, so it was not run. Restore it.`;
+  const text = `${what} since the loop started, so it was not run. Restore it. If the task has to change it, the user lists it under may_change.`;
   return show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'));
 }
 

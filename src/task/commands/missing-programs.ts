@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { onPath } from '../../state/process/find-program.ts';
 import {
   type Command,
   forEachChild,
@@ -12,7 +13,6 @@ import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../pinned-scripts/package-scripts.ts';
-import { onPath } from './shell.ts';
 
 export interface ProjectPlace {
   readonly dir: string;

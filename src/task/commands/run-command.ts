@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { type Confined, type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { endGroup, forgetGroup, groupLives, rememberGroup } from '../../state/process/group.ts';
 import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
 import { type BoundedOutput, boundedOutput, lineSplitter } from './output.ts';
-import { findShell } from './shell.ts';
+import { findShell, type Shell } from './shell.ts';
 
 export interface CommandRun {
   readonly run: string;
@@ -13,6 +14,8 @@ export interface CommandRun {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly onLine?: (line: string) => void;
+  /** Absent for a command that runs without a sandbox. */
+  readonly sandbox?: Confinement;
 }
 
 export interface CommandOutcome {
@@ -41,11 +44,12 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
   const shell = findShell(command.env);
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
+  const { program, words, env, finish } = confined(command, shell);
   let child: ChildProcess;
   try {
-    child = spawn(shell.program, shell.arguments(command.run), {
+    child = spawn(program, words, {
       cwd: command.directory,
-      env: command.env as NodeJS.ProcessEnv,
+      env: env as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,
@@ -55,11 +59,19 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   }
   const heard = listen(child, command.onLine);
   const end = await ended(child, command);
+  finish();
   heard.finish();
   // A client that ends its hook ends the processes below it first (measured): their outcome is no result.
   if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
   command.signal.throwIfAborted();
   return { end, output: heard.output, tests: heard.tests() };
+}
+
+function confined({ run: text, directory, env, sandbox }: CommandRun, shell: Shell): Confined {
+  const words = shell.arguments(text);
+  const { program } = shell;
+  if (sandbox === undefined) return { program, words, env, finish: () => undefined };
+  return confine(sandbox, { text, program, words, directory, env });
 }
 
 function isFromOutside(end: CommandOutcome['end']): boolean {

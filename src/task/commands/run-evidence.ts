@@ -82,7 +82,7 @@ function verdict(
 }
 
 function changedText(what: string): string {
-  const text = `${shorten(what, 2000)} since the loop started. Restore it.`;
+  const text = `${shorten(what, 2000)} since the loop started. Restore it. If the task has to change it, the user lists it under may_change.`;
   return `[not run: ${show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'))}]`;
 }
 

@@ -1,7 +1,10 @@
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
-import { namedScripts } from '../pinned-scripts/named-scripts.ts';
+import { pinsOf } from '../pinned-scripts/named-scripts.ts';
+import { changedPrograms } from '../pinned-scripts/pinned-programs.ts';
+import type { CleanCopy } from './clean-copy.ts';
+import { withDeciding } from './deciding-environment.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { gateEnvironment } from './shell.ts';
 
@@ -13,7 +16,11 @@ export interface PinnedOptions {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onLine?: (line: string, command: string) => void;
+  /** Clean copy in which the command runs in place of the project. */
+  readonly copy?: Pick<CleanCopy, 'runIn' | 'env' | 'top'>;
 }
+
+type PinnedTerms = Pick<Contract, 'scripts'> & Partial<Pick<Contract, 'programs' | 'environment' | 'sandbox'>>;
 
 export type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
@@ -21,37 +28,45 @@ export type PinnedEnd =
 
 /** Runs it unless one of its scripts changed since the start. Rejects only with the abort's reason. */
 export async function runPinnedCommand(
-  contract: Pick<Contract, 'scripts'>,
+  contract: PinnedTerms,
   projectDir: string,
   command: PinnedCommand,
-  { signal, env, onLine }: PinnedOptions,
+  { signal, env, onLine, copy }: PinnedOptions,
 ): Promise<PinnedEnd> {
   signal.throwIfAborted();
-  const changed = changedScripts(contract, projectDir, scriptsNamedBy(contract, projectDir, command));
-  if (changed.length > 0) return { kind: 'changed', what: changed.map(({ what }) => what).join(', ') };
+  const { keys, programs } = pinsNamedBy(contract, projectDir, command);
+  const changed = [
+    ...changedScripts(contract, projectDir, keys).map(({ what }) => what),
+    ...changedPrograms(contract, programs, env),
+  ];
+  if (changed.length > 0) return { kind: 'changed', what: changed.join(', ') };
   const outcome = await runCommand({
     run: command.run,
-    directory: command.directory,
-    env: gateEnvironment(env),
+    directory: copy?.runIn(command.directory) ?? command.directory,
+    env: gateEnvironment(copy?.env ?? (contract.environment ? withDeciding(env, contract.environment) : env)),
     timeoutMs: command.timeoutSeconds * 1000,
     signal,
+    ...(contract.sandbox && { sandbox: { terms: contract.sandbox, writable: copy?.top ?? projectDir } }),
     ...(onLine && { onLine: (line: string) => onLine(line, command.name) }),
   });
   return { kind: 'ran', outcome };
 }
 
-export function scriptsNamedBy(
+/** Returns the pinned keys of a contract that a command rests on, and the programs that it starts. */
+export function pinsNamedBy(
   { scripts }: Pick<Contract, 'scripts'>,
   projectDir: string,
   { run, directory }: Pick<PinnedCommand, 'run' | 'directory'>,
-): string[] {
-  return namedScripts(projectDir, run, new Set(Object.keys(scripts)), directory).filter((key) =>
-    Object.hasOwn(scripts, key),
-  );
+): { readonly keys: string[]; readonly programs: ReadonlySet<string> } {
+  const pins = pinsOf(projectDir, run, new Set(Object.keys(scripts)), directory);
+  const keys = [...pins.scripts, ...pins.steering.keys()].filter((key) => Object.hasOwn(scripts, key));
+  return { keys: [...new Set(keys)], programs: pins.programs };
 }
 
 export interface TaskCommandOptions extends PinnedOptions {
   readonly iteration: number;
+  /** Where clean copies are made, and the view of git; for a loop whose checks run on a copy. */
+  readonly copies?: { readonly root: string; readonly view: string };
   /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
 }

@@ -1,5 +1,7 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
+import { isExecutable, onPath } from '../../state/process/find-program.ts';
 
 export interface Shell {
   readonly program: string;
@@ -26,29 +28,9 @@ function windowsShell(env: Environment): Shell | null {
   return program === null ? null : { program, arguments: arguments_ };
 }
 
-/** Ignores relative entries of PATH, through which the project could choose the program. */
-export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
-  const path = env['PATH'] ?? env['Path'] ?? '';
-  for (const folder of path.split(delimiter)) {
-    if (!isAbsolute(folder)) continue;
-    const candidate = join(folder, name);
-    if (isExecutable(candidate)) return candidate;
-  }
-  return null;
-}
-
-export function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
-/** Not part of the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration withholds from node. */
+/** Not part of the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration withholds from node, and without what only an agent's git ignores. */
 export function gateEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
-  const { RALPH_NODE_EXTRA_CA_CERTS: certificates, ...own } = env;
+  const { RALPH_NODE_EXTRA_CA_CERTS: certificates, ...own } = withoutGitExcludes(env);
   const given: Record<string, string | undefined> = { ...own, RALPH_ACTIVE: '0' };
   if (certificates) given['NODE_EXTRA_CA_CERTS'] = certificates;
   else if (given['NODE_EXTRA_CA_CERTS'] === '') delete given['NODE_EXTRA_CA_CERTS'];

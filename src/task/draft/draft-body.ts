@@ -5,6 +5,8 @@ interface BodyParts {
   readonly kind: DraftKind;
   readonly promise: string;
   readonly commands: readonly string[];
+  /** Globs of files that have to stay as they are. */
+  readonly unchanged?: readonly string[];
 }
 
 const STEPS: Readonly<Record<DraftKind, readonly string[]>> = {
@@ -44,7 +46,19 @@ const ENDS: Readonly<Record<DraftKind, string>> = {
 const QUESTIONS =
   'Write what only the user can answer into `OPEN_QUESTIONS.md` in this folder: under `## P0` what blocks the work, under `## P1` what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered.';
 
-export function draftBody({ task, kind, promise, commands }: BodyParts): string {
+/** Steps of a fix whose tests exist and stay as they are. */
+function stepsWithin(unchanged: readonly string[]): readonly string[] {
+  const named = unchanged.map((glob) => `\`${glob}\``).join(', ');
+  return [
+    'See the failure first: run the failing test and read it to its end. Say what the cause is before you change anything.',
+    `Fix the cause in the code under test. The tests stay as they are: ${named} must be as at the start, without a new file.`,
+    ...STEPS.fix.slice(2),
+  ];
+}
+
+export function draftBody({ task, kind, promise, commands, unchanged = [] }: BodyParts): string {
+  const steps = unchanged.length === 0 ? STEPS[kind] : stepsWithin(unchanged);
+  const end = unchanged.length === 0 ? ENDS[kind] : 'the cause is fixed';
   const evidence = commands.flatMap((name) => [`${name}:`, `{{ commands.${name} }}`]);
   const sections = [
     '# {{ ralph.name }}',
@@ -52,10 +66,10 @@ export function draftBody({ task, kind, promise, commands }: BodyParts): string 
     quoted(task),
     ...(evidence.length === 0 ? [] : ['## What the checks say now', ...evidence]),
     '## How to work',
-    STEPS[kind].map((step, index) => `${index + 1}. ${step}`).join('\n'),
+    steps.map((step, index) => `${index + 1}. ${step}`).join('\n'),
     QUESTIONS,
     '## Completion',
-    `Stop with <promise>${promise}</promise> only when ${ENDS[kind]}${commands.length === 0 ? '' : ', the checks pass'}, and no question is open.`,
+    `Stop with <promise>${promise}</promise> only when ${end}${commands.length === 0 ? '' : ', the checks pass'}, and no question is open.`,
   ];
   return `${sections.join('\n\n')}\n`;
 }

@@ -62,9 +62,12 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
     return { name, run, timeout: COMMAND_TIMEOUT, ...(limits.acceptance.includes(role) && { acceptance: true }) };
   });
   const repeated = FLAKY.test(task) ? commands.filter(({ role }) => role === 'tests').map(fiveTimes) : [];
+  const keepsTests = (kind === 'fix' || kind === 'general') && PASSING.test(task) && !CHANGES_TESTS.test(task);
+  const unchanged = keepsTests ? signals.tests : [];
   const frontmatter = {
     ...(evidence.length > 0 && { commands: evidence }),
     ...(repeated.length > 0 && { validation: repeated }),
+    ...(unchanged.length > 0 && { unchanged: [...unchanged] }),
     max_iterations: limits.maxIterations,
     ...(limits.itemsPerIteration === null ? {} : { items_per_iteration: limits.itemsPerIteration }),
     ...(limits.reflectEvery === null ? {} : { reflect_every: limits.reflectEvery }),
@@ -77,13 +80,13 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
     ...(isGuarded && { guardrails: GUARDRAILS }),
   };
   const names = commands.map(({ name }) => name);
-  const body = draftBody({ task, kind, promise: PROMISE, commands: names });
+  const body = draftBody({ task, kind, promise: PROMISE, commands: names, unchanged });
   return {
     kind,
     name: nameOf(task),
     text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
     commands: names,
-    notes: notesOn(task, limits, commands, signals),
+    notes: [...notesOn(task, limits, commands, signals), ...unchangedNotes(unchanged)],
   };
 }
 
@@ -94,6 +97,17 @@ function metadata(task: string, kind: DraftKind): string {
     (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   return `<!-- ralph-loop: ${data} -->`;
+}
+
+/** Asks to make tests pass that exist. */
+const PASSING = /\btests?\b.*\b(?:pass|green|work|succeed)|\b(?:failing|red)\b.*\btests?\b/i;
+const CHANGES_TESTS =
+  /\b(?:write|add|create|update|rewrite|refactor|change|delete|remove|migrate|skip|rename|move|flak\w*|intermittent\w*|coverage)\b/i;
+
+function unchangedNotes(unchanged: readonly string[]): string[] {
+  if (unchanged.length === 0) return [];
+  const globs = unchanged.join(', ');
+  return [`The draft keeps the tests as they are (${globs}). Remove "unchanged" if the work has to change them.`];
 }
 
 const FLAKY = /\bflak(?:y|es?|iness)\b|\bintermittent(?:ly)?\b/i;

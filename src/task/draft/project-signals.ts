@@ -2,10 +2,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { onPath } from '../commands/shell.ts';
+import { onPath } from '../../state/process/find-program.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { makeTargets, packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
 import { ECOSYSTEMS, type Ecosystem, type Role, type Sign } from './ecosystems.ts';
+import { testFiles } from './test-files.ts';
 
 export interface ProjectCommand {
   readonly role: Role;
@@ -19,6 +20,8 @@ export interface ProjectSignals {
   readonly commands: readonly ProjectCommand[];
   /** Commands that were found and left out, each with the reason. */
   readonly leftOut: readonly string[];
+  /** Globs of the project's tests. */
+  readonly tests: readonly string[];
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -56,7 +59,7 @@ export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = proc
     if (why !== null) leftOut.push(`${command.run} (${why})`);
     return why === null;
   });
-  return { commands, leftOut };
+  return { commands, leftOut, tests: testFiles(projectDir) };
 }
 
 const RUNNERS = ['just', 'make'];

@@ -37,7 +37,7 @@ function shadowed(alias: string, name: string, value: unknown, at: Keys): KeyPro
 }
 
 /** Keys that protect the user: an empty one is an error, because the loop would run without its rule. */
-const PROTECTS = new Set(['guardrails', 'budget', 'validation', 'required_outputs']);
+const PROTECTS = new Set(['guardrails', 'budget', 'validation', 'required_outputs', 'unchanged', 'verify_in']);
 
 function empty(name: string, at: Keys): KeyProblem {
   const keys = [...at, name];

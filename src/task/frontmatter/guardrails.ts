@@ -53,11 +53,11 @@ export const guardrails = mapping({
   ),
   protected_files: optional(
     list(guardedGlob(), 'globs and policies'),
-    'Files that must not be written: globs, and policy:secret-bearing-paths.',
+    'Files that must not be written: globs, policy:secret-bearing-paths, policy:persistence-paths.',
   ),
   private_files: optional(
     list(guardedGlob(), 'globs and policies'),
-    'Files that must not even be read: globs, and policy:secret-bearing-paths.',
+    'Files that must not even be read: globs, policy:secret-bearing-paths, policy:persistence-paths.',
   ),
   shell_policy: optional(shellPolicy, 'An allowlist of shell commands. Leave it out to have none.'),
   lift: optional(

@@ -25,6 +25,20 @@ export function relativeGlobProblem(glob: string): string | null {
   return glob.split('/').includes('..') ? 'must have no ".." segment' : null;
 }
 
+/** A path, absolute, from the home (~/) or relative to the project. Characters of patterns would change a rule's meaning. */
+export function placeProblem(path: string): string | null {
+  if (path.trim() === '') return 'must not be blank';
+  if (path !== path.trim()) return 'must not begin or end with white space';
+  if (/[\u0000-\u001f\u007f*?[\]{}()\\!]/.test(path)) return 'must be a path without pattern or control characters';
+  return /^~[^/]/.test(path) ? 'must name a home as ~/' : null;
+}
+
+export function domainProblem(domain: string): string | null {
+  return /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?$/i.test(domain)
+    ? null
+    : 'must be a domain such as example.com or *.example.com';
+}
+
 export function webAddressProblem(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url !== null && /^https?:$/.test(url.protocol)
@@ -32,7 +46,7 @@ export function webAddressProblem(text: string): string | null {
     : 'must be an address that begins with https:// or http://';
 }
 
-const POLICIES = ['policy:secret-bearing-paths'];
+const POLICIES = ['policy:secret-bearing-paths', 'policy:persistence-paths'];
 
 /** Unrelated paths: a glob that matches all of them matches everything. */
 const UNRELATED = ['a', 'Makefile', '.env', 'src/index.ts', 'docs/deep/er/page.md', 'x/y.tar.gz', '_/-', '0/1/2/3'];

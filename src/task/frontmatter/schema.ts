@@ -3,7 +3,14 @@ import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
 import { promiseProblem, signalProblem } from '../../engine/signals/signals.ts';
 import type { TaskKind } from '../task-file.ts';
 import { guardrails } from './guardrails.ts';
-import { nameProblem, relativeGlobProblem, relativePathProblem, webAddressProblem } from './key-problems.ts';
+import {
+  domainProblem,
+  nameProblem,
+  placeProblem,
+  relativeGlobProblem,
+  relativePathProblem,
+  webAddressProblem,
+} from './key-problems.ts';
 import {
   choice,
   described,
@@ -81,6 +88,24 @@ const notify = mapping({
   bell: optional(flag(), 'Rings the bell of the terminal at the end; true by default.'),
 });
 
+const place = () => list(ruledText('must be a path', 'path', placeProblem), 'paths');
+
+const sandbox = mapping({
+  mode: optional(
+    choice('off', 'auto', 'on'),
+    'on refuses to start where the sandbox is unavailable, auto runs without it; off by default.',
+  ),
+  allow_write: optional(place(), 'Further files and folders that may be written, such as ~/.cache.'),
+  deny_write: optional(place(), 'Files and folders that may not be written.'),
+  deny_read: optional(place(), 'Files and folders that may not be read.'),
+  network: optional(
+    z.union([flag(), list(ruledText('must be a domain', 'domain', domainProblem), 'domains')], {
+      error: 'must be true, false or a list of domains',
+    }),
+    'false, the default, allows none, true all. A list allows these domains to the agent, and checks stay without network.',
+  ),
+});
+
 const name = () => ruledText('must be a name', 'name', nameProblem);
 
 const command = mapping({
@@ -101,6 +126,18 @@ const KEYS = {
   validation: optional(
     list(validationEntry, 'commands'),
     'Commands that must all exit with 0 before a claim of completion is believed.',
+  ),
+  unchanged: optional(
+    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
+    'Files that have to be as they were at the start, such as "tests/**", before a claim of completion is believed: globs.',
+  ),
+  may_change: optional(
+    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
+    'Files that the checks run or are steered by and that the task has to change: globs. The end report names those that changed.',
+  ),
+  verify_in: optional(
+    choice('project', 'worktree'),
+    'Where validation and acceptance commands run: in the project (the default), or on a clean copy of what git does not ignore, set up by worktree_copy and worktree_setup.',
   ),
   completion_signal: optional(
     ruledText('must be a text', 'completion-signal', signalProblem),
@@ -150,14 +187,19 @@ const KEYS = {
     'Whether a runner uses the settings of the project alone (the default), or all that the user has.',
   ),
   guardrails: optional(guardrails, 'What the agent must not run, write or read.'),
+  sandbox: optional(sandbox, 'The sandbox of the operating system, for the agent and for every command of the loop.'),
   worktree_setup: optional(
     run,
-    'For ralph-loop run --worktree: a shell command that sets a new worktree up, such as npm ci.',
+    'For ralph-loop run --worktree and verify_in: worktree: a shell command that sets a new worktree up, such as npm ci.',
+  ),
+  accept: optional(
+    choice('ask', 'never'),
+    'Whether ralph-loop accept may change the contract of a loop; never locks it until the loop has ended.',
   ),
   notify: optional(notify, 'How the user hears that the loop has ended or paused.'),
   worktree_copy: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'For ralph-loop run --worktree: ignored files of the project, such as .env, that are copied into a new worktree.',
+    'For ralph-loop run --worktree and verify_in: worktree: ignored files of the project, such as .env, that are copied into a new worktree.',
   ),
   findings_log: optional(
     ruledText('must be a path', 'relative-path', relativePathProblem),

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { isWithin } from '../project-file.ts';
+import { WORKTREES } from '../task-file.ts';
+import { statusUnderPins } from './git-view.ts';
 import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
 
 export interface Repository {
@@ -12,6 +14,8 @@ export interface Repository {
   readonly changed: readonly string[];
   /** Those of `changed` that may differ only in the index. */
   readonly halfStaged: readonly string[];
+  /** Those of `changed` that git shows only with the settings and ignore rules of the start. */
+  readonly concealed: readonly string[];
 }
 
 const STATUS = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'];
@@ -19,16 +23,16 @@ const STATUS = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-f
 /** Reads the state of the repository, or returns why it cannot. Rejects only with the abort's reason. */
 export async function readRepository(projectDir: string, options: GitOptions): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
-  const prefix = await ask(['rev-parse', '--show-prefix']);
-  if (prefix.kind === 'missing') return 'git was not found on the PATH.';
-  if (prefix.kind !== 'answer') {
+  const places = await ask(['rev-parse', '--show-toplevel', '--show-prefix']);
+  if (places.kind === 'missing') return 'git was not found on the PATH.';
+  if (places.kind !== 'answer') {
+    if ((await ask(['rev-parse', '--git-dir'])).kind === 'answer') return 'the repository has no working tree.';
     return (
       unopenedText(projectDir) ?? 'the project is in no git repository. Begin one: git init, then commit what is there.'
     );
   }
-  const top = await ask(['rev-parse', '--show-toplevel']);
-  if (top.kind !== 'answer') return 'the repository has no working tree.';
-  if (!isWithin(realpathSync(top.text.trim()), realpathSync(projectDir))) {
+  const [top = '', prefix = ''] = places.text.split('\n');
+  if (!isWithin(realpathSync(top), realpathSync(projectDir))) {
     return 'git has the files of this repository elsewhere (git config core.worktree).';
   }
   const [branch, head, status] = [
@@ -37,10 +41,16 @@ export async function readRepository(projectDir: string, options: GitOptions): P
     await ask(STATUS),
   ];
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
+  const commit = head.kind === 'answer' ? head.text.trim() : null;
+  const pinned = commit === null ? null : await statusUnderPins(projectDir, commit, options);
+  if (pinned !== null && pinned.kind !== 'answer') return `git status did not answer (${pinned.kind}).`;
+  const { changed, halfStaged } = changedIn(status.text, prefix);
+  const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix).changed).filter(
+    (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
+  );
   return {
-    branch: branch.kind === 'answer' ? branch.text.trim() : null,
-    head: head.kind === 'answer' ? head.text.trim() : null,
-    ...changedIn(status.text, prefix.text.trim()),
+    ...{ branch: branch.kind === 'answer' ? branch.text.trim() : null, head: commit },
+    ...{ changed: [...changed, ...concealed].sort(), halfStaged, concealed },
   };
 }
 
@@ -95,8 +105,9 @@ export async function commitsSince(projectDir: string, since: string, options: G
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
 
-export async function filesOfCommit(projectDir: string, options: GitOptions): Promise<string[]> {
-  const words = ['diff-tree', '--no-commit-id', '--name-only', '--no-renames', '-r', '-z', 'HEAD'];
+/** Files in which HEAD differs from a commit, relative to the project. */
+export async function filesSince(projectDir: string, base: string, options: GitOptions): Promise<string[]> {
+  const words = ['diff-tree', '--name-only', '--no-renames', '-r', '-z', base, 'HEAD', '--'];
   const [files, prefix] = [
     await runGit(projectDir, words, options),
     await runGit(projectDir, ['rev-parse', '--show-prefix'], options),

@@ -1,6 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { gateEnvironment, onPath } from '../commands/shell.ts';
+import { join } from 'node:path';
+import { onPath } from '../../state/process/find-program.ts';
+import { gateEnvironment } from '../commands/shell.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -8,6 +11,12 @@ export interface GitOptions {
   readonly env: Environment;
   readonly timeMs?: number;
   readonly signal: AbortSignal;
+  /** Folder of the loop's view of the repository (git-view.ts), if it has one. */
+  readonly view?: string | null | undefined;
+  /** `view`: git works in this folder, on this working tree, with its configuration alone. */
+  readonly inView?: { readonly gitDir: string; readonly workTree: string };
+  /** Leaves the setting of the user's hooks, which tells where they are. */
+  readonly keepsHooksPath?: boolean;
 }
 
 export type GitAnswer =
@@ -29,16 +38,17 @@ const SETTINGS: readonly (readonly [string, string])[] = [
 export async function runGit(
   directory: string,
   words: readonly string[],
-  { env, timeMs = 30_000, signal }: GitOptions,
+  given: GitOptions,
   settings: readonly (readonly [string, string])[] = [],
 ): Promise<GitAnswer> {
+  const { env, timeMs = 30_000, signal } = given;
   signal.throwIfAborted();
   const program = gitProgram(env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
     const options = {
       cwd: directory,
-      env: gitEnvironment(env, [...SETTINGS, ...settings]) as NodeJS.ProcessEnv,
+      env: gitEnvironment(given, settings) as NodeJS.ProcessEnv,
       timeout: timeMs,
       maxBuffer: MAX_OUTPUT,
       killSignal: 'SIGKILL' as const,
@@ -57,16 +67,17 @@ export async function runGit(
 export async function eachOfGit(
   directory: string,
   words: readonly string[],
-  { env, timeMs = 30_000, signal }: GitOptions,
+  given: GitOptions,
   take: (part: string) => void,
 ): Promise<boolean> {
+  const { env, timeMs = 30_000, signal } = given;
   signal.throwIfAborted();
   const program = gitProgram(env);
   if (program === null) return false;
   const answered = await new Promise<boolean>((resolve) => {
     const child = spawn(program, words, {
       cwd: directory,
-      env: gitEnvironment(env, SETTINGS) as NodeJS.ProcessEnv,
+      env: gitEnvironment(given, []) as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: timeMs,
       killSignal: 'SIGKILL',
@@ -97,10 +108,15 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
 }
 
 /** Drops git variables that choose another repository or write traces; those of the user's configuration stay. */
-function gitEnvironment(env: Environment, settings: readonly (readonly [string, string])[]): Environment {
+function gitEnvironment(
+  { env, view, inView, keepsHooksPath }: GitOptions,
+  more: readonly (readonly [string, string])[],
+): Environment {
+  const settings = [...SETTINGS.filter(([key]) => !keepsHooksPath || key !== 'core.hooksPath'), ...more];
   const given: Record<string, string | undefined> = {};
   for (const [key, value] of Object.entries(env)) {
-    if (!key.startsWith('GIT_') || /^GIT_CONFIG_(?!PARAMETERS$)/.test(key)) given[key] = value;
+    const isUsers = !inView && /^GIT_CONFIG_(?!PARAMETERS$)/.test(key);
+    if (!key.startsWith('GIT_') || isUsers) given[key] = value;
   }
   const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
   const first = Number.isInteger(own) && own >= 0 ? own : 0;
@@ -117,6 +133,30 @@ function gitEnvironment(env: Environment, settings: readonly (readonly [string, 
     GIT_NO_LAZY_FETCH: '1',
     GIT_PAGER: 'cat',
     LC_ALL: 'C',
+    ...plainHistory(view),
+    ...(inView && viewEnvironment(inView)),
+  };
+}
+
+/** git honours no replaced, grafted or cut-off history other than that of the start. */
+function plainHistory(view: string | null | undefined): Record<string, string> {
+  const pinned = view && existsSync(view) ? view : null;
+  return {
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_GRAFT_FILE: pinned === null ? devNull : join(pinned, 'info', 'grafts'),
+    ...(pinned !== null && { GIT_SHALLOW_FILE: join(pinned, 'shallow') }),
+  };
+}
+
+function viewEnvironment({ gitDir, workTree }: NonNullable<GitOptions['inView']>): Record<string, string> {
+  return {
+    GIT_DIR: gitDir,
+    GIT_WORK_TREE: workTree,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: devNull,
+    GIT_ATTR_NOSYSTEM: '1',
+    // Its index is the loop's own: what a status read is kept there.
+    GIT_OPTIONAL_LOCKS: '1',
   };
 }
 
@@ -125,6 +165,8 @@ export interface GitChange {
   readonly words: readonly string[];
   readonly input?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether hooks of the repository run; they do not by default. */
+  readonly hooks?: boolean;
 }
 
 export type GitChanged = { readonly ok: true } | { readonly ok: false; readonly said: string };
@@ -133,14 +175,19 @@ export type GitChanged = { readonly ok: true } | { readonly ok: false; readonly 
 const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 
-/** Runs with the user's configuration, signatures and hooks. Not aborted: half a commit is worse than a late one. */
-export function changeByGit({ directory, words, input = '', env }: GitChange): Promise<GitChanged> {
+const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+
+/** Runs with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
+export function changeByGit({ directory, words, input = '', env, hooks = false }: GitChange): Promise<GitChanged> {
   const program = gitProgram(env);
   if (program === null) return Promise.resolve({ ok: false, said: 'git was not found on the PATH.' });
   return new Promise((resolve) => {
-    const child = spawn(program, words, {
+    const child = spawn(program, hooks ? words : [...WITHOUT_HOOKS, ...words], {
       cwd: directory,
-      env: { ...withoutPlace(gateEnvironment(env)), GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' } as NodeJS.ProcessEnv,
+      env: {
+        ...withoutPlace(gateEnvironment(env)),
+        ...{ GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_NO_REPLACE_OBJECTS: '1' },
+      } as NodeJS.ProcessEnv,
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
       // Keys typed at a terminal do not reach git.

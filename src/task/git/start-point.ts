@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
+import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
@@ -12,6 +13,8 @@ export interface StartPoint {
   /** Commit that holds the uncommitted changes of tracked files; null if there were none. */
   readonly stash: string | null;
   readonly untracked: readonly string[];
+  /** How git saw the project; stored as a folder of its own. null if git did not tell. */
+  readonly pins?: GitPins | null;
 }
 
 export interface ChangesSince {
@@ -29,15 +32,18 @@ export async function readStartPoint(
   name: string | null,
   options: GitOptions,
 ): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | null> {
-  const repository = await readRepository(projectDir, options);
+  const [repository, pins] = await Promise.all([
+    readRepository(projectDir, options),
+    readGitPins(projectDir, options).catch(() => null),
+  ]);
   if (typeof repository === 'string' || repository.head === null) return null;
   const { head, changed } = repository;
-  if (changed.length === 0) return { point: { head, stash: null, untracked: [] }, changed };
+  if (changed.length === 0) return { point: { head, stash: null, untracked: [], pins }, changed };
   const created = await runGit(projectDir, ['stash', 'create', 'ralph-loop: before the start'], options);
   const stash = created.kind === 'answer' && COMMIT.test(created.text.trim()) ? created.text.trim() : null;
   // Without a reference git would remove the commit some day. A name that git refuses goes without.
   if (stash !== null) await runGit(projectDir, ['update-ref', `refs/ralph-loop/${name ?? 'default'}`, stash], options);
-  return { point: { head, stash, untracked: await untrackedFiles(projectDir, options) }, changed };
+  return { point: { head, stash, untracked: await untrackedFiles(projectDir, options), pins }, changed };
 }
 
 /** Returns what differs from the start point, committed or not; null if git does not answer. */
@@ -46,7 +52,11 @@ export async function changesSince(
   { head, stash, untracked }: StartPoint,
   options: GitOptions,
 ): Promise<ChangesSince | null> {
-  const diff = await runGit(projectDir, ['diff', '--stat=72', '--relative', stash ?? head, '--', '.'], options);
+  const diff = await runGit(
+    projectDir,
+    ['diff', '--no-ext-diff', '--no-textconv', '--stat=72', '--relative', stash ?? head, '--', '.'],
+    options,
+  );
   if (diff.kind !== 'answer') return null;
   const before = new Set(untracked);
   const newFiles = (await untrackedFiles(projectDir, options)).filter((path) => !before.has(path) && !isLoopsOwn(path));
@@ -75,8 +85,13 @@ function shortened(commit: string): string {
   return commit.slice(0, 12);
 }
 
-export function writeStartPoint(files: LoopFiles, loopId: string, point: StartPoint): void {
+/** Stores the start point of a new loop; null if there is none. */
+export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPoint | null): void {
+  const { pins = null, ...point } = start ?? {};
+  rmSync(files.gitView, { recursive: true, force: true });
+  if (start === null) return;
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  if (pins !== null) writeGitView(files, pins);
   writeAtomically(pathOf(files), `${JSON.stringify({ loopId, ...point })}\n`, 0o600);
 }
 

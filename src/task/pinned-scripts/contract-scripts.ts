@@ -1,62 +1,103 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
+import picomatch from 'picomatch';
 import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { isProjectFile } from '../project-file.ts';
-import { namedScripts } from './named-scripts.ts';
+import { type Pins, pinsOf } from './named-scripts.ts';
 import { packageScript, splitPackageScriptKey } from './package-scripts.ts';
+import { partOf } from './structured-values.ts';
 
 type Terms = Pick<Contract, 'projectDir' | 'taskPath' | 'task'> & {
   readonly validation: readonly Pick<CommandDefinition, 'run'>[];
   readonly policy: Pick<Contract['policy'], 'maxIterations'>;
+  readonly mayChange?: readonly string[] | undefined;
+  readonly verifyIn?: Contract['verifyIn'];
 };
 
-/** Hashes of all project files that the validation and task commands name, in any iteration, by relative path. */
-export function scriptsOf(terms: Terms): Record<string, string> {
-  const { projectDir, task } = terms;
-  const keys = new Set(terms.validation.flatMap(({ run }) => namedScripts(projectDir, run)));
+/** Stands for the hash of a file whose absence is pinned. */
+export const ABSENT = 'absent';
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+export interface ContractPins {
+  /** Hashes of what may not change, by key: a path, `PATH#PART` of a structured file, or `~/PATH`. */
+  readonly scripts: Record<string, string>;
+  /** The same of what is only named in the end report if it changes. */
+  readonly watched: Record<string, string>;
+  readonly programs: readonly string[];
+}
+
+/** Pins what the validation and task commands rest on, in any iteration. */
+export function contractPins(terms: Terms): ContractPins {
+  const { projectDir, task, mayChange = [], verifyIn } = terms;
+  const setup = verifyIn?.setup ?? null;
+  const found: Pins[] = [...terms.validation.map(({ run }) => run), ...(setup === null ? [] : [setup])].map((run) =>
+    pinsOf(projectDir, run),
+  );
   for (const command of task?.commands ?? []) {
     const runs = new Map<string, string>();
     for (let iteration = 1; iteration <= terms.policy.maxIterations; iteration++) {
       const { run, directory } = taskCommand(terms, projectDir, command, iteration);
       runs.set(run, directory); // one and the same, unless it has the iteration's number in it
     }
-    for (const [run, directory] of runs)
-      for (const key of namedScripts(projectDir, run, new Set(), directory)) keys.add(key);
+    for (const [run, directory] of runs) found.push(pinsOf(projectDir, run, new Set(), directory));
   }
-  const scripts: Record<string, string> = {};
-  for (const key of [...keys].toSorted()) {
+  const isFree = picomatch([...mayChange], { dot: true });
+  const [scripts, watched]: [Record<string, string>, Record<string, string>] = [{}, {}];
+  const steering = found.flatMap((pins) => [...pins.steering]);
+  const pinned = new Set(steering.flatMap(([key, as]) => (as === 'pinned' ? [key] : [])));
+  const named = new Set(found.flatMap((pins) => [...pins.scripts]));
+  for (const key of [...new Set([...named, ...steering.map(([key]) => key)])].toSorted()) {
     const hash = scriptHash(projectDir, key);
-    if (hash !== null) scripts[key] = hash;
+    const path = key.replace(/#.*$/s, '');
+    if (isFree(path) || !(pinned.has(key) || named.has(key))) watched[key] = hash ?? ABSENT;
+    else if (hash !== null || pinned.has(key)) scripts[key] = hash ?? ABSENT;
   }
-  return scripts;
+  return { scripts, watched, programs: [...new Set(found.flatMap((pins) => [...pins.programs]))].toSorted() };
+}
+
+/** Hashes of all project files that the commands name, by relative path; nothing that is absent. */
+export function scriptsOf(terms: Terms): Record<string, string> {
+  return Object.fromEntries(Object.entries(contractPins(terms).scripts).filter(([, hash]) => hash !== ABSENT));
 }
 
 export function changedScripts(
   contract: Pick<Contract, 'scripts'>,
   projectDir: string,
-  keys: readonly string[],
+  keys: readonly string[] = Object.keys(contract.scripts),
 ): { readonly key: string; readonly what: string }[] {
   return keys.flatMap((key) => {
     const expected = contract.scripts[key];
     if (expected === undefined) return [];
     const hash = scriptHash(projectDir, key);
-    if (hash === expected) return [];
-    return [{ key, what: hash === null ? `${key} is gone` : `${key} was changed` }];
+    if ((hash ?? ABSENT) === expected) return [];
+    const how = hash === null ? 'is gone' : expected === ABSENT ? 'was added' : 'was changed';
+    return [{ key, what: `${key} ${how}` }];
   });
 }
 
-/** SHA-256 of a script that `namedScripts` names; null if it is missing. */
+const PART = /^(.*(?:\.json|\.toml|\.cfg|\.ini|\.npmrc))#(.+)$/s;
+
+/** SHA-256 of what a key names; null if it is missing. */
 export function scriptHash(projectDir: string, key: string): string | null {
   const inPackage = splitPackageScriptKey(key);
   if (inPackage !== null) {
     const text = packageScript(projectDir, inPackage.packagePath, inPackage.script);
     return text === null ? null : sha256(text);
   }
-  if (!isProjectFile(projectDir, key)) return null;
+  const [, file = key, part] = PART.exec(key) ?? [];
+  const isHome = file.startsWith('~/');
+  if (!isHome && !isProjectFile(projectDir, file)) return null;
   try {
-    return sha256(readFileSync(join(projectDir, key)));
+    const content = readFileSync(
+      regularFile(isHome ? join(homedir(), file.slice(2)) : join(projectDir, file), MOST_BYTES),
+    );
+    const text = part === undefined ? content : partOf(file, content.toString('utf8'), part);
+    return text === null ? null : sha256(text);
   } catch {
     return null; // gone or closed to us since the look before
   }

@@ -1,8 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
+import { makeCall } from './makefile.ts';
 import { packageManagerCall, packageScript, packageScriptKey } from './package-scripts.ts';
+import { type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands whose operands are data, which the agent may change. */
 const DATA_COMMANDS = new Set(
@@ -10,26 +13,46 @@ const DATA_COMMANDS = new Set(
     ' ',
   ),
 );
-const MAKE = new Set(['make', 'gmake']);
-const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
-const MAX_DEPTH = 4;
+/** Commands that start the program behind their options. */
+const WRAPPERS = new Set(
+  'env timeout nice ionice nohup time command exec xvfb-run stdbuf setsid sudo then do else if ! {'.split(' '),
+);
+/** Bounds endless chains; every script is read once. */
+const MAX_DEPTH = 50;
+const SCRIPT_BYTES = 16 * 1024;
 
-/** Takes scripts as `package.json#scripts.NAME` and follows their commands. Paths in `known` count even if missing. */
-export function namedScripts(
+/** What the outcome of a command rests on, beside the code that it checks. */
+export interface Pins {
+  /** Files and package scripts (`package.json#scripts.NAME`) that the command runs, at any depth. */
+  readonly scripts: ReadonlySet<string>;
+  /** What steers its runners, by key. */
+  readonly steering: ReadonlyMap<string, SteeringFile['as']>;
+  /** Names of programs that are looked up on the PATH. */
+  readonly programs: ReadonlySet<string>;
+}
+
+/** Paths in `known` count even if missing. Never throws. */
+export function pinsOf(
   projectDir: string,
   run: string,
   known: ReadonlySet<string> = new Set(),
   directory = projectDir,
-): string[] {
-  const found = new Set<string>();
-  collect({ projectDir, known, found }, run, directory, 0);
-  return [...found];
+): Pins {
+  const search: Search = { projectDir, known, found: new Set(), steering: new Map(), programs: new Set() };
+  collect(search, run, directory, 0);
+  return { scripts: search.found, steering: search.steering, programs: search.programs };
+}
+
+export function namedScripts(...call: Parameters<typeof pinsOf>): string[] {
+  return [...pinsOf(...call).scripts];
 }
 
 interface Search {
   readonly projectDir: string;
   readonly known: ReadonlySet<string>;
   readonly found: Set<string>;
+  readonly steering: Map<string, SteeringFile['as']>;
+  readonly programs: Set<string>;
 }
 
 function collect(search: Search, run: string, directory: string, depth: number): void {
@@ -42,22 +65,51 @@ function collect(search: Search, run: string, directory: string, depth: number):
   const bases = [directory, ...entered.slice(0, 8).map((path) => resolve(directory, path))];
   for (const words of commands) {
     for (const base of bases) {
-      addFiles(search, words, base);
-      addMakefile(search, words, base);
+      addFiles(search, words, base, depth);
+      addMakefile(search, words, base, depth);
       addPackageScripts(search, words, base, depth);
+      addPrograms(search, words, base, depth);
+      addSteering(search, words, base);
     }
   }
 }
 
+function addPrograms(search: Search, words: readonly string[], base: string, depth: number): void {
+  for (const word of words) {
+    if (/^(?:-|\d|\w+=)/.test(word)) continue;
+    if (!/^[\w.+-]+$/.test(word)) return;
+    // npm and its like put the folder of the package's own programs in front of the PATH.
+    addFile(search, base, `node_modules/.bin/${word}`, depth);
+    search.programs.add(word);
+    if (!WRAPPERS.has(word)) return;
+  }
+}
+
+function addSteering({ projectDir, steering, known }: Search, words: readonly string[], base: string): void {
+  if (DATA_COMMANDS.has(words[0] ?? '')) return;
+  for (const { key, as } of steeringFiles(base, words)) {
+    const [file = '', part] = key.split(/#(.*)/s);
+    const path = file.startsWith('~/') ? file : projectPath(projectDir, base, file);
+    if (path === null) continue;
+    const whole = part === undefined ? path : `${path}#${part}`;
+    if (as === 'known' && !known.has(whole)) continue;
+    const isThere = as !== 'present' || known.has(whole) || existsSync(join(base, file));
+    // Where it could not be missed it is named once it appears.
+    const found = isThere ? (as === 'present' ? 'pinned' : as) : 'reported';
+    if (steering.get(whole) !== 'pinned') steering.set(whole, found);
+  }
+}
+
 /** The first word, operands of interpreters, executables, files after `=`; not what a linter or a test runner reads. */
-function addFiles(search: Search, words: readonly string[], base: string): void {
+function addFiles(search: Search, words: readonly string[], base: string, depth: number): void {
   const [command = '', ...others] = words;
-  addFile(search, base, command);
+  addFile(search, base, command, depth);
   if (DATA_COMMANDS.has(command)) return;
   const operands = interpreted(words);
-  for (const word of others) {
-    if (operands.has(word) || isRunnable(search.projectDir, base, word)) addFile(search, base, word);
-    for (const candidate of afterEquals(word)) addFile(search, base, candidate);
+  for (const [index, word] of others.entries()) {
+    const isNamed = operands.has(word) || NAMES_FILE.test(others[index - 1] ?? '');
+    if (isNamed || isRunnable(search.projectDir, base, word)) addFile(search, base, word, depth);
+    for (const candidate of afterEquals(word)) addFile(search, base, candidate, depth);
   }
   // A deleted script still belongs to the contract.
   for (const word of others) {
@@ -68,6 +120,10 @@ function addFiles(search: Search, words: readonly string[], base: string): void 
 
 const INTERPRETER =
   /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|source|\.)$/;
+
+/** Options whose value is a file that the program runs or is set up by. */
+const NAMES_FILE =
+  /^(?:-[crpfI]|--(?:config|configuration|conf|rcfile|require|import|loader|experimental-loader|project|settings|setup|file|makefile|justfile|env-file|init-script))$/;
 
 /** The first operand of each interpreter, unless it runs tests or inline code. */
 function interpreted(words: readonly string[]): Set<string> {
@@ -101,23 +157,43 @@ function afterEquals(word: string): string[] {
   return last === first ? [word.slice(first + 1)] : [word.slice(first + 1), word.slice(last + 1)];
 }
 
-function addFile({ projectDir, known, found }: Search, base: string, word: string): void {
+function addFile(search: Search, base: string, word: string, depth: number): void {
+  const { projectDir, known, found } = search;
   if (word === '' || word.length > 1024 || word.includes('\0')) return;
   const path = projectPath(projectDir, base, word);
-  if (path === null || /(^|\/)package\.json$/.test(path)) return;
-  if (known.has(path) || isProjectFile(projectDir, path)) found.add(path);
+  if (path === null || /(^|\/)package\.json$/.test(path) || found.has(path)) return;
+  if (!known.has(path) && !isProjectFile(projectDir, path)) return;
+  found.add(path);
+  followShellScript(search, path, base, depth);
 }
 
-function addMakefile(search: Search, words: readonly string[], base: string): void {
-  const at = words.findIndex((word) => MAKE.has(word));
-  if (at === -1) return;
-  const option = words.indexOf('-C', at);
-  const directory = option === -1 ? base : resolve(base, words[option + 1] ?? '');
-  for (const name of MAKEFILES) {
-    const before = search.found.size;
-    addFile(search, directory, name);
-    if (search.found.size > before) return;
+/** A shell script starts others: from where it runs, or from its own folder (`"$(dirname "$0")/lib.sh"`). */
+function followShellScript(search: Search, path: string, directory: string, depth: number): void {
+  const text = readRegularFile(join(search.projectDir, path), SCRIPT_BYTES) ?? '';
+  if (!/\.(?:ba|z|k)?sh$/.test(path) && !/^#!.*\b(?:ba|z|da|k)?sh\b/.test(text)) return;
+  collect(search, text, directory, depth + 1);
+  const own = dirname(join(search.projectDir, path));
+  for (const words of commandWords(text)) {
+    for (const word of words) {
+      const [, behind] = /^.*(?:\$\w+|\}|\)|`)\/([^$`(){}]+)$/s.exec(word) ?? [];
+      if (behind === undefined) continue;
+      for (const folder of [own, directory]) addFile(search, folder, behind, depth + 1);
+    }
   }
+}
+
+function addMakefile(search: Search, words: readonly string[], base: string, depth: number): void {
+  const { projectDir, found, steering } = search;
+  const call = makeCall(words, base);
+  if (call === null) return;
+  const before = found.size;
+  for (const file of call.files) addFile(search, call.directory, file, depth);
+  for (const name of call.absent) {
+    const path = projectPath(projectDir, call.directory, name);
+    if (path !== null) steering.set(path, 'pinned');
+  }
+  // A makefile that calls itself is read once.
+  if (found.size > before) for (const line of call.recipes) collect(search, line, call.directory, depth + 1);
 }
 
 function addPackageScripts(search: Search, words: readonly string[], base: string, depth: number): void {

@@ -26,12 +26,14 @@ const MOST_PLAN_CHARACTERS = 256 * 1024;
 
 /** The parser's time grows with the square of the nesting: 2,000 levels take seconds. */
 const MOST_LEVELS = 100;
+const ITEM = /^[ ]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
 const LEVEL = /[ \t]*(?:[-*+>]|\d{1,9}[.)])(?=[ \t>]|$)/y;
 
 /** The first line, from 1, that nests lists or quotes too deeply; null if there is none. */
 function tooDeepLine(body: string): number | null {
   const at = body.split(LINE_END).findIndex((line) => {
-    let levels = 0;
+    // A list within another one is indented by two columns or more.
+    let levels = ITEM.test(line) ? Math.floor(line.search(/\S/) / 2) : 0;
     for (LEVEL.lastIndex = 0; levels <= MOST_LEVELS && LEVEL.test(line); ) levels += 1;
     return levels > MOST_LEVELS;
   });

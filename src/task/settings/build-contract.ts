@@ -8,18 +8,26 @@ import type { StoredContract } from '../../state/contract-store.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { ValidationEntry } from '../frontmatter/schema.ts';
-import { scriptsOf } from '../pinned-scripts/contract-scripts.ts';
+import { contractPins } from '../pinned-scripts/contract-scripts.ts';
+import { pinPrograms } from '../pinned-scripts/pinned-programs.ts';
 import { VALIDATION_TIMEOUT_SECONDS } from './defaults.ts';
 
-export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts'> {
+export interface ContractTerms
+  extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts' | 'watched' | 'programs'> {
   readonly validation: readonly ValidationEntry[];
 }
 
 /** Builds the contract of a new loop. Throws `task-invalid` for duplicate command names. */
 export function buildContract(terms: ContractTerms): StoredContract {
   const validation = normaliseValidation(terms.validation);
-  const scripts = scriptsOf({ ...terms, validation });
-  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, scripts });
+  const { scripts, watched, programs: names } = contractPins({ ...terms, validation });
+  const programs = pinPrograms(names, terms.environment ?? {});
+  const pins = {
+    scripts,
+    ...(Object.keys(watched).length > 0 && { watched }),
+    ...(names.length > 0 && terms.environment && { programs }),
+  };
+  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, ...pins });
   return { hash: hashContract(contract), contract };
 }
 

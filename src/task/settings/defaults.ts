@@ -19,6 +19,9 @@ type Default<T> = T extends readonly (infer E)[]
 /** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file's name. */
 export const DEFAULTS = {
   validation: [],
+  unchanged: [],
+  may_change: [],
+  verify_in: 'project',
   completion_signal: null,
   completion_promise: null,
   /** `gateOf` says when it is required. */
@@ -48,8 +51,10 @@ export const DEFAULTS = {
     lift: null,
     strict: false,
   },
+  sandbox: { mode: 'off', allow_write: [], deny_write: [], deny_read: [], network: false },
   worktree_setup: null,
   worktree_copy: [],
+  accept: 'ask',
   notify: { on: NOTIFY_KINDS, command: null, url: null, template: 'json', bell: true },
   findings_log: '.ralph/findings.md',
   args: [],
@@ -71,7 +76,7 @@ export const IDLE = {
 } as const satisfies Defaults<NonNullable<Frontmatter['idle']>>;
 
 type Values<T, D> = { readonly [K in keyof D]: NonNullable<T[K & keyof T]> | D[K] };
-type Group = 'breaker' | 'budget' | 'guardrails' | 'notify';
+type Group = 'breaker' | 'budget' | 'guardrails' | 'notify' | 'sandbox';
 type Idle = NonNullable<Frontmatter['idle']>;
 
 /** The value of every key, with its default where it is not set. */
@@ -137,6 +142,7 @@ export function effectiveValues(set: Frontmatter, kind: TaskKind): EffectiveValu
     budget: valuesOver(DEFAULTS.budget, set.budget),
     guardrails: valuesOver(DEFAULTS.guardrails, set.guardrails),
     notify: valuesOver(DEFAULTS.notify, set.notify),
+    sandbox: valuesOver(DEFAULTS.sandbox, set.sandbox),
   };
 }
 

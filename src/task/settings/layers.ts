@@ -133,6 +133,6 @@ function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown
 function typed(text: string, path: string): unknown {
   const expected = bareType(KEY_TYPES.get(path) ?? KEY_TYPES.get(snakeCase(path)))?.def.type;
   if (expected === 'number' && /^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
-  if (expected === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  if ((expected === 'boolean' || expected === 'union') && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }

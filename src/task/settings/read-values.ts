@@ -59,12 +59,17 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
   const {
     open_questions,
     validation,
+    unchanged,
+    may_change,
+    verify_in,
     findings_log,
     guardrails,
     commit_footers,
     worktree_setup,
     worktree_copy,
+    accept,
     notify,
+    sandbox,
     ...client
   } = beside;
   const { agent, model, effort, permission_mode, isolation, ...unread } = client;
@@ -81,13 +86,18 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
   };
   const settings = {
     validation,
+    unchanged,
+    mayChange: may_change,
+    verifyIn: verify_in,
     findingsLog: findings_log,
     ...{ agent, model, effort, isolation },
     permissionMode: permission_mode,
     worktreeSetup: worktree_setup,
     worktreeCopy: worktree_copy,
+    accept,
     notify: { ...notify, on: [...notify.on], command: notify.command && [...notify.command] },
     guardrails: guardrailsOf(guardrails),
+    sandbox,
     commitFooters: commit_footers,
     task,
   };

@@ -41,13 +41,14 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
 function merge(layers: readonly Layer[]): Frontmatter {
   const merged: Frontmatter = {};
   for (const { settings } of layers.toReversed()) {
-    const { idle, breaker, budget, guardrails, notify } = merged;
+    const { idle, breaker, budget, guardrails, notify, sandbox } = merged;
     Object.assign(merged, settings);
     if (idle) merged.idle = { ...idle, ...settings.idle };
     if (breaker) merged.breaker = { ...breaker, ...settings.breaker };
     if (budget) merged.budget = { ...budget, ...settings.budget };
     if (guardrails) merged.guardrails = { ...guardrails, ...settings.guardrails };
     if (notify) merged.notify = { ...notify, ...settings.notify };
+    if (sandbox) merged.sandbox = { ...sandbox, ...settings.sandbox };
   }
   return merged;
 }

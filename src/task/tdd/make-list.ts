@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { TDD_VERSION } from '../../engine/schema/constants.ts';
 import type { TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { scriptsOf } from '../pinned-scripts/contract-scripts.ts';
+import { decidingEnvironment } from '../commands/deciding-environment.ts';
+import { contractPins, scriptsOf } from '../pinned-scripts/contract-scripts.ts';
 import type { WantedScenario } from './read-scenarios.ts';
 
 export const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -52,8 +53,14 @@ export function makeList(terms: ListTerms): TddRecord {
   };
 }
 
-export function scriptsOfList(projectDir: string, scenarios: readonly TddScenario[]): Record<string, string> {
-  return scriptsOf({ projectDir, taskPath: '', task: null, validation: scenarios, policy: { maxIterations: 1 } });
+/** A red test may come with a configuration that was absent; `withAbsent` pins it for the runs that follow. */
+export function scriptsOfList(
+  projectDir: string,
+  scenarios: readonly TddScenario[],
+  withAbsent = false,
+): Record<string, string> {
+  const terms = { projectDir, taskPath: '', task: null, validation: scenarios, policy: { maxIterations: 1 } };
+  return withAbsent ? contractPins(terms).scripts : scriptsOf(terms);
 }
 
 function scenario(
@@ -86,41 +93,4 @@ function freeId(number: number, taken: Set<string>): string {
     taken.add(id);
     return id;
   }
-}
-
-/** They decide which programs run and whether they do anything: with `SHELLOPTS=noexec` every command passes. */
-const DECIDING = new RegExp(
-  `^(?:${[
-    // the system, and the locations of programs' settings
-    ...['PATH', 'PATHEXT', 'HOME', 'USERPROFILE', 'XDG_CONFIG_\\w+', 'LD_\\w+', 'DYLD_\\w+'],
-    // shells: BASH_FUNC_node%% is a function that replaces the program
-    ...['SHELL', 'SHELLOPTS', 'BASHOPTS', 'BASH_ENV', 'ENV', 'ZDOTDIR', 'BASH_FUNC_.+'],
-    ...['NODE_\\w+', 'npm_config_.+', 'MAKEFLAGS', 'MFLAGS', 'GNUMAKEFLAGS', 'MAKEFILES'],
-    ...['PYTHON\\w+', 'PYTEST_\\w+', 'RUBY\\w+', 'GEM_\\w+', 'BUNDLE_\\w+', 'PERL\\w+', 'PHPRC', 'PHP_INI_SCAN_DIR'],
-    ...['JAVA_\\w+', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'CLASSPATH', 'MAVEN_\\w+', 'GRADLE_\\w+', 'DOTNET_\\w+'],
-    ...['GO(?:FLAGS|ROOT|PATH|ENV)', 'RUSTC\\w*', 'RUSTFLAGS', 'CARGO_\\w+'],
-  ].join('|')})$`,
-  'i',
-);
-/** Credentials are never stored. */
-const CREDENTIAL = /auth|token|passw|secret|_key$/i;
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-const decides = (name: string): boolean => DECIDING.test(name) && !CREDENTIAL.test(name);
-
-/** The environment to store with a list, of the user who consents. */
-export function decidingEnvironment(env: Environment): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value !== undefined && decides(name) ? [[name, value]] : [])),
-  );
-}
-
-/** Restores the environment of the consent, so that `PATH=./fake:$PATH` before a step has no effect. */
-export function withDeciding(
-  env: Environment,
-  kept: Readonly<Record<string, string>>,
-): Record<string, string | undefined> {
-  const own = Object.entries(env).filter(([name]) => !decides(name));
-  return { ...Object.fromEntries(own), ...kept };
 }

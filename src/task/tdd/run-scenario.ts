@@ -1,9 +1,10 @@
+import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
 import { evaluateRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
 import { NO_COUNT } from '../../text/no-tests-run.ts';
+import { withDeciding } from '../commands/deciding-environment.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
-import { withDeciding } from './make-list.ts';
 
 export interface ScenarioRun {
   /** Why the run does not count for the phase, or null. */
@@ -20,6 +21,7 @@ export interface ScenarioOptions {
   readonly projectDir: string;
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandbox: Sandbox | undefined;
   readonly blockingRule: (run: string, directory: string) => Promise<string | null>;
 }
 
@@ -28,7 +30,7 @@ export async function runScenario(
   record: TddRecord,
   { id, run, timeoutSeconds }: TddScenario,
   phase: TddPhase,
-  { projectDir, signal, env, blockingRule }: ScenarioOptions,
+  { projectDir, signal, env, sandbox, blockingRule }: ScenarioOptions,
 ): Promise<ScenarioRun> {
   const began = performance.now();
   const rule = await blockingRule(run, projectDir);
@@ -36,7 +38,7 @@ export async function runScenario(
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
   // A red test may come with a new script; a green run uses the scripts of the red one.
   const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
-  const ran = await runPinnedCommand({ scripts }, projectDir, command, {
+  const ran = await runPinnedCommand({ scripts, sandbox }, projectDir, command, {
     signal,
     env: withDeciding(env, record.environment),
   });

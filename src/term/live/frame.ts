@@ -1,5 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { countText } from '../figures.ts';
+import { costText, countText } from '../figures.ts';
 import { graphemes, wrap } from '../wrap.ts';
 import type { InputLine } from './input-line.ts';
 import { LIVE_TEXTS } from './messages.ts';
@@ -33,6 +33,7 @@ export function frameOf(view: View, input: InputLine, { columns, rows }: Size, a
     ...(rows < ROOMY ? [] : [[]]),
     ...pendingRows(view),
     ...waitRows(view, at),
+    ...view.others.map((other) => statusBar(other, width, at)),
     statusBar(view, width, at),
   ].map((row) => clipped(row, width));
   const room = Math.max(0, rows - 1 - field.rows.length);
@@ -72,16 +73,15 @@ function pendingRows({ pending }: View): Row[] {
   return hidden > 0 ? [...rows, [{ text: `  ↳ ${LIVE_TEXTS.more(hidden)}`, style: 'dim' }]] : rows;
 }
 
-function waitRows({ waiting, status, attached }: View, at: number): Row[] {
-  if (status === 'paused') return attached ? [] : [[{ text: LIVE_TEXTS.paused, style: 'yellow' }]];
-  if (waiting === null) return [];
+function waitRows({ waiting, status }: View, at: number): Row[] {
+  if (waiting === null || status === 'paused') return [];
   const left = Math.ceil(Math.max(0, waiting.until - at) / 1000) * 1000;
   const when = left === 0 ? LIVE_TEXTS.due : LIVE_TEXTS.inTime(formatDuration(left));
-  const row = { text: LIVE_TEXTS.waiting[waiting.why](when), style: 'cyan' } as const;
-  return attached ? [[row]] : [[row, { text: ` (${LIVE_TEXTS.skip})` }]];
+  return [[{ text: LIVE_TEXTS.waiting[waiting.why](when), style: 'cyan' }]];
 }
 
-function hintOf({ status, waiting, attached }: View): string {
+function hintOf({ status, waiting, attached, others }: View): string {
+  if (others.length > 0) return LIVE_TEXTS.hints.several;
   if (status === 'ended') return '';
   if (attached) return status === 'paused' ? LIVE_TEXTS.hints.attachedPaused : LIVE_TEXTS.hints.attached;
   if (status === 'paused') return LIVE_TEXTS.hints.paused;
@@ -144,7 +144,7 @@ interface Part {
 
 const BETWEEN: Span = { text: ' │ ', style: 'dim' };
 
-/** `ralph: NAME │ running │ iter 7/50 │ 12m │ $0.847 │ 52.1k tokens │ context 34% │ 3 of 8`: what is known, and fits. */
+/** `ralph: NAME │ running │ iter 7/50 │ 12m │ $0.85 │ 52.1k tokens │ context 34% │ 3 of 8`: what is known, and fits. */
 export function statusBar(view: View, columns: number, at: number): Row {
   let parts = partsOf(view, at);
   for (;;) {
@@ -156,7 +156,7 @@ export function statusBar(view: View, columns: number, at: number): Row {
 }
 
 function partsOf(view: View, at: number): Part[] {
-  const { name, iteration, maxIterations, startedAt, costUsd, context, window, checklist } = view;
+  const { name, iteration, maxIterations, startedAt, costUsd, isCostPartial, context, window, checklist } = view;
   const tokens = view.tokens + view.runTokens;
   const dim = (text: string, spare: number): Part => ({ spans: [{ text, style: 'dim' }], spare });
   const used = context !== null && window !== null ? context / window : null;
@@ -165,7 +165,7 @@ function partsOf(view: View, at: number): Part[] {
     { spans: [statusOf(view)], spare: 0 },
     ...(maxIterations === null ? [] : [dim(`iter ${iteration}/${maxIterations}`, 1)]),
     ...(startedAt === null ? [] : [dim(sinceText(startedAt, at), 3)]),
-    ...(costUsd === null ? [] : [dim(`$${costUsd.toFixed(3)}`, 2)]),
+    ...(costUsd === null && !isCostPartial ? [] : [dim(costText(costUsd, isCostPartial), 2)]),
     ...(tokens === 0 ? [] : [dim(LIVE_TEXTS.tokens(countText(tokens)), 7)]),
     ...(used === null ? [] : [dim(LIVE_TEXTS.context(`${Math.round(used * 100)}%`), 6)]),
     ...(checklist === null ? [] : [dim(LIVE_TEXTS.checklist(checklist.done, checklist.total), 5)]),

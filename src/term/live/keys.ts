@@ -8,13 +8,13 @@ export type Key =
   | { readonly kind: 'edit'; readonly edit: Edit }
   | { readonly kind: Action };
 
-type Action = 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'stop' | 'suspend' | 'redraw';
+type Action = 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'stop' | 'suspend' | 'redraw' | 'next';
 
 /** Keys by node's names for them, with `C-` for Ctrl and `M-` for Alt. */
 const BY_NAME = new Map<string, Edit | Action | 'newline'>(
   Object.entries({
     ...{ return: 'enter', enter: 'newline', 'M-return': 'alt-enter', 'M-enter': 'alt-enter', 'M-n': 'alt-enter' },
-    ...{ 'M-escape': 'escape', 'C-c': 'interrupt', 'C-x': 'stop', 'C-z': 'suspend', 'C-l': 'redraw' },
+    ...{ 'M-escape': 'escape', 'C-c': 'interrupt', 'C-x': 'stop', 'C-z': 'suspend', 'C-l': 'redraw', tab: 'next' },
     ...{ left: 'left', 'C-b': 'left', right: 'right', 'C-f': 'right', up: 'up', 'C-p': 'up', down: 'down' },
     ...{ 'C-n': 'down', home: 'home', 'C-a': 'home', end: 'end', 'C-e': 'end' },
     ...{ 'C-left': 'word-left', 'M-left': 'word-left', 'M-b': 'word-left' },

@@ -6,8 +6,11 @@ import { EDITS, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
 import { type LiveTerminal, takeTerminal } from './live-terminal.ts';
 import { LIVE_TEXTS } from './messages.ts';
-import { nextView } from './next-view.ts';
+import { nextView, withHeading } from './next-view.ts';
 import { NEW_VIEW, type View } from './view.ts';
+
+/** Lines of a loop that is not in focus, kept until it is. */
+const MOST_UNSEEN = 200;
 
 /** Actions of the user on a running loop. Each throws RalphError if it is not possible. */
 export interface LiveControls {
@@ -24,7 +27,10 @@ export interface LiveControls {
 }
 
 export interface LiveView {
-  readonly tell: (event: RunnerEvent) => void;
+  /** Shows an event of a loop; `loop` names it where several run side by side. */
+  readonly tell: (event: RunnerEvent, loop?: string) => void;
+  /** Returns the loop that is shown; keys act on it. */
+  readonly focus: () => string;
   /** Lets keys act on the loop from now on. */
   readonly live: (controls: LiveControls) => void;
   readonly close: () => void;
@@ -37,10 +43,24 @@ export function liveView(
   env: NodeJS.ProcessEnv,
   attached = false,
 ): LiveView {
-  let view: View = { ...NEW_VIEW, attached };
+  const views = new Map<string, View>();
+  let focus = '';
   let line = NEW_INPUT;
   let controls: LiveControls | null = null;
   let terminal: LiveTerminal | null = null;
+
+  const viewOf = (loop: string): View => views.get(loop) ?? { ...NEW_VIEW, attached, name: loop };
+  /** The loop in focus, with the others as rows. */
+  const shown = (): View => {
+    const others = [...views].filter(([loop]) => loop !== focus).map(([, view]) => view);
+    return { ...viewOf(focus), others };
+  };
+  const showNext = (): void => {
+    const loops = [...views.keys()];
+    focus = loops[(loops.indexOf(focus) + 1) % loops.length] ?? focus;
+    const view = viewOf(focus);
+    if (loops.length > 1) views.set(focus, withHeading(view, LIVE_TEXTS.border(view.name)));
+  };
 
   /** Returns true on success. An error is shown to the user, and the loop continues. */
   const act = (what: () => void): boolean => {
@@ -54,7 +74,7 @@ export function liveView(
   };
   const submit = (delivery: 'now' | 'next'): void => {
     const text = line.text.trim();
-    const paused = view.status === 'paused';
+    const paused = shown().status === 'paused';
     if (controls === null || (text === '' && !paused)) return;
     const { say, goOn } = controls;
     if (act(() => (paused ? goOn(text) : say(text, delivery)))) line = sent(line);
@@ -83,6 +103,9 @@ export function liveView(
       case 'stop':
         if (controls?.stop !== undefined) act(controls.stop);
         break;
+      case 'next':
+        showNext();
+        break;
       case 'suspend':
         terminal?.suspend();
         return;
@@ -94,12 +117,14 @@ export function liveView(
     }
     terminal?.draw();
   };
-  const tell = (event: RunnerEvent): void => {
-    view = nextView(view, event, Date.now());
+  const tell = (event: RunnerEvent, loop = focus): void => {
+    if (views.size === 0) focus = loop;
+    const next = nextView(viewOf(loop), event, Date.now());
+    views.set(loop, loop === focus ? next : { ...next, lines: next.lines.slice(-MOST_UNSEEN) });
     terminal ??= takeTerminal(input, output, painter(true, env), {
-      get: () => ({ view, input: line }),
-      printed: (rest) => {
-        view = rest;
+      get: () => ({ view: shown(), input: line }),
+      printed: ({ others: _, ...rest }) => {
+        views.set(focus, { ...rest, others: [] });
       },
       key: press,
     });
@@ -107,6 +132,7 @@ export function liveView(
   };
   return {
     tell,
+    focus: () => focus,
     live: (given) => {
       controls = given;
     },

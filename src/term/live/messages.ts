@@ -1,9 +1,12 @@
+import { iterations } from '../../engine/messages.ts';
+
 export const LIVE_TEXTS = {
-  started: (name: string, taskPath: string, most: number): string =>
-    `ralph-loop: loop ${name}, task ${taskPath}, at most ${most} iterations.`,
-  iteration: (iteration: number, most: number): string => `─── Iteration ${iteration} of ${most} ───`,
+  started: (name: string | null, taskPath: string, most: number): string =>
+    `ralph-loop: ${name === null ? 'The loop' : `Loop ${name}`} works on ${taskPath}, up to ${iterations(most)}.`,
+  iteration: (iteration: number, most: number, task?: string): string =>
+    `─── Iteration ${iteration} of ${most}${task === undefined ? '' : ` │ ${task}`} ───`,
   border: (text: string): string => `─── ${text} ───`,
-  verifying: 'ralph-loop: completion claimed; checking it.',
+  verifying: 'ralph-loop: The agent reports completion; running the checks.',
   youSaid: (text: string): string => `you: ${text}`,
   notSent: (text: string): string => `you had not sent this: ${text}`,
   spent: (time: string | null, cost: string | null): string => {
@@ -25,17 +28,16 @@ export const LIVE_TEXTS = {
   waiting: {
     idle: (left: string): string => `idle: next look ${left}`,
     pace: (left: string): string => `next iteration ${left}`,
-    'rate-limit': (left: string): string => `rate limit: goes on ${left}`,
+    'rate-limit': (left: string): string => `rate limit: continues ${left}`,
     retry: (left: string): string => `tries again ${left}`,
   },
   inTime: (left: string): string => `in ${left}`,
   due: 'now',
-  skip: 'Ctrl+C: go on now, twice: stop',
-  paused: 'Enter: go on (with what you write), Ctrl+C: leave it paused',
   hints: {
     work: 'Enter: tell the agent · Alt+Enter: next time · Esc: interrupt · Ctrl+C: stop',
-    wait: 'Enter: tell the agent · Ctrl+C: go on now',
-    paused: 'Enter: go on · Ctrl+C: leave it paused',
+    wait: 'Enter: tell the agent · Ctrl+C: continue now · twice: stop',
+    paused: 'Enter: resume, with your message if you write one · Ctrl+C: leave it paused',
+    several: 'Tab: next loop · Enter: tell its agent · Esc: pause it · Ctrl+C: stop all',
     attached: 'Enter: tell the agent · Esc: pause · Ctrl+X: stop · Ctrl+C: leave',
     attachedPaused: 'Enter: resume · Ctrl+X: stop · Ctrl+C: leave',
   },

@@ -2,7 +2,7 @@ import { reportLines } from '../../engine/end-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import { dollarText } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
-import { costText, deniedText, timeText, turnsText } from '../figures.ts';
+import { deniedText, runFigures, timeText } from '../figures.ts';
 import { printable } from '../paint.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import type { Span } from './view.ts';
@@ -31,7 +31,10 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
         ...{ iteration, maxIterations, status: 'running' as const, interrupting: false },
         ...{ waiting: null, paused: null, calls: [], context: null, runTokens: 0 },
       };
-      return { ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations)), ...began };
+      return {
+        ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations, event.task && oneLine(event.task))),
+        ...began,
+      };
     }
     case 'command-started':
       return begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since: at });
@@ -79,7 +82,7 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
 function loopStarted(view: View, event: Told<'loop-started'>): View {
   const { taskPath, iteration, maxIterations, startedAt, costUsd, usage } = event;
   const name = oneLine(event.name ?? 'default');
-  const told = said(view, LIVE_TEXTS.started(name, taskPath, maxIterations), 'bold');
+  const told = said(view, LIVE_TEXTS.started(event.name && name, taskPath, maxIterations), 'bold');
   const began = { name, iteration, maxIterations, costUsd, startedAt: Date.parse(startedAt), tokens: total(usage) };
   return { ...told, ...began, status: 'running' };
 }
@@ -118,15 +121,13 @@ function toolCall(view: View, event: Told<'tool-call'>): View {
 }
 
 function agentEnded(view: View, event: Told<'agent-ended'>): View {
-  const { outcome, message, durationMs, turns, costUsd, usage } = event;
+  const { outcome, message, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
   const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
-  // An agent that reports no turns reports no cost either.
-  const told = turns === null ? [] : [turnsText(turns), costText(costUsd)];
-  const parts = [timeText(durationMs), ...told];
   return {
-    ...heading(why, LIVE_TEXTS.border(parts.join(' │ '))),
+    ...heading(why, LIVE_TEXTS.border(runFigures(event))),
     costUsd: costUsd === null ? view.costUsd : (view.costUsd ?? 0) + costUsd,
+    isCostPartial: view.isCostPartial || ((turns !== null || usage !== null) && costUsd === null),
     tokens: view.tokens + (usage === null ? view.runTokens : total(usage)),
     runTokens: 0,
   };
@@ -134,7 +135,8 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
 
 function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-ended'>, at: number): View {
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
-  const spent = LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd));
+  // The report has the figures.
+  const spent = report === undefined ? LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd)) : '';
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
   const told = said(closeText(view), `ralph-loop: ${message}${spent}`, style);
   const lines =
@@ -167,6 +169,13 @@ function call(view: View, sign: Span, label: string, nested: boolean): View {
   const closed = closeText(view);
   const before = closed.last === 'text' ? [BLANK] : [];
   return { ...closed, lines: [...closed.lines, ...before, line], last: 'call' };
+}
+
+/** Sets a heading above what is not printed yet. */
+export function withHeading(view: View, text: string): View {
+  const lines = view.lines;
+  const headed = heading({ ...view, lines: [] }, text);
+  return { ...headed, lines: [...headed.lines, ...lines] };
 }
 
 function heading(view: View, text: string): View {

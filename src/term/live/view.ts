@@ -44,6 +44,8 @@ export interface View {
   /** Epoch milliseconds; null before the loop has begun. */
   readonly startedAt: number | null;
   readonly costUsd: number | null;
+  /** The cost of a run is unknown. */
+  readonly isCostPartial: boolean;
   /** Tokens of the whole loop, without the run in progress. */
   readonly tokens: number;
   /** Tokens of the run in progress. */
@@ -56,6 +58,8 @@ export interface View {
   readonly pending: Told<'pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
   readonly paused: { readonly why: string } | null;
+  /** Loops that run beside this one: a row each. */
+  readonly others: readonly View[];
 }
 
 export const NEW_VIEW: View = {
@@ -72,6 +76,7 @@ export const NEW_VIEW: View = {
   maxIterations: null,
   startedAt: null,
   costUsd: null,
+  isCostPartial: false,
   tokens: 0,
   runTokens: 0,
   context: null,
@@ -81,6 +86,7 @@ export const NEW_VIEW: View = {
   pending: [],
   waiting: null,
   paused: null,
+  others: [],
 };
 
 /** A piece of a row. Its text has no control characters and no line ends. */

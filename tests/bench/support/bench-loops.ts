@@ -50,6 +50,7 @@ const HOOK_FILES: Readonly<Record<string, string>> = {
   UserPromptSubmit: 'ralph-user-prompt-submit.cjs',
   Stop: 'ralph-stop-hook.cjs',
   PreToolUse: 'ralph-pre-tool-use.cjs',
+  PostToolUse: 'ralph-post-tool-use.cjs',
 };
 
 /** Made by `init` and `start`, bound by the hooks of its session, and one iteration old. */
@@ -106,6 +107,8 @@ export function benchLoop(place: string, bundle: string, kind: Kind): BenchLoop 
       cpSync(join(saved, String(index)), path, { recursive: true, preserveTimestamps: true });
     }
     write('src/work.ts', `export const round = '${word(round)}';\n`);
+    // What was just put back is examined once; a session finds its files as it left them.
+    hook('PostToolUse', { tool_name: 'Edit', tool_input: { file_path: 'src/work.ts' }, tool_use_id: 'reset' });
   };
   const state = join(
     dir,

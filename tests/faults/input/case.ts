@@ -108,7 +108,7 @@ export function lay(one: Case, directory: string): Laid {
   put(join(project, '.claude', 'ralph', 'PROMPT.md'), one.task === null ? null : Buffer.from(written(one.task)));
   put(path, one.transcript && transcriptBytes(one.transcript));
   put(join(root, 'transcript', 'subagents', 'agent-1.jsonl'), one.subagent && transcriptBytes(one.subagent));
-  put(files.calls, one.calls && transcriptBytes(one.calls));
+  put(files.events, one.calls && transcriptBytes(one.calls));
   put(files.iterations, one.iterations && transcriptBytes(one.iterations));
   put(files.cost, one.cost === null ? null : Buffer.from(written(one.cost)));
   put(files.cancellation, one.cancellation === null ? null : Buffer.from(written(one.cancellation)));

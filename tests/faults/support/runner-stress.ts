@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { readState } from '../../../src/state/read-state.ts';
+import { iterationsIn } from '../../support/journal.ts';
 import { TEST_TIMEOUT_MS } from '../../support/until.ts';
 
 const agent = fileURLToPath(new URL('fake-agent.sh', import.meta.url));
@@ -153,7 +154,7 @@ export function misCounted(
 
 /** What the journal lacks or has twice: it holds each iteration once, in their order. */
 export function misRecorded({ files }: RunnerProject, iteration: number): string[] {
-  const numbers = readLines(files.iterations).entries.map((entry) => Number(entry['iteration']));
+  const numbers = iterationsIn(files).map((entry) => Number(entry['iteration']));
   const wanted = Array.from({ length: iteration }, (_, index) => index + 1);
   return numbers.join() === wanted.join() ? [] : [`the journal has ${numbers.join()}, not 1 to ${iteration}`];
 }

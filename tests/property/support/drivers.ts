@@ -16,6 +16,7 @@ import { loopFiles } from '../../../src/state/loop-files.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { aHook, type Project, put } from '../../support/drive/drive-project.ts';
 import { called, startedRouter } from '../../support/drive/router-project.ts';
+import { decisionsOf, iterationsIn } from '../../support/journal.ts';
 import type { FarClock } from './far-clock.ts';
 
 /** What an agent does in one turn, and what happens beside. */
@@ -98,7 +99,14 @@ export const byRunner: Driver = (task, turns, clock) =>
     await runLoop(
       files,
       () => startLoop({ ...startOf(project), headless: true, launched: true, consented: true, mode: 'runner' }),
-      () => ({ startAgent, env, agentEnv: {}, timeouts: { silenceMs: 1e9, retryMs: 1 }, tell: () => undefined }),
+      () => ({
+        startAgent,
+        env,
+        agentEnv: {},
+        timeouts: { silenceMs: 1e9, retryMs: 1 },
+        requiresProof: false,
+        tell: () => undefined,
+      }),
     );
   });
 
@@ -170,9 +178,15 @@ function work({ directory, env, files }: Project, turn: TurnOf, before: number, 
   let nth = before;
   for (let call = 0; call < turn.calls; call++) {
     nth += 1;
-    const entry = { at: new Date().toISOString(), loopId: state?.loopId, tool: 'Bash', callId: `c${nth}` };
+    const entry = {
+      at: new Date().toISOString(),
+      loopId: state?.loopId,
+      iteration: 0,
+      tool: 'Bash',
+      callId: `c${nth}`,
+    };
     for (const phase of ['asked', call < turn.denied ? 'denied' : 'done']) {
-      appendFileSync(files.calls, `${JSON.stringify({ ...entry, phase })}\n`);
+      appendFileSync(files.events, `${JSON.stringify({ type: `tool.${phase}`, ...entry })}\n`);
     }
   }
   // Only the size tells of a change: two turns can be shorter than the file system's clock ticks, or longer.
@@ -245,11 +259,9 @@ function becameOf({ files }: Project): Became {
       steering: archived.steering.length,
       notices: archived.notices,
     },
-    iterations: readLines(files.iterations).entries.map(
-      ({ loopId, startedAt, endedAt, durationMs, agent, ...record }) => record,
-    ),
-    events: readLines(files.events)
-      .entries.filter(({ type }) => DECIDED.test(String(type)))
+    iterations: iterationsIn(files).map(({ loopId, startedAt, endedAt, durationMs, agent, ...record }) => record),
+    events: decisionsOf(readLines(files.events).entries)
+      .filter(({ type }) => DECIDED.test(String(type)))
       .map(({ at, loopId, ...event }) => inMinutes(event)),
   };
 }

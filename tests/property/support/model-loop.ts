@@ -177,6 +177,7 @@ export class ModelLoop {
         return null;
       case 'accept':
         this.max = command.maxIterations;
+        if (!this.queue.some(({ id }) => id === command.id)) this.queue.push({ id: command.id, delivery: 'now' });
         if (this.paused?.reason === 'contract-changed') this.go(this.turn);
         return null;
     }
@@ -212,6 +213,8 @@ export class ModelLoop {
       }
       case 'task-missing':
         return this.end('error');
+      case 'shared-budget-reached':
+        return this.end('budget-exhausted');
       case 'turn-released':
         return this.letGo(event.why === 'message' || this.turn === 'user' ? 'user' : 'rest');
       case 'noticed':

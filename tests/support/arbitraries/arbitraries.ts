@@ -146,6 +146,8 @@ export const operatorCommand: fc.Arbitrary<OperatorCommand> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('accept' as const),
+      id: fc.uuid(),
+      changes: fc.constant('a -> b'),
       contractHash: fc.constantFrom('h1', 'h2'),
       maxIterations: fc.integer({ min: 1, max: 60 }),
     }),
@@ -252,6 +254,7 @@ export const rareEvent: fc.Arbitrary<
   | Omit<Of<'prompt-made'>, 'at'>
   | Omit<Of<'suspended'>, 'at'>
   | Omit<Of<'task-missing'>, 'at'>
+  | Omit<Of<'shared-budget-reached'>, 'at'>
   | Omit<Of<'noticed'>, 'at'>
   | Omit<Of<'waited-out'>, 'at'>
   | Omit<Of<'turn-released'>, 'at'>
@@ -300,6 +303,7 @@ export const rareEvent: fc.Arbitrary<
     }),
   },
   { weight: 1, arbitrary: fc.constant({ type: 'task-missing' as const, message: 'missing' }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'shared-budget-reached' as const, reading: '$1 of $1' }) },
   {
     weight: 2,
     arbitrary: fc.record({

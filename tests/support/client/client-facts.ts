@@ -19,8 +19,14 @@ export const CLIENT = {
   continuesAfterLimit: !IS_OLDEST,
   /** Refuses by itself to write over a file that the agent has not read, before any hook is asked. */
   refusesUnread: IS_OLDEST,
+  /** Says in the stream of `-p` that it denied a call; otherwise the call is shown as failed. */
+  printsDenials: !IS_OLDEST,
+  /** Knows the field `types` of a plugin's manifest, and validates a plugin for a profile. */
+  validatesProfiles: !IS_OLDEST,
   /** Has the tool Monitor, whose input is a shell command. */
   offersMonitor: !IS_OLDEST,
+  /** Loads the code that a plugin brings for its screen. */
+  loadsMods: !IS_OLDEST,
   /** Requests before it reports an overloaded API that says not to ask again, with CLAUDE_CODE_MAX_RETRIES=1. */
   triesOfOverloaded: IS_OLDEST ? 2 : 1,
   /** Price of its default model over that of the pinned client's. */

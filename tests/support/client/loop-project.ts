@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type LauncherSettings, launcherSettings } from '../../../src/install/settings/session-settings.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { callsOf, decisionsOf, recordsOf } from '../journal.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from '../model/scripted-model.ts';
+import { inPerson } from '../terminal/in-person.ts';
 import { TEST_TIMEOUT_MS } from '../until.ts';
 import type { ClientRun, PermissionMode } from './client.ts';
 import { clientEnvironment, type Environment, type EnvironmentChanges } from './client-environment.ts';
@@ -70,6 +72,8 @@ export type LoopProject = {
   readonly environment: (changes?: EnvironmentChanges) => Environment;
   /** main.cjs, called as the user would in another terminal. */
   readonly main: (args: readonly string[], env?: EnvironmentChanges) => CommandRun;
+  /** The same, with a terminal of the user's at which they type yes. */
+  readonly inPerson: (args: readonly string[]) => CommandRun;
   /** Starts ralph-audit.sh --headless; `done` resolves when it has ended. */
   readonly start: (options?: LauncherOptions) => RunningLauncher;
   /** The same, run to its end. */
@@ -142,7 +146,9 @@ const startLauncher = (workspace: Workspace, env: Environment, options: Launcher
 
 const readArchive = (directory: string): Archived[] => {
   if (!existsSync(directory)) return [];
-  return readdirSync(directory)
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
     .sort()
     .map((name) => {
       const text = readFileSync(join(directory, name), 'utf8');
@@ -189,15 +195,19 @@ const loopProject = (
       });
       return { code: status, stdout, stderr };
     },
+    inPerson: (args) => inPerson({ dir: workspace.project, env: environment() }, args),
     start,
     run: (options) => start(options).done,
     settings: (loopId) => ({
       ...launcherSettings({ loopId, name: null, node: process.execPath, mainPath, userStatusLine: null }),
     }),
     state: () => (existsSync(files.state) ? workspace.json(files.state) : null),
-    events: (type) => workspace.jsonLines(files.events).filter((entry) => type === undefined || entry['type'] === type),
-    iterations: () => workspace.jsonLines(files.iterations),
-    calls: () => workspace.jsonLines(files.calls),
+    events: (type) => {
+      const entries = workspace.jsonLines(files.events);
+      return type === undefined ? [...decisionsOf(entries)] : entries.filter((entry) => entry['type'] === type);
+    },
+    iterations: () => recordsOf(workspace.jsonLines(files.events)),
+    calls: () => callsOf(workspace.jsonLines(files.events)),
     archive,
     ended: () => {
       const loops = archive().filter(({ state }) => state['ended'] !== undefined);

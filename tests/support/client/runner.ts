@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
+import { shellWord } from '../../../src/text/quote.ts';
 import { TEST_TIMEOUT_MS } from '../until.ts';
 import type { PermissionMode } from './client.ts';
 import type { EnvironmentChanges } from './client-environment.ts';
@@ -13,6 +14,8 @@ export type RunnerOptions = {
   readonly env?: EnvironmentChanges;
   /** false prints for people; default `--json`. */
   readonly json?: boolean;
+  /** Gives it a terminal at which a person types yes; `stdout` is then all that this terminal shows. */
+  readonly inPerson?: boolean;
   /** Default TEST_TIMEOUT_MS; then the whole tree is killed and `timedOut` is true. */
   readonly timeLimitMs?: number;
 };
@@ -44,12 +47,17 @@ const soFar = (stdout: string): RunnerEvent[] => parse(stdout.slice(0, stdout.la
 export const startRunner = (project: LoopProject, options: RunnerOptions = {}): RunningRunner => {
   const { permissionMode = 'bypassPermissions', args = [], json = true } = options;
   const mode = permissionMode === null ? [] : ['--permission-mode', permissionMode];
-  const child = spawn(process.execPath, [mainPath, 'run', ...mode, ...(json ? ['--json'] : []), ...args], {
+  const words = [mainPath, 'run', ...mode, ...(json ? ['--json'] : []), ...args];
+  const line = [process.execPath, ...words].map(shellWord).join(' ');
+  const [program, given] =
+    options.inPerson === true ? ['script', ['-qec', line, '/dev/null']] : [process.execPath, words];
+  const child = spawn(program, given, {
     cwd: project.workspace.project,
     env: project.environment(options.env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
+  child.stdin.end(options.inPerson === true ? 'yes\n' : '');
   const pid = child.pid ?? 0;
   let stdout = '';
   let stderr = '';

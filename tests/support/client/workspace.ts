@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { shareCodeCache } from '../code-cache.ts';
 import { findClientBinary } from './client-binary.ts';
 import { seedClientConfig } from './client-config.ts';
 
@@ -85,12 +86,17 @@ export const createWorkspace = (options: { readonly git?: boolean; readonly apiK
     place('bin'),
     place('config'),
   ];
+  shareCodeCache(stateHome);
   symlinkSync(findClientBinary(), join(binDir, 'claude'));
   seedClientConfig({
     configDir,
     trusted: [project],
     ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
   });
+  // The user has answered the question about the sandbox, so that no terminal asks it.
+  const own = join(home, '.config', 'ralph-loop');
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, 'config.json'), JSON.stringify({ sandbox: { mode: 'off' } }));
   if (options.git === true) initGit(project, home);
 
   const path = (relative: string): string => (isAbsolute(relative) ? relative : join(project, relative));

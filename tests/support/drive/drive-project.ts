@@ -12,6 +12,9 @@ import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { parseState } from '../../../src/state/read-state.ts';
 import { emptyFolder } from '../folder.ts';
 
+/** Who agrees in tests that have no terminal. */
+export const PERSON = { terminal: '/dev/pts/9', processes: ['sh (7)'] };
+
 export const AT = '2026-02-28T10:00:00Z';
 
 export interface Project {

@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 const WATCHED = [
   'closeSync',
   'existsSync',
+  'fchmodSync',
   'fstatSync',
   'fsyncSync',
+  'futimesSync',
   'linkSync',
   'lstatSync',
   'mkdirSync',
@@ -18,6 +20,7 @@ const WATCHED = [
   'renameSync',
   'rmdirSync',
   'statSync',
+  'symlinkSync',
   'unlinkSync',
   'writeSync',
 ] as const;

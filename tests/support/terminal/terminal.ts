@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Environment } from '../client/client-environment.ts';
 import { childrenOf, signalQuietly, stopTree } from '../client/process-tree.ts';
+import { pathOfProgram } from '../programs.ts';
 import { TEST_TIMEOUT_MS } from '../until.ts';
 
 const run = promisify(execFile);
@@ -106,7 +107,7 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
   const launcher = join(scratch, 'launch.sh');
   writeFileSync(launcher, launcherOf(options, exitFile));
   const tmux = async (...args: string[]): Promise<string> =>
-    (await run('tmux', ['-L', socket, '-f', config, ...args])).stdout;
+    (await run(pathOfProgram('tmux'), ['-L', socket, '-f', config, ...args])).stdout;
   const size = ['-x', String(options.columns ?? 120), '-y', String(options.rows ?? 40)];
   await tmux('new-session', '-d', '-s', 'main', ...size, '-c', options.cwd, '/bin/sh', launcher);
 

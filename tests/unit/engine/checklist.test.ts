@@ -79,7 +79,14 @@ describe('a checklist in the engine', () => {
 
   test('that lost items is whole again when the user accepts it', () => {
     const cut = running({ checklist: { done: 1, total: 1, most: 3 } });
-    const accept = { kind: 'accept', contractHash: 'h', maxIterations: 25, checklist: { done: 1, total: 1 } } as const;
+    const accept = {
+      kind: 'accept',
+      contractHash: 'h',
+      id: 'a1',
+      changes: 'a -> b',
+      maxIterations: 25,
+      checklist: { done: 1, total: 1 },
+    } as const;
     const { state } = transition(cut, command(accept), POLICY);
     assert.deepEqual(state.checklist, { done: 1, total: 1, most: 1 });
     assert.deepEqual(transition(cut, command({ ...accept, checklist: undefined } as never), POLICY).state.checklist, {

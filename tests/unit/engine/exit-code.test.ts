@@ -5,7 +5,7 @@ import type { TerminalStatus } from '../../../src/engine/schema/state.ts';
 
 const CODES: Record<TerminalStatus | 'paused', number> = {
   complete: 0,
-  stopped: 0,
+  stopped: 3,
   error: 1,
   timeout: 1,
   'max-iterations': 2,
@@ -25,3 +25,10 @@ const CODES: Record<TerminalStatus | 'paused', number> = {
 for (const [status, code] of Object.entries(CODES)) {
   test(`a loop that is ${status} exits with ${code}`, () => assert.equal(exitCode(status as keyof typeof CODES), code));
 }
+
+test('a completion that lacks the verification its caller requires exits with 3', () => {
+  assert.deepEqual(
+    [exitCode('complete', true), exitCode('complete', false), exitCode('max-iterations', true)],
+    [3, 0, 2],
+  );
+});

@@ -217,3 +217,27 @@ describe('a signal that was seen where it does not count', () => {
     assert.match(effect(effects, 'prompt').notices.misplacedSignal ?? '', /<promise>DONE<\/promise>/);
   });
 });
+
+describe('the last words of an iteration', () => {
+  const words = (text: string) => transition(running(), turnEnded(text), policy()).state.lastWords;
+
+  test('are its last five lines that say something', () => {
+    assert.deepEqual(words('one\n\ntwo  \n  three\n \nfour\nfive\nsix\n'), ['two', '  three', 'four', 'five', 'six']);
+  });
+  test('leave out the signal of completion, wherever it stands', () => {
+    assert.deepEqual(words(`Not yet: ${SIGNAL}\n  ${SIGNAL}  \nMore to do.`), [`Not yet: ${SIGNAL}`, 'More to do.']);
+  });
+  test('are kept from before where it said nothing', () => {
+    const before = running({ lastWords: ['before'] });
+    assert.deepEqual(transition(before, turnEnded(' \n\n'), policy()).state.lastWords, ['before']);
+    assert.equal(words('\n \n'), undefined);
+  });
+  test('hide secrets and are cut at 300 characters, at the end of a long message', () => {
+    const secret = `sk-ant-api03-${'a'.repeat(40)}`;
+    const [line = ''] = words(`The key is ${secret}.`) ?? [];
+    assert.equal(line.includes(secret), false);
+    assert.deepEqual(words('x'.repeat(400)), ['x'.repeat(300)]);
+    assert.deepEqual(words(`${'first\n'.repeat(3000)}last`)?.at(-1), 'last');
+    assert.equal(words(`${'a'.repeat(20_000)}`)?.[0]?.length, 300);
+  });
+});

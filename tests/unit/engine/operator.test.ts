@@ -234,7 +234,7 @@ describe('consent', () => {
 });
 
 describe('accept', () => {
-  const accepted = { kind: 'accept', contractHash: 'h2', maxIterations: 40 } as const;
+  const accepted = { kind: 'accept', contractHash: 'h2', id: 'a1', changes: 'a -> b', maxIterations: 40 } as const;
 
   test('adopts the new contract in any state', () => {
     for (const before of Object.values(EVERY)) {
@@ -242,6 +242,15 @@ describe('accept', () => {
       assert.deepEqual([state.contractHash, state.maxIterations, state.status], ['h2', 40, before.status]);
       assert.equal(saying(effects, 'operator.accept')['contractHash'], 'h2');
     }
+  });
+
+  test('announces the change to the agent once, and not as the words of the user', () => {
+    const { state } = give(give(EVERY.running, accepted).state, accepted);
+    assert.deepEqual(
+      state.steering.map(({ id, delivery, announces }) => [id, delivery, announces]),
+      [['a1', 'now', 'accept']],
+    );
+    assert.match(state.steering[0]?.text ?? '', /changed by ralph-loop accept: a -> b/);
   });
 
   test('lets a loop go on that was paused for the contract', () => {
@@ -256,5 +265,41 @@ describe('accept', () => {
       timePassed('elapsed', 30),
     );
     assert.equal(state.status === 'ended' && state.ended.as, 'max-iterations');
+  });
+});
+
+describe('a command', () => {
+  const bound = { sessionId: 'session', clientPid: 7 } as const;
+  const messageOf = ({ state }: { readonly state: LoopState }) => (state.status === 'ended' ? state.ended.message : '');
+  const cancelled = (state: LoopState, flag?: true) =>
+    messageOf(transition(state, command({ kind: 'cancel', ...(flag && { flag }) }), LOOP));
+
+  test('by a file in the task folder says so', () => {
+    const stopped = transition(running(bound), command({ kind: 'stop', clientAlive: true, flag: true }), LOOP);
+    assert.equal(stopped.state.stopFlag, true);
+    const event = stopped.effects.find((one) => one.type === 'record-event');
+    assert.equal(event?.type === 'record-event' && event.event['by'], 'flag');
+    const byUser = transition(running(bound), command({ kind: 'stop', clientAlive: true }), LOOP);
+    assert.equal('stopFlag' in byUser.state, false);
+    const plain = byUser.effects.find((one) => one.type === 'record-event');
+    assert.equal(plain?.type === 'record-event' && 'by' in plain.event, false);
+    assert.match(cancelled(running(), true), /Cancelled by the file cancel\.flag/);
+    assert.match(cancelled(running()), /Cancelled by the user/);
+  });
+  test('to cancel names the iteration that an agent works on', () => {
+    for (const turn of ['agent', 'first'] as const) {
+      assert.match(cancelled(running({ ...bound, iteration: 2, turn })), /during iteration 3/, turn);
+    }
+    for (const turn of ['user', 'rest'] as const) {
+      assert.match(cancelled(running({ ...bound, iteration: 2, turn })), /after 2 iterations/, turn);
+    }
+    assert.match(cancelled(running({ iteration: 2 })), /after 2 iterations/, 'no session has had a prompt');
+    assert.match(cancelled(waiting({}, { ...bound, iteration: 2 })), /after 2 iterations/);
+  });
+  test('to resume forgets the account’s limits, so that the loop goes on above its share', () => {
+    const limits = [{ name: 'five_hour' as const, used: 0.9, resetsAt: null }];
+    const held = paused('rate-limited', { limits });
+    assert.deepEqual(transition(held, command({ kind: 'resume' }), LOOP).state.limits, []);
+    assert.equal('limits' in transition(paused(), command({ kind: 'resume' }), LOOP).state, false);
   });
 });

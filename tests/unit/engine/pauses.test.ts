@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { ApiError, EngineEvent } from '../../../src/engine/events.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
+import { localTime } from '../../../src/text/instant.ts';
 import {
   after,
   at,
@@ -41,7 +42,7 @@ describe('a rate limit', () => {
       const { state, effects } = after(before, LOOP, refused({ resetsAt: at(100) }));
       assert.ok(state.status === 'paused');
       assert.deepEqual([state.paused.reason, state.paused.resumesAt, state.turn], ['rate-limited', at(100), 'rest']);
-      assert.match(state.paused.message, new RegExp(`^Paused by a rate limit until ${at(100)}`));
+      assert.match(state.paused.message, new RegExp(`^Paused by a rate limit until ${localTime(at(100))}`));
       const { reason, error, resetsAt } = saying(effects, 'loop.paused');
       assert.deepEqual([reason, error, resetsAt], ['rate-limited', 'rate-limited', at(100)]);
       assert.deepEqual([effect(effects, 'notify').message, step(effects)], [state.paused.message, null]);
@@ -204,7 +205,7 @@ describe('a suspension', () => {
       running(),
       LOOP,
       suspended,
-      command({ kind: 'accept', contractHash: 'h2', maxIterations: 25 }),
+      command({ kind: 'accept', contractHash: 'h2', id: 'a1', changes: 'a -> b', maxIterations: 25 }),
       spoken(10),
     );
     assert.deepEqual([state.status, state.turn], ['running', 'user']);
@@ -273,4 +274,38 @@ describe('what a pause has to say is said once', () => {
 
 test('a pause is recorded under its own name', () => {
   assert.deepEqual(recorded(after(running(), LOOP, refused({})).effects), ['loop.paused']);
+});
+
+describe('a share of the account’s limits', () => {
+  const window = { name: 'five_hour' as const, used: 0.85, resetsAt: at(900) };
+  const LIMITED = policy({
+    budget: { ...policy().budget, stopAt: { five_hour: 0.8, seven_day: null } },
+  });
+
+  test('that is used pauses the loop until the limit resets, before the next prompt', () => {
+    const { state, effects } = transition(running({ limits: [window] }), turnEnded('More to do.'), LIMITED);
+    assert.equal(state.status, 'paused');
+    assert.equal(state.turn, 'rest');
+    assert.ok(state.status === 'paused');
+    assert.deepEqual([state.paused.reason, state.paused.resumesAt], ['rate-limited', at(900)]);
+    assert.match(state.paused.message, /85 % of the five-hour limit is used/);
+    const event = effects.find((one) => one.type === 'record-event' && one.event.type === 'loop.paused');
+    assert.ok(event?.type === 'record-event');
+    assert.deepEqual(
+      [event.event['reason'], event.event['window'], event.event['used'], event.event['resetsAt']],
+      ['rate-limited', 'five_hour', 0.85, at(900)],
+    );
+    assert.deepEqual(step(effects), { type: 'allow', message: state.paused.message });
+  });
+  test('that is used pauses a retry as well', () => {
+    const made = { type: 'prompt-made', at: at(70), outcome: 'ready' } as const;
+    const { state, effects } = transition(running({ limits: [window] }), made, LIMITED);
+    assert.equal(state.status, 'paused');
+    assert.equal(step(effects)?.type, 'allow');
+    assert.equal(transition(running({ limits: [window] }), made, policy()).state.status, 'running');
+  });
+  test('that was used before the limit reset does not', () => {
+    const late = { ...turnEnded('More to do.'), at: at(901) };
+    assert.equal(transition(running({ limits: [window] }), late, LIMITED).state.status, 'running');
+  });
 });

@@ -224,3 +224,68 @@ test('a part of a state that is no session of a plan counts as one that has done
     assert.deepEqual(planOf({ plan }), FRESH);
   assert.deepEqual(planOf({ plan: working() }), working());
 });
+
+const eventIn = (effects: readonly Effect[], type: string) =>
+  effects.flatMap((effect) => (effect.type === 'record-event' && effect.event.type === type ? [effect.event] : []));
+
+test('the beginning of a task is recorded once, not when it is tried again', () => {
+  const { state, effects } = read(running(), [task('Task 1'), task('Task 2')]);
+  const [began] = eventIn(effects, 'plan.task-began');
+  assert.deepEqual([began?.['task'], began?.['title']], ['Task 1', 'Do Task 1']);
+  assert.deepEqual(told(effects), []);
+  const again = read(state, [task('Task 1'), task('Task 2')]);
+  assert.deepEqual(again.effects, []);
+  assert.equal(again.state.plan?.current?.commit, COMMIT);
+});
+
+test('a task keeps the commit at which it began, and another begins at the commit of now', () => {
+  const other = 'b'.repeat(40);
+  const begun = running({ plan: working({ attempts: 1, current: { id: 'Task 1', title: 'T', commit: other } }) });
+  assert.equal(read(begun, [task('TASK  1'), task('Task 2')]).state.plan?.current?.commit, other);
+  const known = running({ plan: { ...working({ blocked: ['Task 1'] }), ...begun.plan, blocked: ['Task 1'] } });
+  const next = read(known, [task('Task 1', 'blocked'), task('Task 2')]).state;
+  assert.deepEqual([next.plan?.current?.commit, next.plan?.attempts], [COMMIT, 0]);
+});
+
+test('a plan is read only by a loop that runs and has one', () => {
+  for (const [state, by] of [
+    [verifying({ plan: working() }), POLICY],
+    [running(), policy()],
+  ] as const) {
+    const { state: after, effects } = read(state, [task('Task 1')], by);
+    assert.equal(after.status, state.status);
+    assert.deepEqual(
+      effects.map(({ type }) => type),
+      ['allow'],
+    );
+  }
+});
+
+test('an attempt is recorded with its outcome and the reasons against it, and its notes are told', () => {
+  const failed = verify(working(), { as: 'failed', tasks: [task('Task 1')], notes: ['a note'] }, ['scope']);
+  const [event] = eventIn(failed.effects, 'plan.task-failed');
+  assert.deepEqual([event?.['task'], event?.['reasons']], ['Task 1', ['scope: it fails']]);
+  const [note, verdict] = told(failed.effects);
+  assert.equal(note, 'a note');
+  assert.match(verdict ?? '', /^Task 1 did not pass; it will be tried once more\.\n.*scope/);
+  const partial = verify(working(), { as: 'partial', tasks: [task('Task 1')] });
+  assert.equal('reasons' in (eventIn(partial.effects, 'plan.task-partial')[0] ?? {}), false);
+  assert.deepEqual(told(partial.effects), ['Task 1 is partly done and continues.']);
+  const blocked = verify(working(), { as: 'blocked', tasks: [task('Task 1', 'blocked'), task('Task 2')] });
+  assert.deepEqual(told(blocked.effects).slice(0, 1), ['Task 1 is blocked.']);
+  assert.equal(blocked.state.plan?.current, null);
+});
+
+test('only checks that did not pass are reasons', () => {
+  const results = [
+    { name: 'types', outcome: 'ok' as const, detail: 'fine' },
+    { name: 'tests', outcome: 'failed' as const, detail: 'it fails' },
+  ];
+  const attempt: PlanAttempt = { task: { id: 'Task 1', title: 'T' }, as: 'failed', tasks: [task('Task 1')], notes: [] };
+  const next = transition(
+    verifying({ plan: working() }),
+    { type: 'verified', at: at(9), results, plan: attempt },
+    POLICY,
+  );
+  assert.deepEqual(eventIn(next.effects, 'plan.task-failed')[0]?.['reasons'], ['tests: it fails']);
+});

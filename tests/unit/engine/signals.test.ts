@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { completionText, readSignals } from '../../../src/engine/signals/signals.ts';
+import { completionText, promiseProblem, readSignals, signalProblem } from '../../../src/engine/signals/signals.ts';
 import { SIGNAL } from './support/loop.ts';
 
 const SIGNAL_LOOP = { completion: { kind: 'signal', text: SIGNAL }, signalMatch: 'line' } as const;
@@ -243,4 +243,35 @@ describe('a state marker', () => {
     ['is not read without its end', '<!-- ralph:state idle', []],
   ];
   for (const [name, text, names] of cases) test(name, () => assert.deepEqual(states(text), names));
+});
+
+describe('a text for the completion signal', () => {
+  test('is one line of plain words', () => {
+    for (const text of ['DONE', 'ALL TESTS PASS', 'fertig, ganz']) assert.equal(signalProblem(text), null, text);
+    assert.equal(promiseProblem('DONE'), null);
+  });
+  test('is not empty and has no white space around it', () => {
+    for (const text of ['', ' ', '\t']) {
+      assert.equal(signalProblem(text), 'must not be empty');
+      assert.equal(promiseProblem(text), 'must not be empty');
+    }
+    for (const text of [' DONE', 'DONE ', 'DONE\t']) {
+      assert.equal(signalProblem(text), 'must not begin or end with white space');
+    }
+  });
+  test('has no line end of any kind', () => {
+    for (const end of ['\n', '\r', '\u0085', '\u2028', '\u2029']) {
+      assert.equal(signalProblem(`A${end}B`), 'must be one line');
+      assert.equal(promiseProblem(`A${end}B`), 'must be one line');
+    }
+  });
+  test('has no Markdown around it, with which it could never count', () => {
+    const why = 'must be plain text: with Markdown marks around it, it could never count on a line of its own';
+    for (const text of ['`DONE`', '> DONE', '```']) assert.equal(signalProblem(text), why, text);
+    assert.equal(promiseProblem('`A`'), why);
+  });
+  test('has no angle brackets in a promise', () => {
+    for (const text of ['<DONE', 'DONE>']) assert.equal(promiseProblem(text), 'must have no angle brackets');
+    assert.equal(signalProblem('a < b'), null);
+  });
 });

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addUsage, readBudget } from '../../../src/engine/policy/budget.ts';
+import {
+  addRunUsage,
+  addUsage,
+  isCostUnknown,
+  reachedWindow,
+  readBudget,
+  totalCost,
+} from '../../../src/engine/policy/budget.ts';
 import type { UsageState } from '../../../src/engine/schema/state.ts';
 import { validateLoopState } from '../../../src/state/read-state.ts';
 import { at, policy, running } from './support/loop.ts';
@@ -76,5 +83,71 @@ describe('the budget', () => {
   test('reads cost, tokens and time in this order', () => {
     const names = read({ maxCostUsd: 1, maxTokens: 1, maxTimeMs: 1 }).map(({ name }) => name);
     assert.deepEqual(names, ['max_cost', 'max_tokens', 'max_time']);
+  });
+});
+
+describe('the usage of a run', () => {
+  const run = (before: UsageState, costUsd: number | null, unpriced: -1 | 0 | 1) =>
+    addRunUsage(before, { usage: TURN, costUsd, unpriced });
+
+  test('adds its tokens, and leaves the cost unknown until the client reports it', () => {
+    assert.deepEqual(run(NOTHING, null, 1), { ...NOTHING, ...TURN, unpricedRuns: 1 });
+  });
+  test('adds its cost to what earlier runs cost', () => {
+    assert.equal(run({ ...NOTHING, costUsd: 0.5 }, 0.25, 0).costUsd, 0.75);
+    assert.equal(run(NOTHING, 0.25, 0).costUsd, 0.25);
+  });
+  test('keeps the cost of earlier runs while its own is unknown', () => {
+    assert.equal(run({ ...NOTHING, costUsd: 0.5 }, null, 1).costUsd, 0.5);
+  });
+  test('counts runs without a cost up and down, and names none when all are paid', () => {
+    const two = run(run(NOTHING, null, 1), null, 1);
+    assert.equal(two.unpricedRuns, 2);
+    const one = run(two, 0.1, -1);
+    assert.equal(one.unpricedRuns, 1);
+    assert.equal('unpricedRuns' in run(one, 0.1, -1), false);
+  });
+  test('has a total only when the cost of every run is known', () => {
+    assert.equal(totalCost({ ...NOTHING, costUsd: 2 }), 2);
+    assert.equal(totalCost({ ...NOTHING, costUsd: 2, unpricedRuns: 0 }), 2);
+    assert.equal(totalCost({ ...NOTHING, costUsd: 2, unpricedRuns: 1 }), null);
+    assert.equal(totalCost(NOTHING), null);
+  });
+  test('is unknown to a cost limit until the user accepts it', () => {
+    const limited = { ...NONE, maxCostUsd: 1 };
+    assert.equal(isCostUnknown({ ...NOTHING, unpricedRuns: 1 }, limited), true);
+    assert.equal(isCostUnknown({ ...NOTHING, unpricedRuns: 1, unpricedAccepted: 1 }, limited), false);
+    assert.equal(isCostUnknown({ ...NOTHING, unpricedRuns: 2, unpricedAccepted: 1 }, limited), true);
+    assert.equal(isCostUnknown(NOTHING, limited), false);
+    assert.equal(isCostUnknown({ ...NOTHING, unpricedRuns: 1 }, NONE), false);
+  });
+});
+
+describe('the limits of an account', () => {
+  const window = (used: number, resetsAt: string | null = null) => ({ name: 'five_hour' as const, used, resetsAt });
+  const reached = (
+    limits: Parameters<typeof reachedWindow>[0],
+    stopAt: typeof NONE.stopAt = { five_hour: 0.8, seven_day: null },
+  ) => reachedWindow(limits, { ...NONE, stopAt }, at(10));
+
+  test('are reached at their share, and not below it', () => {
+    assert.deepEqual(reached([window(0.8)]), window(0.8));
+    assert.deepEqual(reached([window(0.9)]), window(0.9));
+    assert.equal(reached([window(0.79)]), null);
+  });
+  test('are free again once they have reset', () => {
+    assert.equal(reached([window(0.9, at(10))]), null);
+    assert.equal(reached([window(0.9, at(9))]), null);
+    assert.deepEqual(reached([window(0.9, at(11))]), window(0.9, at(11)));
+    assert.equal(reached([window(0.1, at(11))]), null);
+  });
+  test('say nothing without a share, without a report, or about another window', () => {
+    assert.equal(reachedWindow([window(0.9)], NONE, at(10)), null);
+    assert.equal(reached([window(0.9)], { five_hour: null, seven_day: 0.1 }), null);
+    assert.equal(reached(undefined), null);
+  });
+  test('are answered by the first that is reached', () => {
+    const second = { name: 'seven_day' as const, used: 0.9, resetsAt: null };
+    assert.deepEqual(reached([window(0.1), second], { five_hour: 0.8, seven_day: 0.5 }), second);
   });
 });

@@ -6,6 +6,7 @@ import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
+import '../../support/starts-processes.ts';
 
 const project = createCorpusProject();
 const at = (path: string): string => join(project.dir, path);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
@@ -34,6 +34,22 @@ describe('file tools', () => {
       }
     });
   }
+  it('in a sandboxed loop writers stay in the project and in what the user allows, links included', async () => {
+    const outside = join(project.root, 'outside');
+    mkdirSync(outside);
+    symlinkSync(outside, at('leads-out'));
+    const rules = { ...project.rules, writable: [project.dir, join(project.root, 'allowed')] };
+    const inSandbox = async (tool: string, path: string): Promise<string> =>
+      (await evaluateToolCall({ tool, input: { file_path: path }, cwd: project.dir }, rules)).decision;
+    for (const path of [join(outside, 'x'), '../outside/x', '/etc/x', `${project.dir}2/x`, at('leads-out/x')]) {
+      assert.equal(await inSandbox('Write', path), 'deny', path);
+      assert.equal(await inSandbox('Read', path), 'allow', path);
+      assert.equal(await decide('Write', { file_path: path }), 'allow', `without a sandbox: ${path}`);
+    }
+    for (const path of ['x', at('new/deep/x'), join(project.root, 'allowed', 'x')]) {
+      assert.equal(await inSandbox('Edit', path), 'allow', path);
+    }
+  });
   it('NotebookEdit is judged by its notebook_path', async () => {
     assert.equal(await decide('NotebookEdit', { notebook_path: at(STATE) }), 'deny');
     assert.equal(await decide('NotebookEdit', { notebook_path: at('a.ipynb') }), 'allow');

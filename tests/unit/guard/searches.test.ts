@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
+import '../../support/starts-processes.ts';
 
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

@@ -55,8 +55,10 @@ test('the hashes of the scripts that the commands name are kept by their path in
   });
   const { contract } = buildContract(terms(directory, ['./check.sh', 'npm test', 'bash check.sh']));
   assert.deepEqual(contract.scripts, {
+    '.npmrc#settings': 'absent',
     'check.sh': sha256('exit 0\n'),
     'package.json#scripts.test': sha256('node --test'),
+    '~/.npmrc#settings': 'absent',
   });
 });
 

@@ -7,9 +7,10 @@ import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import fc from '../../support/property.ts';
 
-const NONE: ProjectSignals = { commands: [], leftOut: [] };
+const NONE: ProjectSignals = { commands: [], leftOut: [], tests: [] };
 const NODE: ProjectSignals = {
   leftOut: [],
+  tests: ['test/**', '**/*.spec.*'],
   commands: [
     { role: 'tests', run: 'npm test', from: 'package.json' },
     { role: 'types', run: 'npm run typecheck', from: 'package.json' },
@@ -82,7 +83,7 @@ test('every draft denies git push, rm -rf /, downloads piped into a shell, and w
 
 test('a project without a command that proves the work is noted, an analysis needs none', () => {
   assert.match(draftTask('fix it', NONE).notes.join(), /no command was found/);
-  const lint: ProjectSignals = { commands: [{ role: 'lint', run: 'x', from: 'y' }], leftOut: [] };
+  const lint: ProjectSignals = { commands: [{ role: 'lint', run: 'x', from: 'y' }], leftOut: [], tests: [] };
   assert.match(draftTask('fix it', lint).notes.join(), /no test command/);
   assert.deepEqual(draftTask('fix it', { ...NODE, leftOut: ['make lint (npm run lint is chosen)'] }).notes, [
     'The checks of the draft: npm test (package.json), npm run typecheck (package.json), npm run lint (package.json), npm run build (package.json), make test (make), cargo test (Cargo.toml).',
@@ -101,8 +102,27 @@ test('a stated figure that no check measures is noted', () => {
   const measured: ProjectSignals = {
     commands: [{ role: 'tests', run: 'npm run test:coverage', from: 'package.json' }],
     leftOut: [],
+    tests: [],
   };
   assert.equal(noted('raise test coverage to 90 %', measured), false);
+});
+
+test('a draft that makes tests pass keeps them as they are, and says so', () => {
+  for (const task of ['make the failing tests pass', 'get the test suite green', 'make npm test pass']) {
+    const draft = draftTask(task, NODE);
+    assert.deepEqual(settingsOf(draft.text)['unchanged'], ['test/**', '**/*.spec.*'], task);
+    assert.match(draft.text, /The tests stay as they are: `test\/\*\*`, `\*\*\/\*\.spec\.\*`/);
+    assert.match(draft.notes.join(), /Remove "unchanged" if the work has to change them/);
+    nothingWrong(draft.text);
+  }
+  for (const task of [
+    'add tests for the parser',
+    'fix the flaky tests',
+    'make the renamed tests pass and update them',
+  ]) {
+    assert.equal(settingsOf(draftTask(task, NODE).text)['unchanged'], undefined, task);
+  }
+  assert.equal(settingsOf(draftTask('make the failing tests pass', NONE).text)['unchanged'], undefined);
 });
 
 test('flaky tests have to pass five times in a row', () => {

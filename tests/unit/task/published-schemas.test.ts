@@ -111,7 +111,7 @@ for (const [name, definition, good, bad] of EXAMPLES) {
 test('every published schema is one that a validator can compile', () => {
   const names = readdirSync(FOLDER).map((file) => file.replace('.schema.json', ''));
   for (const name of names) assert.doesNotThrow(() => new Ajv({ strict: false }).compile(read(name)), name);
-  for (const wanted of ['input', 'output', 'state', 'tdd-state', 'ralph-md-frontmatter', 'iteration-record', 'event']) {
+  for (const wanted of ['input', 'output', 'state', 'tdd-state', 'ralph-md-frontmatter', 'event']) {
     assert.ok(names.includes(wanted), wanted);
   }
 });

@@ -31,7 +31,11 @@ test('where nobody says anything the defaults of the table hold', () => {
   const { policy, settings, sources } = resolved();
   assert.deepEqual(policy, DEFAULT_POLICY);
   assert.deepEqual(settings, {
+    accept: 'ask',
     validation: [],
+    unchanged: [],
+    mayChange: [],
+    verifyIn: 'project',
     findingsLog: '.ralph/findings.md',
     agent: null,
     model: null,
@@ -39,6 +43,7 @@ test('where nobody says anything the defaults of the table hold', () => {
     permissionMode: null,
     isolation: 'project',
     commitFooters: [],
+    sandbox: { mode: 'off', allow_write: [], deny_write: [], deny_read: [], network: false },
     worktreeSetup: null,
     worktreeCopy: [],
     notify: {

@@ -29,6 +29,16 @@ test('a terminal that is made narrower and wider again shows one bottom, and all
   }
 });
 
+test('the bottom shows a cost that is unknown, or known in part', async () => {
+  const screen = liveScreen({ columns: 100, rows: 12 });
+  const usage = { inputTokens: 9, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const run = { type: 'agent-ended', iteration: 1, outcome: 'ok', message: '', durationMs: 10, toolCalls: 0 } as const;
+  screen.tell(began, { ...run, turns: null, model: null, costUsd: null, usage }).draw();
+  assert.match((await screen.rows()).join('\n'), /─── 10ms │ cost unknown ───[\s\S]*iter 0\/7 │ \S+ │ cost unknown │/);
+  screen.tell({ ...run, turns: 2, model: null, costUsd: 0.5, usage }).draw();
+  assert.match((await screen.rows()).join('\n'), /─── 10ms │ 2 turns │ \$0\.50 ───[\s\S]*│ at least \$0\.50 │/);
+});
+
 test('a bottom that grows and shrinks leaves nothing behind', async () => {
   const screen = liveScreen({ columns: 60, rows: 10 });
   screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();

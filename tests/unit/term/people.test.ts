@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { loopStatusLine } from '../../../src/drive/status/status-line.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { instantText } from '../../../src/term/figures.ts';
+import { costText, instantText } from '../../../src/term/figures.ts';
 import { painter, printable } from '../../../src/term/paint.ts';
 import { table } from '../../../src/term/table.ts';
 
@@ -34,6 +34,38 @@ test('an instant is shown in local time, with how long ago it was or how long it
   process.env['TZ'] = 'Asia/Tokyo';
   assert.equal(instantText('2026-01-01T10:00:00Z', '2026-01-01T10:12:00Z'), '2026-01-01 19:00:00, 12m ago');
   assert.equal(instantText('2026-01-01T15:30:00.5Z', '2026-01-01T14:00:00.5Z'), '2026-01-02 00:30:00, in 1h 30m');
+});
+
+test('the number of an iteration never goes back while it is checked, paused or resumed', () => {
+  const at = '2026-01-01T10:00:00Z';
+  const loop = {
+    ...initialState({
+      ...{ loopId: 'loop-1', name: null, mode: 'hook', taskPath: 'RALPH.md', contractHash: null },
+      ...{ maxIterations: 8, at, consented: true },
+    }),
+    iteration: 2,
+  };
+  const shown = (state: object): string | undefined =>
+    loopStatusLine({ ...loop, ...state } as LoopState, at, null).split(' │ ')[2];
+  const paused = (reason: string, turn = 'rest'): object => {
+    return { status: 'paused', turn, paused: { since: at, reason, message: '', resumesAt: null } };
+  };
+  const ended = { status: 'ended', ended: { at, as: 'complete', verified: true, message: '' } };
+  for (const [state, expected] of [
+    [{ status: 'running' }, 'iter 3/8'],
+    [{ status: 'verifying', iteration: 3, verifying: { since: at } }, 'iter 3/8'],
+    [paused('interrupted'), 'iter 3/8'],
+    [paused('api-error'), 'iter 3/8'],
+    [paused('operator', 'agent'), 'iter 3/8'],
+    [paused('operator'), 'iter 2/8'],
+    [ended, 'iter 2/8'],
+  ] as const) {
+    assert.equal(shown(state), expected, JSON.stringify(state));
+  }
+});
+
+test('a cost of which a part is unknown is a lower bound', () => {
+  assert.deepEqual([costText(null), costText(1.444), costText(0.5, true)], ['cost unknown', '$1.44', 'at least $0.50']);
 });
 
 test('the status line says what a loop waits for, and until when', () => {

@@ -52,7 +52,8 @@ function sliced(
   return values.slice(from - base, from - base + count);
 }
 
-function valuesOf(name: string, state: ShellState, context: ShellContext): readonly ValueWord[] | undefined {
+/** Returns the values of a variable; undefined if the command neither sets it nor it is known. */
+export function valuesOf(name: string, state: ShellState, context: ShellContext): readonly ValueWord[] | undefined {
   if (name === '@' || name === '*') return state.positional ?? undefined;
   if (/^[1-9]\d*$/.test(name)) {
     if (state.positional === null) return undefined;

@@ -20,6 +20,7 @@ interface WriteDetails {
   readonly recursive?: boolean | undefined;
   readonly from?: ShellWord;
   readonly excludes?: readonly string[];
+  readonly compared?: readonly string[] | undefined;
 }
 
 export type FileAccessRule = (access: AccessRecorder) => void;
@@ -65,6 +66,7 @@ function pathUse(use: Use, context: ShellContext, position: number): FileAccess 
     ...(use.recursive === true ? { recursive: true as const } : {}),
     ...(use.from === undefined ? {} : { from: use.from }),
     ...(use.excludes === undefined ? {} : { excludes: use.excludes }),
+    ...(use.compared === undefined ? {} : { compared: use.compared }),
     position: context.position ?? position,
   };
 }

@@ -1,6 +1,6 @@
 import { gitWords } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
-import { forPrograms, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 import { patchTargets } from './patches.ts';
 
@@ -9,10 +9,9 @@ export const git: FileAccessRule = (access) => {
   const { words, directory } = gitWords(access.words);
   const [subcommand, ...args] = words;
   const name = subcommand?.template ?? '';
-  const record = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   const own = new Set(args);
   for (const word of access.words) if (!own.has(word) || TALKS.has(name)) access.explain(word);
-  record?.(directory === undefined ? access : access.inDirectory(directory), args);
+  subcommandOf(name)?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
 
 /** Subcommands to which paths are names in the index or in a commit; their `--output` is known of every program. */
@@ -24,7 +23,7 @@ const TALKS = new Set(
 
 type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
 
-const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
+const subcommandOf = byProgram<Subcommand>({
   checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;
@@ -60,6 +59,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   },
   stash: (access, args) => {
     const verb = args.find((word) => !word.template.startsWith('-'))?.template ?? 'push';
+    if (verb === 'show') shows(access, args);
     if (/^(list|show|drop|clear|create|store|branch)$/.test(verb)) return;
     const push = verb === 'push' || verb === 'save';
     const split = splitOptions(
@@ -71,11 +71,17 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     if (paths.length > 0) return;
     if (push && hasOption(split, '-u', '-a', '--include-untracked', '--all'))
       access.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
-    else tracked(access, 'git stash');
+    else if (push) tracked(access, 'git stash', ['HEAD']);
+    else {
+      const stash = revision(split.operands[1], 'stash@{0}');
+      tracked(access, 'git stash', stash === null ? undefined : [`${stash}^1`, stash]);
+    }
   },
   reset: (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
-    if (hasOption(split, '--hard', '--merge', '--keep')) tracked(access, 'git reset');
+    if (!hasOption(split, '--hard', '--merge', '--keep')) return;
+    const to = revision(split.operands[0], 'HEAD');
+    tracked(access, 'git reset', to === null ? undefined : [to]);
   },
   apply: (access, args) => {
     const split = splitOptions(args, '-p -C --directory --exclude --include --whitespace');
@@ -85,14 +91,22 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
       access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(access, 'git apply');
   },
-  ...forPrograms('show diff log blame annotate cat-file hash-object', shows),
+  'show diff blame annotate cat-file hash-object': shows,
+  log: (access, args) => {
+    if (args.some(({ template }) => SHOWS_LINES.test(template))) shows(access, args);
+  },
   grep: (access, args) => {
     shows(access, args);
     // It searches what is tracked, from here on; without an index everything.
     const { cwd } = access.state;
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
     const tree = { roots: [cwd], names: [], filesOnly: true } as const;
-    access.read({ ...wordOf('\0', 'git grep'), under: everything ? tree : { ...tree, tracked: true } });
+    const left = args.flatMap(({ template }) => /^:(?:[!^]|\(exclude\))\/?(.+)$/s.exec(template)?.[1] ?? []);
+    const except = left.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]);
+    access.read({
+      ...wordOf('\0', 'git grep'),
+      under: { ...tree, ...(everything ? {} : { tracked: true as const }), ...(left.length > 0 ? { except } : {}) },
+    });
   },
   archive: (access, args) => {
     shows(access, args);
@@ -124,7 +138,10 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     if (args[0]?.template === 'remove')
       for (const path of args.slice(1)) access.write(path, 'delete', { recursive: true });
   },
-};
+});
+
+/** Options by which git log prints lines of files, not only commits. */
+const SHOWS_LINES = /^(-[a-z]*[pucL]|--patch.*|--cc|--full-diff|--remerge-diff|--word-diff.*|--ext-diff)/;
 
 function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...names: readonly string[]): void {
   const file = optionValue(splitOptions(args, names.join(' ')), ...names);
@@ -134,15 +151,20 @@ function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...nam
 /** Records the content that git shows: `HEAD:path`, and every operand, which may be a path. */
 function shows(access: AccessRecorder, args: readonly ShellWord[]): void {
   const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
-  for (const word of split.operands) {
+  for (const word of split.operands.filter(({ template }) => !/^:[!^(]/.test(template))) {
     const inside = /^[^:]*:(?!\/\/)(.+)$/s.exec(word.template)?.[1];
     access.read(inside === undefined ? word : wordOf(inside, word.source));
   }
 }
 
-/** Tracked files may change; which ones depends on the repository. */
-function tracked(access: AccessRecorder, source: string): void {
-  access.write(wordOf('.', source), 'git-tracked', { recursive: true });
+/** Tracked files may change; which ones depends on the repository, and is what `git diff` says of these revisions. */
+function tracked(access: AccessRecorder, source: string, compared?: readonly string[]): void {
+  access.write(wordOf('.', source), 'git-tracked', { recursive: true, compared });
+}
+
+function revision(word: ShellWord | undefined, usual: string): string | null {
+  const name = /^\d+$/.test(word?.template ?? '') ? `stash@{${word?.template}}` : word?.template;
+  return name === undefined ? usual : /^\w[\w./~^@{}-]*$|^@/.test(name) ? name : null;
 }
 
 /** Takes `:/x`, `:(top)x` (the root of the working tree) and globs, which cross directories, in their widest sense. */

@@ -1,6 +1,6 @@
 import { type FileAccessKind, UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
-import { forPrograms, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 import { applyPatch, patch } from './patches.ts';
 import { searchFiles } from './search-files.ts';
@@ -26,7 +26,7 @@ interface ProgramFiles {
   readonly unsure?: true;
 }
 
-function filesOf(row: ProgramFiles): FileAccessRule {
+export function filesOf(row: ProgramFiles): FileAccessRule {
   const { values = '', in: reads = '', out = '', skip = 0, recursive = '' } = row;
   return (access) => {
     const split = splitOptions(access.args, `${values} ${reads} ${out}`);
@@ -49,18 +49,11 @@ function filesOf(row: ProgramFiles): FileAccessRule {
   };
 }
 
-function rows(table: Readonly<Record<string, ProgramFiles>>): Record<string, FileAccessRule> {
-  return Object.assign({}, ...Object.entries(table).map(([names, row]) => forPrograms(names, filesOf(row)))) as Record<
-    string,
-    FileAccessRule
-  >;
-}
-
 /** Everything but redirections is words to them. */
 const TALKERS =
   'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
 
-const ROWS = rows({
+export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum':
     {},
   'bat batcat': { values: '-l -r --language --line-range' },
@@ -71,22 +64,9 @@ const ROWS = rows({
   shuf: { values: '-n', out: '-o --output' },
   column: { values: '-s -N -o -c' },
   'expand unexpand': { values: '-t' },
-  pv: { values: '-L -s -N -i', out: '-o --output' },
-  pygmentize: { values: '-l -f -O -S -P -F', out: '-o' },
-  hunspell: { values: '-d -p', unsure: true },
   iconv: { values: '-f -t', out: '-o --output' },
   'hd hexdump': { values: '-n -s -e' },
-  join: { values: '-1 -2 -t -o -j' },
-  look: { values: '-t', skip: 1 },
-  csplit: { values: '-b -n', out: '-f --prefix' },
-  sdiff: { values: '-w', out: '-o --output' },
   'diff colordiff': { values: '-U -C --label', recursive: '-r --recursive' },
-  'open xdg-open': { values: '-a -b', unsure: true },
-  pax: { values: '-s', in: '-f', unsure: true },
-  age: { values: '-r', in: '-R -i', out: '-o --output' },
-  aws: { values: '--profile --region --output --endpoint-url', unsure: true },
-  gsutil: { values: '-o -h', unsure: true },
-  rclone: { values: '--config', recursive: true, unsure: true },
   gh: {
     values:
       '-R --repo -b --body -t --title -d --desc --description -l --label -a --assignee -m --milestone -q --jq -S --search -B --base -H --head -n --notes',
@@ -129,16 +109,14 @@ const ROWS = rows({
   },
   yq: { skip: 1, writesWith: /^(-i|--inplace)$/ },
   prettier: { values: '--config -c', writesWith: /^(-w|--write)$/ },
-  eslint: { values: '--config -c', out: '-o', writesWith: /^--fix$/ },
-  ruff: { values: '--config', writesWith: /^(--fix|format)$/ },
+  eslint: { unsure: true, values: '--config -c', out: '-o', writesWith: /^--fix$/ },
+  ruff: { unsure: true, values: '--config', writesWith: /^(--fix|format)$/ },
   gofmt: { writesWith: /^-w$/ },
   'black rustfmt': { values: '--config', operands: 'argument' },
   'tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
   'vi vim nvim view vimdiff ex': { values: '-c -S -u -i -T', operands: 'argument' },
   ed: { values: '-p', operands: 'argument' },
-  nano: { values: '-r -s -T', operands: 'argument' },
-  emacs: { values: '-l --eval --load -f', operands: 'argument' },
-  code: { values: '-g -n', operands: 'argument' },
+  'nano emacs fallocate': { values: '-r -s -T -l -o -f --load --eval', operands: 'argument' },
   'gzip gunzip bzip2 bunzip2 xz unxz zstd': {
     values: '-S --suffix -T',
     out: '-o',
@@ -150,17 +128,14 @@ const ROWS = rows({
   truncate: { values: '-s --size', in: '-r --reference', operands: 'argument' },
   'mkdir mkfifo mknod': { values: '-m --mode', operands: 'argument' },
   setfacl: { values: '-m -x -M -X', operands: 'argument' },
-  setfattr: { values: '-n -v -x', operands: 'argument' },
-  fallocate: { values: '-l -o', operands: 'argument' },
   'rm del unlink': { operands: 'delete', recursive: '-r -R -d --recursive --dir' },
   'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
   shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
   rename: { operands: 'move', recursive: true },
   'gcc g++ cc c++ clang clang++ ld rustc swiftc go dot xsltproc nasm': { out: '-o', unsure: true },
-  'aria2c time gtime strace ltrace': { out: '-o --output', operands: 'free' },
-  tcpdump: { out: '-w', operands: 'free' },
-  esbuild: { out: '--metafile', unsure: true },
-});
+  'aria2c age csplit tcpdump': { out: '-o --output -f --prefix -w', unsure: true },
+  'time gtime strace ltrace': { out: '-o --output', operands: 'free' },
+};
 
 /** chmod, chown: the first operand is the mode, unless a reference file gives it. */
 const mode: FileAccessRule = (access) => {
@@ -203,30 +178,18 @@ const NODE = runsFile(
 
 /** `docker cp FROM TO`: paths in a container have its name before a colon. */
 const copiesOut: FileAccessRule = (access) => {
-  const [verb, from, to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
-  if (verb?.template !== 'cp') return;
-  if (from !== undefined && !from.template.includes(':')) access.read(from, true);
-  if (to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
-};
-
-/** httpie: `field@FILE`, `@FILE`. */
-const sendsAt: FileAccessRule = (access) => {
-  for (const word of access.args) {
-    const path = /^[^=@/]*@(.+)$/s.exec(word.template)?.[1];
-    if (path !== undefined) access.read(wordOf(path, word.source));
-  }
+  const [verb, , to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
+  if (verb?.template === 'cp' && to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
 };
 
 export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
-  ...ROWS,
-  ...forPrograms(TALKERS, (access) => access.args.forEach(access.explain)),
-  ...forPrograms('chmod chown chgrp', mode),
-  ...forPrograms('perl ruby', filter),
-  ...forPrograms('sh bash dash zsh ksh', runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/)),
-  ...forPrograms('node nodejs', NODE),
-  ...forPrograms('docker podman kubectl', copiesOut),
-  ...forPrograms('http https', sendsAt),
-  ...forPrograms('apply_patch applypatch', applyPatch),
+  [TALKERS]: (access) => access.args.forEach(access.explain),
+  'docker podman kubectl': copiesOut,
+  'chmod chown chgrp': mode,
+  'perl ruby': filter,
+  'sh bash dash zsh ksh': runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/),
+  'node nodejs': NODE,
+  'apply_patch applypatch': applyPatch,
   patch,
   ...searchFiles,
   'ssh-keygen': (access) => {
@@ -235,10 +198,6 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
     access.read(file);
     // Without one of these it makes a new key there.
     if (!access.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) access.write(file, 'argument');
-  },
-  gio: (access) => {
-    if (access.args[0]?.template === 'trash')
-      for (const word of access.args.slice(1)) access.write(word, 'delete', { recursive: true });
   },
   dd: (access) => {
     for (const word of access.args) {
@@ -249,7 +208,7 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
       else access.read(path);
     }
   },
-  ...forPrograms('find gfind', (access) => {
+  'find gfind': (access) => {
     access.args.forEach((word, index) => {
       if (!/^-f(print0?|ls|printf)$/.test(access.args[index - 1]?.template ?? '')) access.explain(word);
       else access.write(word, 'argument');
@@ -257,7 +216,7 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
     if (!access.args.some((word) => word.template === '-delete')) return;
     const under = searchedTree(access.words, access.state);
     access.write({ text: null, template: UNKNOWN, source: 'find -delete', under }, 'delete', { recursive: true });
-  }),
+  },
 };
 
 /** Options of many programs that name a file which they write, or read. */
@@ -266,14 +225,4 @@ const OUTPUT = '--output --output-file --outfile --outFile --out-file';
 export function recordNamedOptions(access: AccessRecorder): void {
   for (const { name, value } of splitOptions(access.args, OUTPUT).options)
     if (value !== undefined && OUTPUT.split(' ').includes(name)) access.write(value, 'argument');
-  access.args.forEach((word, index) => {
-    // `docker run --env-file .env`, `kubectl … --from-file=k=.env`; most words need no look by the expression.
-    if (!word.template.startsWith('--env-file') && !word.template.startsWith('--from-')) return;
-    const match = /^--(?:env-file|env-file-if-exists|from-env-file|from-file)(?:=(?:[^=/]+=)?(.*))?$/s.exec(
-      word.template,
-    );
-    if (match === null) return;
-    const value = match[1] === undefined ? access.args[index + 1] : wordOf(match[1], word.source);
-    if (value !== undefined) access.read(value);
-  });
 }

@@ -1,19 +1,14 @@
 import type { ShellCommand } from '../shell-reading.ts';
 import type { Call, ShellContext, ShellState } from '../shell-state.ts';
-import { wordOf } from '../words.ts';
+import { byProgram, wordOf } from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 import { recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';
-import { PROGRAMS, recordNamedOptions } from './programs.ts';
+import { filesOf, PROGRAMS, ROWS, recordNamedOptions } from './programs.ts';
 
-const TABLES: ReadonlyArray<Readonly<Record<string, FileAccessRule>>> = [
-  PROGRAMS,
-  COPIERS,
-  FETCHERS,
-  ARCHIVERS,
-  { git },
-];
+const rowOf = byProgram(ROWS);
+const ruleByName = byProgram<FileAccessRule>({ ...PROGRAMS, ...COPIERS, ...FETCHERS, ...ARCHIVERS, git });
 
 /** Records the paths that a command reads and writes by its arguments, and the words that no rule explains. */
 export function recordFileAccess(command: ShellCommand, call: Call, context: ShellContext): void {
@@ -24,11 +19,14 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
   recordNamedOptions(access);
   const assigned = rule === undefined ? call.assignments.flatMap(({ words }) => words) : [];
   const words = [
-    ...access.args.filter(({ source }) => !explained.has(source)),
+    ...access.args.filter(({ source, template }) => !explained.has(source) || LONG_OPTION.test(template)),
     ...assigned.map(({ template }) => wordOf(template)),
   ];
   recordNamed(command, words, context);
 }
+
+/** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for. */
+const LONG_OPTION = /^-[a-zA-Z][\w-]+=/;
 
 /** Records words that a program which is not known, or not by this option, may write to. */
 export function recordNamed(command: ShellCommand, words: Call['words'], { facts }: ShellContext): void {
@@ -42,7 +40,8 @@ const GNU_TOOLS = new Set([
 function ruleOf(name: string): FileAccessRule | undefined {
   // GNU tools on a Mac: gsed, gcp, grm.
   const plain = name.startsWith('g') && GNU_TOOLS.has(name.slice(1)) ? name.slice(1) : name;
-  return TABLES.find((table) => Object.hasOwn(table, plain))?.[plain];
+  const row = rowOf(plain);
+  return row === undefined ? ruleByName(plain) : filesOf(row);
 }
 
 function recorderIn(

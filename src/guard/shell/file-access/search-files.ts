@@ -1,15 +1,18 @@
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Stream } from '../shell-state.ts';
-import { forPrograms, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import { byProgram, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
 
 const GREP = '-e -f -A -B -C -m -d -D --regexp --file --include --exclude --exclude-dir --max-count --context --color';
 const AG = '-A -B -C -G -m -p --ignore --ignore-dir';
 const VALUES: Readonly<Record<string, string>> = {
-  ...forPrograms('grep egrep fgrep zgrep ggrep', GREP),
+  'grep egrep fgrep zgrep ggrep': GREP,
   rg: '-e -f -A -B -C -m -g -t -T -j -M -r --regexp --file --glob --iglob --type --type-not --max-count --context --replace --sort --max-depth',
-  ...forPrograms('ag ack', AG),
+  'ag ack': AG,
 };
+const valuesOf = byProgram(VALUES);
+/** Options of rg and ag by which ignore files count for nothing. */
+const NO_IGNORE = /^(-[uUat]|--unrestricted|--no-ignore.*|--no-config|--all-types|--all-text|--skip-vcs-ignores)$/;
 const LISTS = ['-l', '-L', '--files-with-matches', '--files-without-match', '--files'];
 
 interface Search {
@@ -21,8 +24,8 @@ interface Search {
 
 /** What a search looks through: grep what it is given, the others the whole tree, hidden files only on demand. */
 function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin'>, name: string): Search {
-  const split = splitOptions(words.slice(1), VALUES[name] ?? '');
-  const isGrep = VALUES[name] === GREP;
+  const split = splitOptions(words.slice(1), valuesOf(name) ?? '');
+  const isGrep = valuesOf(name) === GREP;
   const given = hasOption(split, '-e', '-f', '--regexp', '--file', '--files');
   const places = given ? split.operands : split.operands.slice(1);
   const lists = hasOption(split, ...LISTS);
@@ -30,8 +33,10 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
   const piped = stdin.kind !== 'none' && places.length === 0;
   if (!isTree || piped) return { places, tree: null, lists };
   const unrestricted = split.options.filter(({ name: each }) => each === '-u' || each === '--unrestricted').length;
-  const hidden = isGrep || hasOption(split, '--hidden', '-.') || unrestricted > 1;
+  const configured = state.variables.has('RIPGREP_CONFIG_PATH');
+  const hidden = isGrep || configured || hasOption(split, '--hidden', '-.') || unrestricted > 1;
   const globs = textsOf(split, '--include', '-g', '--glob', '--iglob');
+  const free = configured || split.options.some(({ name: each }) => NO_IGNORE.test(each));
   const names = globs.filter((glob) => !glob.startsWith('!')).map((glob) => glob.replace(/^.*\//, ''));
   const left = [
     ...textsOf(split, '--exclude', '--exclude-dir', '--ignore', '--ignore-dir'),
@@ -46,6 +51,7 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
     filesOnly: true,
     ...(left.length > 0 ? { except: left.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]) } : {}),
     ...(hidden ? {} : { visible: true as const }),
+    ...(isGrep || free ? {} : { ignores: true as const }),
   };
   return { places, tree, lists };
 }
@@ -63,11 +69,11 @@ const search: FileAccessRule = (access) => {
 };
 
 /** grep, rg and the like: they write nothing, and read what they search. */
-export const searchFiles: Readonly<Record<string, FileAccessRule>> = forPrograms(Object.keys(VALUES).join(' '), search);
+export const searchFiles: Readonly<Record<string, FileAccessRule>> = { [Object.keys(VALUES).join(' ')]: search };
 
 /** The files that a search lists (`grep -rl`, `rg --files`); undefined if it prints lines. */
 export function listedBySearch(call: Call, name: string): Stream | undefined {
-  if (!Object.hasOwn(VALUES, name)) return undefined;
+  if (valuesOf(name) === undefined) return undefined;
   const { places, tree, lists } = searchOf(call, name);
   if (!lists) return undefined;
   if (tree !== null) return { kind: 'literal', text: UNKNOWN, under: tree };

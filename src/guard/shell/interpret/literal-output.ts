@@ -2,7 +2,7 @@ import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Stream } from '../shell-state.ts';
-import { fileKey, SILENT, UNKNOWN_STREAM } from '../shell-state.ts';
+import { fileKey, listKey, SILENT, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, searchedTree } from '../unwrap/unwrap-find.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
@@ -30,6 +30,11 @@ export function literalOutput(call: Call, name: string): Stream {
       const files = texts.filter((text) => !text.startsWith('-'));
       if (name !== 'cat' || files.length === 0) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
       const known = args.map((word) => word.content ?? call.state.files.get(fileKey(word.template, call.state)));
+      const under = args.map(
+        ({ template }) => call.state.variables.get(listKey(fileKey(template, call.state)))?.[0]?.under,
+      );
+      const list = under.find((each) => each !== undefined);
+      if (list !== undefined) return { ...UNKNOWN_STREAM, under: list };
       return known.every((text) => text !== undefined) ? { kind: 'literal', text: known.join('') } : UNKNOWN_STREAM;
     }
     case 'base64': {
@@ -61,13 +66,25 @@ export function literalOutput(call: Call, name: string): Stream {
     }
     case 'ls': {
       const files = args.filter((word) => !word.template.startsWith('-'));
-      if (files.length === 0 || texts.some((text) => /^-[a-zA-Z]*l/.test(text))) return UNKNOWN_STREAM;
+      const here = { roots: [call.state.cwd], names: [], maxDepth: 1 };
+      const has = (letter: RegExp): boolean => texts.some((text) => text.startsWith('-') && letter.test(text));
+      if (files.length === 0)
+        return { ...UNKNOWN_STREAM, under: { ...here, ...(has(/[aA]/) ? {} : { visible: true }) } };
       const roots = files.map(({ template }) => {
         const path = template.startsWith('/') ? template : `${call.state.cwd}/${template}`;
         return path.replace(/[*?].*$/, '').replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
       });
-      if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
+      if (has(/l/) || files.some((word) => word.glob === true))
+        return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
       return { kind: 'literal', text: `${files.map((word) => word.template).join('\n')}\n${UNKNOWN}` };
+    }
+    case 'tree':
+    case 'du': {
+      const places = texts.filter((text) => !text.startsWith('-'));
+      const roots = (places.length === 0 ? ['.'] : places).map((path) =>
+        path.startsWith('/') ? path : `${call.state.cwd}/${path}`,
+      );
+      return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
     }
     case 'find':
     case 'gfind':
@@ -79,9 +96,13 @@ export function literalOutput(call: Call, name: string): Stream {
       const [verb, ...rest] = gitWords(call.words).words.map((word) => word.template);
       const lists =
         verb === 'ls-files' || (verb === 'grep' && rest.some((text) => /^(-[a-zA-Z]*l|--name-only)/.test(text)));
-      if (!lists || rest.some((text) => /^(-o|--others)$/.test(text))) return UNKNOWN_STREAM;
+      if (!lists) return UNKNOWN_STREAM;
+      const others = rest.some((text) => /^(-[a-z]*o[a-z]*|--others)$/.test(text));
       const names = verb === 'grep' ? [] : rest.flatMap((text) => (/[*?]/.test(text) ? text.replace(/^.*\//, '') : []));
-      return { ...UNKNOWN_STREAM, under: { roots: [call.state.cwd], names, filesOnly: true, tracked: true } };
+      return {
+        ...UNKNOWN_STREAM,
+        under: { roots: [call.state.cwd], names, filesOnly: true, ...(others ? {} : { tracked: true as const }) },
+      };
     }
     case 'sort':
     case 'uniq':
@@ -89,6 +110,9 @@ export function literalOutput(call: Call, name: string): Stream {
     case 'head':
     case 'tail':
     case 'grep':
+    case 'cut':
+    case 'awk':
+    case 'sed':
       // A filter of found files still prints found files.
       return call.stdin.under === undefined ? UNKNOWN_STREAM : { ...UNKNOWN_STREAM, under: call.stdin.under };
     default:

@@ -1,11 +1,20 @@
 import { recordFileAccess } from '../file-access/record-file-access.ts';
 import { isStandardInput } from '../program-words.ts';
-import { type ShellCommand, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
+import { type ShellCommand, type ShellWord, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext } from '../shell-state.ts';
-import { fileKey, inside, literalOrNull, reportCall, UNKNOWN_STREAM, withOddGlobs } from '../shell-state.ts';
+import {
+  fileKey,
+  inside,
+  literalOrNull,
+  reportCall,
+  UNKNOWN_STREAM,
+  withOddGlobs,
+  withVariable,
+} from '../shell-state.ts';
+import { asValue } from '../words.ts';
 
 /** Options by which a glob matches more: `bash -O dotglob`. */
-export const ODD = /^(dotglob|globstar|extglob|nocaseglob)$|\0/;
+export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;
 /** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
 const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
@@ -30,7 +39,7 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
   const first = rest[0];
   if (takesText) {
     recordOpened(call, name, context);
-    return runText(first?.template ?? '', rest.slice(2), 'dynamic-command');
+    return runText(first?.template ?? '', rest.slice(2), 'dynamic-command', rest[1]);
   }
   if (first !== undefined && !takesStdin) {
     const content = first.content ?? call.state.files.get(fileKey(first.template, call.state));
@@ -55,9 +64,10 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
     return runText(call.stdin.text, takesStdin ? rest : [], 'dynamic-piped-to-shell');
   }
 
-  function runText(text: string, positional: Call['words'], kind: UndecidableKind): Outcome {
+  function runText(text: string, positional: Call['words'], kind: UndecidableKind, zeroth?: ShellWord): Outcome {
     if (text.includes(UNKNOWN)) reportCall(context, text === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
-    const own = { ...call.state, positional: positional.map(({ template }) => ({ template })) };
+    const named = zeroth === undefined ? call.state : withVariable(call.state, '0', [asValue(zeroth)]);
+    const own = { ...named, positional: positional.map(asValue) };
     const state = args.some(({ template }) => ODD.test(template)) ? withOddGlobs(own) : own;
     const { output } = context.interpret(text, [state], call.stdin, inner);
     return { states: [call.state], output };
@@ -81,9 +91,21 @@ const CODE_OPTIONS_OF_VERSIONS = new Map([
   ...['python', 'pypy'].map((name) => [name, /^-[a-zA-Z]*c$|^-c/] as const),
   ['perl', /^-[a-zA-Z0-9]*[eE]/],
   ['ruby', /^-[a-zA-Z]*e/],
-  ...['lua', 'Rscript', 'osascript', 'julia', 'swift', 'elixir', 'scala', 'groovy'].map(
-    (name) => [name, EVAL] as const,
-  ),
+  ...[
+    'lua',
+    'Rscript',
+    'osascript',
+    'julia',
+    'swift',
+    'elixir',
+    'scala',
+    'groovy',
+    'tclsh',
+    'expect',
+    'guile',
+    'octave',
+    'R',
+  ].map((name) => [name, EVAL] as const),
   ['php', /^-[rBRE]$/],
 ]);
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
@@ -102,12 +124,7 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
     return;
   }
   if (name === 'sed' || name === 'gsed') {
-    // GNU sed writes files by `w FILE` and runs commands by `e`.
-    const writing = args.find((word) =>
-      /(^|[;{}/\d$\s])[we]\s+\S|\/[gpi\d]*w\s+\S|(^|[;{}\d$])e\s*($|[;}])|^s(.).*\4.*\4[gpmIiM\d]*e/s.test(
-        word.template,
-      ),
-    );
+    const writing = args.find((word) => runsOrWrites(word.template));
     if (writing !== undefined) say(writing.template);
     return;
   }
@@ -132,6 +149,16 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
     const written = call.state.files.get(fileKey(operand.template, call.state));
     if (written !== undefined) say(written);
   }
+}
+
+/** GNU sed writes files by `w FILE` and runs commands by `e`, as commands and as flags of `s`. */
+function runsOrWrites(script: string): boolean {
+  const commands = script
+    .replace(/(?<![a-zA-Z])[sy]([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1/gs, ';')
+    .replace(/\/(?:\\.|[^/\\])*\//gs, '');
+  return (
+    /(?:^|[;{}\n])[\s\d,$!~+]*[gpimMI\d]*[wWe](?![a-z])/.test(commands) || /(?:^|[;{}\n])[\s\d,$!~+]*w\w/.test(commands)
+  );
 }
 
 function withoutVersion(name: string): string {

@@ -3,28 +3,27 @@ import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
 import { fileKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
-import { forPrograms } from '../words.ts';
+import { byProgram } from '../words.ts';
 import { ODD, recordOpened } from './open-shell.ts';
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
 
 export function runBuiltin(call: Call, name: string, context: ShellContext): Outcome | undefined {
-  const builtin = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
   const args = call.words.slice(1).map((word) => word.template);
-  const outcome = builtin?.(call, args, context);
+  const outcome = builtinOf(name)?.(call, args, context);
   if (outcome !== undefined) recordOpened(call, name, context);
   return outcome;
 }
 
-const BUILTINS: Readonly<Record<string, Builtin>> = {
-  ...forPrograms('cd chdir pushd popd', changeDirectory),
+const builtinOf = byProgram<Builtin>({
+  'cd chdir pushd popd': changeDirectory,
   eval: (call, args, context) => runText(call, args.join(' '), context),
   trap: (call, args, context) => {
     const code = args.find((arg) => !arg.startsWith('-'));
     return code === undefined || args.length < 2 ? undefined : runText(call, code, context);
   },
-  ...forPrograms('source .', runFile),
-  ...forPrograms('export declare typeset local readonly', declare),
+  'source .': runFile,
+  'export declare typeset local readonly': declare,
   alias: (call, args) => {
     let functions = call.state.functions;
     for (const arg of args) {
@@ -42,7 +41,11 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     return moved({ ...call.state, functions });
   },
   shopt: (call, args) =>
-    moved(args.includes('-s') && args.some((arg) => ODD.test(arg)) ? withOddGlobs(call.state) : call.state),
+    moved(
+      args.some((arg) => /^-\w*s/.test(arg)) && args.some((arg) => ODD.test(arg))
+        ? withOddGlobs(call.state)
+        : call.state,
+    ),
   setopt: (call) => moved(withOddGlobs(call.state)),
   unset: (call, args) => moved(args.reduce((state, name) => withVariable(state, name, undefined), call.state)),
   set: (call, args) => {
@@ -61,20 +64,20 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     );
     return readInto(call, names.length === 0 ? ['REPLY'] : names);
   },
-  ...forPrograms('mapfile readarray', (call: Call, args: readonly string[], context: ShellContext) => {
+  'mapfile readarray': (call: Call, args: readonly string[], context: ShellContext) => {
     const callback = args[args.indexOf('-C') + 1];
     if (args.includes('-C') && callback !== undefined) runText(call, callback, context);
     const name = args.findLast(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-[CcdnOsu]$/.test(args[index - 1] ?? ''),
     );
     return readArray(call, name ?? 'MAPFILE', call.stdin.text.replace(/\n$/, '').split('\n'));
-  }),
+  },
   printf: (call, args) => {
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
     const value = args.length === 3 && args[2] !== undefined && !args[2].includes('%') ? args[2] : UNKNOWN;
     return moved(withVariable(call.state, args[1], [{ template: value }]));
   },
-};
+});
 
 function moved(state: ShellState): Outcome {
   return { states: [state], output: SILENT };

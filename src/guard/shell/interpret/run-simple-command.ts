@@ -1,10 +1,11 @@
 import type * as Shell from '../../../text/shell/parse-shell.ts';
+import { valuesOf } from '../expand/expand-parameter.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
-import { fileKey, joinStates, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
+import { fileKey, joinStates, listKey, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
@@ -13,7 +14,7 @@ export function runSimpleCommand(node: Shell.Command, states: States, stdin: Str
   const after: States[] = [];
   const failed: States[] = [];
   let output: Stream | undefined;
-  for (const state of states.flatMap((each) => forkOnDefaults(node, each))) {
+  for (const state of states.flatMap((each) => forkOnDefaults(node, each, context))) {
     const outcome = spend(context, node.pos)
       ? runIn(node, state, stdin, context)
       : { states: [state], output: UNKNOWN_STREAM };
@@ -57,7 +58,12 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
   const path = fileKey(redirected.stdoutTo.template, state);
   const filesOf = ({ files }: ShellState): ShellState['files'] =>
     new Map(files).set(path, (files.get(path) ?? '') + outcome.output.text);
-  return { ...outcome, states: restored.map((each) => ({ ...each, files: filesOf(each) })), output: SILENT };
+  const { under } = outcome.output;
+  const states = restored.map((each) => {
+    const written = { ...each, files: filesOf(each) };
+    return under === undefined ? written : withVariable(written, listKey(path), [{ template: UNKNOWN, under }]);
+  });
+  return { ...outcome, states, output: SILENT };
 }
 
 function argument(each: Shell.Word | Shell.Assignment, state: ShellState, context: ShellContext): ShellWord[] {
@@ -97,11 +103,15 @@ function restore(after: ShellState, before: ShellState, assignments: readonly As
 }
 
 /** Returns both states for a `${X:-default}` of an unknown variable: empty, and any value. */
-function forkOnDefaults(node: Shell.Command, state: ShellState): ShellState[] {
+function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellContext): ShellState[] {
   const names = new Set<string>();
   const look = (parts: readonly Shell.WordPart[] | undefined): void => {
     for (const part of parts ?? []) {
-      if (part.type === 'ParameterExpansion' && isDefault(part) && !state.variables.has(part.parameter))
+      if (
+        part.type === 'ParameterExpansion' &&
+        isDefault(part) &&
+        valuesOf(part.parameter, state, context) === undefined
+      )
         names.add(part.parameter);
       else if (part.type === 'DoubleQuoted') look(part.parts);
     }
@@ -179,8 +189,9 @@ export function readRedirections(
         }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           const known = word.content ?? state.files.get(fileKey(word.template, state));
-          const under = word.contentUnder === undefined ? {} : { under: word.contentUnder };
-          input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0', ...under };
+          const key = fileKey(word.template, state);
+          const under = word.contentUnder ?? state.variables.get(listKey(key))?.[0]?.under;
+          input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0', ...(under && { under }) };
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
         }
         if (redirect.operator === '<' || redirect.operator === '<&') continue;

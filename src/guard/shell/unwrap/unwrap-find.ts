@@ -232,6 +232,9 @@ export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTre
     roots: roots.length > 0 ? roots : [from],
     names: names.includes('*') ? [] : names.map(anyCase),
     ...(hidden ? {} : { visible: true as const }),
+    ...(hasOption(split, '-I', '--no-ignore', '-u', '--unrestricted', '--no-ignore-vcs')
+      ? {}
+      : { ignores: true as const }),
     ...(left.length > 0 ? { except: left.flatMap(({ template }) => [`*/${template}`, `*/${template}/*`]) } : {}),
   };
 }

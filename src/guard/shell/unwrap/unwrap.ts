@@ -1,6 +1,6 @@
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, type Unwrapped, withVariable } from '../shell-state.ts';
-import { forPrograms, hasOption, optionValue, splitOptions } from '../words.ts';
+import { byProgram, hasOption, optionValue, splitOptions } from '../words.ts';
 import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
 interface Wrapper {
@@ -28,28 +28,26 @@ const TMUX_COMMANDS =
     ' ',
   );
 
-const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+const wrapperOf = byProgram<Wrapper>({
   sudo: {
     values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
     asks: ['-l', '-v', '-k', '-K', '-V'],
     assigns: true,
   },
   doas: { values: '-u -C' },
-  ...forPrograms('timeout gtimeout', { values: '-k -s --kill-after --signal', skip: 1 }),
+  'timeout gtimeout': { values: '-k -s --kill-after --signal', skip: 1 },
   nice: { values: '-n --adjustment' },
   ionice: { values: '-c -n -p --class --classdata' },
-  ...forPrograms(
-    'nohup setsid builtin unbuffer chronic unshare catchsegv busybox toybox corepack entr firejail setpriv systemd-inhibit eatmydata dbus-run-session',
+  'nohup setsid builtin unbuffer chronic unshare catchsegv busybox toybox corepack entr firejail setpriv systemd-inhibit eatmydata dbus-run-session':
     { values: '' },
-  ),
-  ...forPrograms('time gtime', { values: '-f -o --format --output', output: '-o' }),
+  'time gtime': { values: '-f -o --format --output', output: '-o' },
   command: { values: '', asks: ['-v', '-V'] },
   compgen: { values: '-A -F -G -P -S -W -X', textOption: '-C' },
   exec: { values: '-a' },
   stdbuf: { values: '-i -o -e --input --output --error' },
   caffeinate: { values: '-t -w' },
   chrt: { values: '-T -P -D', skip: 1 },
-  ...forPrograms('taskset chroot', { values: '', skip: 1 }),
+  'taskset chroot': { values: '', skip: 1 },
   flock: { values: '-w -E --timeout --wait --conflict-exit-code', skip: 1, textOption: '-c' },
   nsenter: { values: '-t --target' },
   strace: { values: '-e -o -p -s -u -E', output: '-o' },
@@ -69,7 +67,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   pdm: { values: '-p --project', subcommands: ['run'] },
   hatch: { values: '-e --env', subcommands: ['run'] },
   conda: { values: '-n -p --name --prefix --cwd', subcommands: ['run'] },
-  ...forPrograms('bundle asdf', { values: '', subcommands: ['exec'] }),
+  'bundle asdf': { values: '', subcommands: ['exec'] },
   mise: { values: '-C --cd', subcommands: ['exec', 'x'] },
   direnv: { values: '', subcommands: ['exec'], skip: 1 },
   'cross-env': { values: '', assigns: true },
@@ -87,7 +85,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   fakeroot: { values: '-l -b -u -i -s' },
   proot: { values: '-r -b -w -R -S' },
   torsocks: { values: '-u -p -P' },
-  ...forPrograms('proxychains proxychains4', { values: '-f' }),
+  'proxychains proxychains4': { values: '-f' },
   'nix-shell': { values: '-p -A -I --packages', textOption: '--run' },
   pwsh: { values: '-f -File -ExecutionPolicy', textOption: '-c' },
   powershell: { values: '-File -ExecutionPolicy', textOption: '-Command' },
@@ -98,11 +96,11 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   'xvfb-run': {
     values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
   },
-  ...forPrograms('pipenv rye', { values: '', subcommands: ['run'] }),
+  'pipenv rye': { values: '', subcommands: ['run'] },
   screen: { values: '-c -e -h -p -s -S -t -T -Logfile' },
   tmux: { values: '-f -L -S -c -e -n -s -t -x -y -F -l', subcommands: TMUX_COMMANDS, textOption: ' ' },
   'systemd-run': { values: '-p -u --unit --property --slice' },
-};
+});
 
 /** Returns what a wrapper runs; undefined if the command is not a wrapper or wraps nothing here. */
 export function unwrap(call: Call, name: string): Unwrapped | undefined {
@@ -113,7 +111,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   // Programs that read commands for a later shell.
   if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);
   if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
-  const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  const wrapper = wrapperOf(name);
   if (wrapper === undefined) return undefined;
   const split = splitOptions(call.words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
   if (wrapper.asks !== undefined && hasOption(split, ...wrapper.asks)) return undefined;

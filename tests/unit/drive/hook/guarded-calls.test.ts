@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import type { CallRecord } from '../../../../src/engine/schema/records.ts';
 import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
+import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { AT, aHook, aProject, type Project, put, rewrite, start } from '../../../support/drive/drive-project.ts';
+import { callsOf } from '../../../support/journal.ts';
 
 const GUARDED = `---
 guardrails:
@@ -45,10 +45,8 @@ function reasonOf(answer: PreToolAnswer | null): string | undefined {
   return answer?.hookSpecificOutput?.permissionDecisionReason;
 }
 
-function journal({ files }: Project): CallRecord[] {
-  if (!existsSync(files.calls)) return [];
-  const lines = readFileSync(files.calls, 'utf8').trim().split('\n');
-  return lines.map((line) => JSON.parse(line) as CallRecord);
+function journal({ files }: Project): Record<string, unknown>[] {
+  return callsOf(readLines(files.events).entries);
 }
 
 const TEST = { input: { command: 'npm test' } };

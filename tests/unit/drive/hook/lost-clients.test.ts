@@ -57,7 +57,7 @@ test('a block that the former client overrode is reported with the next prompt, 
     { prompt: 'And now?', prompt_id: 'p2', transcript_path: path },
     NEXT,
   );
-  assert.match(userPromptSubmit(prompted)?.systemMessage ?? '', /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
+  assert.match((await userPromptSubmit(prompted))?.systemMessage ?? '', /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
   assert.match(readFileSync(project.files.events, 'utf8'), /"type":"block\.overridden"/);
   assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'user']);
 });

@@ -14,6 +14,7 @@ import { effectiveValues } from '../../../../src/task/settings/defaults.ts';
 import { DEFAULT_POLICY, readValues } from '../../../../src/task/settings/read-values.ts';
 import { instantOf } from '../../../../src/text/instant.ts';
 import { emptyFolder } from '../../../support/folder.ts';
+import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 
 const HOUR = 3_600_000;
 
@@ -51,9 +52,9 @@ async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'wai
   const effects: Effect[] = [{ type: 'wait', until }];
   const loaded = { state, policy, stored: null, restored: null, orphaned: false };
   // One that sits out an hour is told to go, and gives no answer.
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
   const turn = newTurn(context, loaded, { signal, deadline: now + HOUR, freshContext: false });
-  const answer = await runEffects(turn, hookDriver([]), effects);
+  const answer = await runEffects(turn, hookDriver([], context.files), effects);
   assert.equal(answer?.decision, 'block');
 }
 

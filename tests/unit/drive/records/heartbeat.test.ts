@@ -80,7 +80,7 @@ test('a sign of life that cannot be given is logged, and the steering reaches th
   rmSync(run(project).dir, { recursive: true });
   mkdirSync(join(project.directory, 'away'));
   symlinkSync(join(project.directory, 'away'), run(project).dir);
-  assert.match((await called(project, LATER))?.hookSpecificOutput.additionalContext ?? '', /Use tabs\./);
+  assert.match((await called(project, LATER))?.hookSpecificOutput?.additionalContext ?? '', /Use tabs\./);
   assert.match(readFileSync(project.files.log, 'utf8'), /mirror.*is no directory of its own/);
   assert.deepEqual(readdirSync(join(project.directory, 'away')), []);
 });

@@ -7,10 +7,10 @@ import { operate } from '../../../../src/drive/control/operate.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/run-status.ts';
-import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
+import { iterationsIn } from '../../../support/journal.ts';
 import { ENV } from '../../../support/repository.ts';
 
 const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE';
@@ -23,7 +23,7 @@ async function aTurn(project: TaskFolder, last_assistant_message: string, now = 
 
 /** A Stop whose process dies in the middle of its gate: nothing of what comes after is done. */
 async function dieInTheGate(project: TaskFolder): Promise<void> {
-  const told = (): number => readLines(project.files.iterations).entries.length;
+  const told = (): number => iterationsIn(project.files).length;
   const before = told();
   // The clock is asked for the last time before the gate, when the journal is written.
   const now = (): string => {
@@ -83,7 +83,7 @@ test('a resumed loop shows it, with what its commands had shown, and once howeve
 test('the very first iteration is shown as well, also where the journal of the loop lacks it', async (t) => {
   const project = aTaskFolder(t, GATED);
   await dieInTheGate(project);
-  rmSync(project.files.iterations);
+  rmSync(project.files.events);
   resume(project);
   assert.deepEqual(shown(project), ['1 interrupted']);
 });

@@ -11,6 +11,7 @@ import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { withState } from '../../../../src/state/with-state.ts';
+import { decisionsOf, iterationsIn } from '../../../support/journal.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const later = '2026-01-01T00:01:00.000Z';
@@ -33,7 +34,7 @@ const effects: readonly Effect[] = [
       ...{ outputTokens: 7, decision: 'running' },
     },
   },
-  { type: 'record-event', event: { type: 'iteration.ended', at: later, loopId: 'l', iteration: 1 } },
+  { type: 'record-event', event: { type: 'iteration.completed', at: later, loopId: 'l', iteration: 1 } },
   { type: 'prompt', notices: { rejection: [], misplacedSignal: null, warnings: [] }, steering: [] },
 ];
 
@@ -52,8 +53,8 @@ function inFiles(body: (files: LoopFiles) => void): void {
 const write = (files: LoopFiles, state: LoopState): void =>
   withState(files, { waitMs: 1_000 }, () => ({ next: state, result: undefined }));
 const told = (files: LoopFiles): [number, number] => [
-  readLines(files.iterations).entries.length,
-  readLines(files.events).entries.length,
+  iterationsIn(files).length,
+  decisionsOf(readLines(files.events).entries).length,
 ];
 
 test('A runner that was killed after the state counted its iteration leaves the journals to the next one, whole.', () => {

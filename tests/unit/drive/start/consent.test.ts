@@ -11,6 +11,7 @@ import {
   AT,
   aProject,
   aStop,
+  PERSON,
   type Project,
   put,
   rewrite,
@@ -134,7 +135,7 @@ test('Nobody agrees to a contract that is gone, or that is not what its hash say
 test('What the user accepts of a changed task is no consent to the loop.', (t) => {
   const project = askedFor(t);
   put(join(project.directory, '.claude', 'ralph', 'PROMPT.md'), '---\nmax_iterations: 7\n---\nDo the work.\n');
-  acceptContract(project.files, project.env, AT, changedContract(project.files, project.env).terms);
+  acceptContract(project.files, project.env, AT, changedContract(project.files, project.env), PERSON);
   assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
   assert.equal(stateOf(project).maxIterations, 7);
 });
@@ -199,10 +200,11 @@ test('A change that is adopted is the one that was shown: a later one is refused
   start(project, true);
   const task = join(project.directory, '.claude', 'ralph', 'PROMPT.md');
   put(task, '---\nvalidation: [make test]\npermission_mode: plan\n---\nDo the work.\n');
-  const { changes, terms } = changedContract(project.files, project.env);
+  const shown = changedContract(project.files, project.env);
+  const { changes } = shown;
   assert.equal(changes[0], '+ permission_mode: plan');
   assert.match(changes[1] ?? '', /^\+ validation: make test \(\d+ s\)$/);
   put(task, '---\nvalidation: [touch pwned]\n---\nDo the work.\n');
-  assert.throws(() => acceptContract(project.files, project.env, AT, terms), /-> touch pwned/);
+  assert.throws(() => acceptContract(project.files, project.env, AT, shown, PERSON), /-> touch pwned/);
   assert.deepEqual(contractOf(project).contract.validation, []);
 });

@@ -11,7 +11,7 @@ import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
 import { LOOP_NAME } from '../../../../src/state/loop-files.ts';
 import { DEFAULT_POLICY } from '../../../../src/task/settings/read-values.ts';
-import { AT, aProject, type Project, put } from '../../../support/drive/drive-project.ts';
+import { AT, aProject, PERSON, type Project, put } from '../../../support/drive/drive-project.ts';
 
 const HEADER = `args: [owner, env]
 commands:
@@ -97,7 +97,9 @@ test('everything of a RALPH.md stands in the contract', (t: TestContext) => {
   });
   assert.deepEqual(contract.policy.completion, { kind: 'promise', text: 'DONE' });
   assert.equal(contract.policy.maxIterations, 12);
-  assert.deepEqual(Object.keys(contract.scripts), ['jobs/auth/check.sh', 'package.json#scripts.lint']);
+  assert.deepEqual(Object.keys(contract.scripts), [
+    ...['.npmrc#settings', 'jobs/auth/check.sh', 'package.json#scripts.lint', '~/.npmrc#settings'],
+  ]);
 });
 
 test('a RALPH.md that says nothing runs to its limits, with nothing to pass', (t) => {
@@ -167,9 +169,9 @@ test('accept applies the arguments of the start again, and drops one that is no 
   const task = folder(project, 'job', 'args: [a, b]\ncommands: [{ name: t, run: "echo {{ args.a }}", timeout: 5 }]\n');
   start(project, task, { args: { a: '1', b: '2' } });
   folder(project, 'job', 'args: [a]\ncommands: [{ name: t, run: "printf {{ args.a }}", timeout: 5 }]\n');
-  const { changes, terms } = changedContract(project.files, project.env);
-  assert.deepEqual(changes, ["commands: echo '1' (5 s) -> printf '1' (5 s)", '- argument b: 2']);
-  acceptContract(project.files, project.env, AT, terms);
+  const changed = changedContract(project.files, project.env);
+  assert.deepEqual(changed.changes, ["commands: echo '1' (5 s) -> printf '1' (5 s)", '- argument b: 2']);
+  acceptContract(project.files, project.env, AT, changed, PERSON);
   const contract = readContract(project.files)?.contract;
   assert.deepEqual(contract?.task?.args, { a: '1' });
   assert.equal(contract?.task?.commands[0]?.run, "printf '1'");

@@ -14,7 +14,7 @@ import { listThere } from '../../../../src/drive/tdd/tdd-terms.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
-import { aProject, aStop, type Project, stateOf } from '../../../support/drive/drive-project.ts';
+import { aProject, aStop, PERSON, type Project, stateOf } from '../../../support/drive/drive-project.ts';
 import { AT, after, aList } from '../../../support/tdd-list.ts';
 
 function keep({ files }: Project, change: (record: TddRecord) => TddRecord): void {
@@ -199,11 +199,18 @@ test('what the user was shown of a loop is its list, too: another one is not sta
   };
   const approved = preparedTerms(prepareContract(request), listThere(files, AT));
   swapList(project);
-  assert.throws(() => startLoop({ ...request, approved }), /changed after you were shown/);
+  assert.throws(
+    () => startLoop({ ...request, approved: { terms: approved, by: PERSON } }),
+    /changed after you were shown/,
+  );
   assert.equal(peekTdd(files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');
   const shownAgain = preparedTerms(prepareContract(request), listThere(files, AT));
-  assert.equal(startLoop({ ...request, approved: shownAgain }).state.status, 'running', 'control');
+  assert.equal(
+    startLoop({ ...request, approved: { terms: shownAgain, by: PERSON } }).state.status,
+    'running',
+    'control',
+  );
 });
 
 test('of a step that is asked for twice at once each call is answered by the one run that is recorded', async (t) => {

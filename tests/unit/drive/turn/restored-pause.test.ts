@@ -89,7 +89,7 @@ test('A journal that holds nonsense under the loop’s own id keeps no loop from
   const project = running(t);
   const { loopId } = stateOf(project);
   const record = { loopId, iteration: 4, idleIterations: -1, findings: 'many', endedAt: 'soon' };
-  appendFileSync(project.files.iterations, `${JSON.stringify(record)}\n`);
+  appendFileSync(project.files.events, `${JSON.stringify({ type: 'iteration.ended', ...record })}\n`);
   forged(project);
   assert.equal((await aStop(project))?.decision, 'block');
   const { iteration, lastFindingsCount } = stateOf(project);

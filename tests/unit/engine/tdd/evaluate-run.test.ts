@@ -118,3 +118,30 @@ test('a command that did not end by itself, or did not run, is neither, and the 
     for (const [end, why] of ends) assert.match(judge(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
   }
 });
+
+test('what a program that never began says is no sign of it in the middle of a line', () => {
+  const atStart = NEVER_BEGAN.filter(([code, output]) => code < 126 && !/^(?:bash: line 1: cd|make:)/.test(output));
+  for (const [code, output] of atStart) {
+    const quoted = output
+      .split('\n')
+      .map((line) => `the log says: ${line}.`)
+      .join('\n');
+    assert.equal(judge('red', run(code, quoted.replaceAll('\u001b[31m', ''))), null, quoted);
+  }
+});
+
+test('the shells, in every form that they print', () => {
+  for (const output of [
+    'sh: 12: Syntax error: "(" unexpected',
+    'dash: 3: Syntax error: end of file unexpected',
+    '/bin/bash: line 12: syntax error near unexpected token',
+    "/bin/bash: -c: line 12: unexpected EOF while looking for matching `''",
+    'bash: 12: unexpected EOF while looking for matching',
+    'zsh: 1: syntax error near unexpected token',
+    "/bin/sh: 12: Can't open none.sh",
+    '/usr/bin/ruby3.1: No such file or directory -- none.rb (LoadError)',
+    'ERR_PNPM_NO_SCRIPT  Missing script: none',
+  ]) {
+    assert.match(judge('red', run(2, output)) ?? '', /exit code 2/, output);
+  }
+});

@@ -116,5 +116,7 @@ test('an absolute path into the project is a scope from there', async () => {
 test('a line that nests lists too deeply is told, and the plan is not read', () => {
   assert.deepEqual(told(lines(REAL, `${'- '.repeat(2000)}x`), 'too-deep'), [5]);
   assert.deepEqual(readPlan(lines(REAL, `${'> '.repeat(101)}x`)).tasks, []);
+  const stairs = Array.from({ length: 400 }, (_, level) => `${'  '.repeat(level)}- a`);
+  assert.deepEqual(told(lines(REAL, ...stairs), 'too-deep'), [105]);
   assert.deepEqual(readPlan(lines(REAL, `${'- '.repeat(40)}x`, '', '-'.repeat(300))).tasks.length, 1);
 });

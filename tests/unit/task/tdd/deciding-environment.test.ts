@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { decidingEnvironment, withDeciding } from '../../../../src/task/commands/deciding-environment.ts';
 import { runCommand } from '../../../../src/task/commands/run-command.ts';
-import { decidingEnvironment, withDeciding } from '../../../../src/task/tdd/make-list.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
 const AGREED = { PATH: process.env['PATH'] ?? '', LANG: 'C' };

@@ -1,0 +1,122 @@
+import type { Register } from 'claude-code';
+import { atom, read, update } from 'claude-code';
+import type { LoopView } from '../types/index';
+
+/**
+ * Shows the loop of this session in the client: a band above the prompt, a pane, two commands that ask no model, and a
+ * notification at its end. It draws only; the hooks decide. RALPH_MOD=0 turns it off, and clients without mods ignore it.
+ */
+const view = atom({ plugin: 'ralph-loop', key: 'view' } as const, null);
+const now = atom({ plugin: 'ralph-loop', key: 'now' } as const, 0);
+
+const MAIN = decodeURIComponent(
+  new URL('../scripts/main.cjs', (import.meta as ImportMeta & { readonly url: string }).url).pathname,
+);
+const LOOK_MS = 1_000;
+const MOST_ROWS = 40;
+
+export const register: Register = (on) => {
+  on('session.start', async ($, e, next) => {
+    const started = await next(e);
+    const isOn = (await $.env.get('RALPH_ACTIVE')) === '1' && (await $.env.get('RALPH_MOD')) !== '0';
+    if (!isOn || !e.isInteractive) return started;
+    const name = (await $.env.get('RALPH_LOOP')) ?? '';
+    const node = (await $.env.get('RALPH_NODE')) ?? 'node';
+    const file = `${e.cwd}/.claude/context/runtime/ralph-state${name === '' ? '' : `.${name}`}.json`;
+    const words = name === '' ? [] : ['--loop', name];
+    await $.command.register({ name: 'ralph-status', description: 'How the loop stands, without a call of the model' });
+    await $.command.register({
+      name: 'ralph-explain',
+      description: 'Why the loop is where it is, without a call of the model',
+    });
+    let last = '';
+    let isLive = false;
+    let isBusy = false;
+    $.clock.every(LOOK_MS, async () => {
+      if (isBusy) return;
+      isBusy = true;
+      try {
+        await update($, now, () => Date.now());
+        const text = await $.fs.read(file).catch(() => '');
+        if (text === last) return;
+        last = text;
+        const status = await $.process.run([node, MAIN, 'status', '--json', ...words]);
+        const explained = await $.process.run([node, MAIN, 'explain', ...words]);
+        const shown = viewOf(JSON.parse(status.stdout), explained.stdout);
+        await update($, view, () => shown);
+        const ended = isLive && text === '';
+        isLive = text !== '';
+        if (isLive) await $.ui.open({ id: 'ralph', title: 'ralph-loop' });
+        if (ended) await $.ui.notify(shown.line, { title: 'ralph-loop' });
+      } finally {
+        isBusy = false;
+      }
+    });
+    return started;
+  });
+
+  on('command.run', { command: 'ralph-status' }, async ($) => ({
+    text: (await read($, view))?.line ?? 'No loop has started.',
+  }));
+  on('command.run', { command: 'ralph-explain' }, async ($) => ({
+    text: (await read($, view))?.rows.join('\n') ?? 'No loop has started.',
+  }));
+
+  on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => {
+    const shown = await read($, view);
+    if (shown === null) return next(e);
+    const { Box, Text } = $.ui.resolve(e);
+    const at = await read($, now);
+    const left = shown.until === null ? '' : ` · next look in ${Math.max(0, Math.ceil((shown.until - at) / 1000))}s`;
+    const text = `${shown.line}${left}`;
+    const room = Math.max(10, e.props.bodyColumns - 8);
+    return (
+      <Box>
+        <Text bold>ralph </Text>
+        <Text>{text.length > room ? `${text.slice(0, room - 1)}…` : text}</Text>
+      </Box>
+    );
+  });
+
+  on('ui.render', { component: 'Pane', requestId: 'ralph' }, async ($, e) => {
+    const { Box, Text } = $.ui.resolve(e);
+    const rows = (await read($, view))?.rows ?? [];
+    return (
+      <Box flexDirection="column">
+        {rows.slice(0, MOST_ROWS).map((row) => (
+          <Text>{row}</Text>
+        ))}
+      </Box>
+    );
+  });
+};
+
+/** What `status --json` prints of a loop that is live, or of the one that ended last. */
+interface Status {
+  readonly active: boolean;
+  readonly status?: string;
+  readonly iteration?: number;
+  readonly maxIterations?: number;
+  readonly waitingUntil?: string | null;
+  readonly paused?: { readonly reason: string } | null;
+  readonly usage?: { readonly costUsd: number | null } | null;
+  readonly checklist?: { readonly done: number; readonly total: number };
+  readonly lastLoop?: { readonly status: string; readonly iteration: number; readonly message: string } | null;
+}
+
+function viewOf(status: Status, explained: string): LoopView {
+  const rows = explained.trimEnd().split('\n');
+  const { lastLoop } = status;
+  if (!status.active) {
+    return { line: lastLoop ? `ended: ${lastLoop.message.split('\n')[0]}` : 'no loop', until: null, rows };
+  }
+  const cost = status.usage?.costUsd;
+  const parts = [
+    status.paused ? `paused (${status.paused.reason})` : (status.status ?? 'running'),
+    `iteration ${Math.min((status.iteration ?? 0) + 1, status.maxIterations ?? 0)} of ${status.maxIterations}`,
+    ...(typeof cost === 'number' ? [`$${cost.toFixed(2)}`] : []),
+    ...(status.checklist ? [`${status.checklist.done} of ${status.checklist.total} done`] : []),
+  ];
+  const until = status.waitingUntil ? Date.parse(status.waitingUntil) : null;
+  return { line: parts.join(' · '), until, rows };
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { guardRules } from '../../drive/hook/guard-context.ts';
+import { tddCommand } from '../../drive/prompt/extra-sections.ts';
+import { checkCommands } from '../../drive/start/allowed-tools.ts';
+import type { StartedLoop } from '../../drive/start/start-loop.ts';
+import type { AgentSettings } from '../../install/settings/session-settings.ts';
+import { clientSandbox } from '../../sandbox/client-settings.ts';
+import { gitExcludes } from '../../sandbox/git-excludes.ts';
+import { tddCalls } from '../../sandbox/messages.ts';
+import { secretNames } from '../../sandbox/terms.ts';
+
+/** Adds the sandbox of a started loop to the settings of its client; without one they stay as they are. */
+export function withSandbox<T extends AgentSettings>(
+  settings: T,
+  { files, stored }: Pick<StartedLoop, 'files' | 'stored'>,
+  env: NodeJS.ProcessEnv,
+): T {
+  const { contract } = stored;
+  const { sandbox: terms } = contract;
+  if (terms === undefined) return settings;
+  const { projectDir, contract: path } = files;
+  const { ownFiles, ownGlobs = [] } = guardRules(files, env, stored);
+  const closed = [...new Set([...ownFiles, ...ownGlobs.map(({ dir }) => dir), join(projectDir, '.mcp.json')])];
+  const block = clientSandbox({
+    terms,
+    closed,
+    excluded: contract.tdd === undefined ? [] : tddCalls(tddCommand(files, contract)),
+    secrets: secretNames(env, checkCommands(files, contract)),
+  });
+  const excludes = gitExcludes({ projectDir, closed, file: `${path}.git-excludes`, env });
+  return { ...settings, ...block, env: { ...settings.env, ...excludes } };
+}

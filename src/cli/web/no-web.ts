@@ -1,0 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleDir } from '../../install/places.ts';
+import { WEB_FILE } from '../../state/process/code-cache.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+
+/** Explains why the page's code is missing: the copy that `init` puts into a project lacks its file. Throws. */
+export function noWeb(error: Error): never {
+  if (existsSync(join(bundleDir(), 'scripts', WEB_FILE))) throw error;
+  const why = 'this copy in the project has no report and no dashboard; the npm package and the plugin have them.';
+  throw new RalphError('usage', `${why} Install one of these and call its ralph-loop.`, error);
+}

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loopNames } from '../../drive/status/project-loops.ts';
+import { loopFiles } from '../../state/loop-files.ts';
+import { advise } from '../../text/message.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { ShownLoop } from '../../web/model/collect-report.ts';
+import { chosenLoop, endedLast, liveLoopsOn } from '../choose-loop.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
+import { onePath } from '../task-place.ts';
+import { noWeb } from './no-web.ts';
+import { openInBrowser } from './open-in-browser.ts';
+import { archivedLoop, shownLoop } from './shown-loop.ts';
+
+export const REPORT_COMMAND: Command = {
+  name: 'report',
+  summary: 'Write a report of a loop: one HTML file to read or send.',
+  usage: '[NAME | PATH] [--out FILE] [--open] [--archived FILE]',
+  help: 'Writes how a loop went into one HTML file that needs no network: outcome and reason, what was proved, each iteration with its tool calls and checks, waits, limits. It works for a running loop and for one that is over; --archived takes a name from "ralph-loop archive". Secrets are masked.',
+  example: 'ralph-loop report docs --open',
+  options: options({
+    'o, out FILE': 'Write to this file; default: ralph-report.html, or ralph-report-NAME.html.',
+    open: 'Open it in the browser.',
+    'archived FILE': 'Take this archived loop, by its file or its id.',
+  }),
+  control: false,
+  async run(context) {
+    const { values, answer } = context;
+    const loop = reportedLoop(context);
+    const { name } = loop.files;
+    const out =
+      typeof values['out'] === 'string' ? values['out'] : `ralph-report${name === null ? '' : `-${name}`}.html`;
+    const { writeReport } = await import('./write-report.ts').catch(noWeb);
+    const path = await writeReport(context, loop, out);
+    answer({ success: true, path, loopId: loop.state.loopId, status: loop.status }, () => `The report is in ${path}.`);
+    if (values['open'] === true) openInBrowser(resolve(path), context);
+    return 0;
+  },
+};
+
+/** Returns the loop that is named, that works on the path, that is live, or that ended last. Throws `no-loop` or `usage`. */
+function reportedLoop(context: CommandContext): ShownLoop {
+  const { values, env, projectDir } = context;
+  const word = onePath('report', context.positionals);
+  if (word !== null && values['loop'] !== undefined) {
+    throw new RalphError('usage', 'report takes a name or path, or --loop, not both.');
+  }
+  const isName = word !== null && !existsSync(resolve(word)) && loopNames(projectDir, env).includes(word);
+  const files = isName ? loopFiles(projectDir, word, env) : context.files;
+  const path = isName ? null : word;
+  const { archived } = values;
+  if (typeof archived === 'string')
+    return archivedLoop(files, archived) ?? nothing(`no archived loop is called ${archived}`);
+  if (path !== null && liveLoopsOn(context, path).length === 0) {
+    const ended = endedLast(context, path);
+    return (ended && shownLoop(ended.files, env)) ?? nothing(`no loop has worked on ${path}`);
+  }
+  const chosen = files.name === null ? chosenLoop(context, 'report', path) : files;
+  const found = shownLoop(chosen, env);
+  if (found !== null) return found;
+  const last = path === null && chosen.name === null ? endedLast(context, null) : null;
+  return (last && shownLoop(last.files, env)) ?? nothing('no loop has run here');
+}
+
+function nothing(what: string): never {
+  throw new RalphError('no-loop', advise(`${what}.`, 'List the loops', 'list'));
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { operate } from '../../drive/control/operate.ts';
+import { loopNames } from '../../drive/status/project-loops.ts';
+import { isDriverAlive } from '../../drive/turn/ownership.ts';
+import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
+import { type OperatorCommand, steering } from '../../engine/events.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { appendEvent } from '../../state/event-stream.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { type LoopFiles, loopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { advise } from '../../text/message.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { ControlRequest } from '../../web/server/dashboard-app.ts';
+import { serveDashboard } from '../../web/server/serve.ts';
+import type { CommandContext } from '../command.ts';
+import { STOP } from '../control/operator-commands.ts';
+import { knownProjects } from './known-projects.ts';
+import { openInBrowser } from './open-in-browser.ts';
+import { shownLoop } from './shown-loop.ts';
+
+/** Serves the dashboard until a signal ends it. Returns the exit code. */
+export async function serveUntilSignal(context: CommandContext): Promise<number> {
+  const { values, env, now, projectDir } = context;
+  const projects = (): string[] => (values['all'] === true ? knownProjects(projectDir, env) : [projectDir]);
+  const server = await serve({
+    source: {
+      places: () => projects().flatMap((project) => placesOf(project, env)),
+      loopOf: (files) => shownLoop(files, env),
+      failed: (message) => context.err(`ralph-loop: ${message}`),
+    },
+    port: portOf(values['port']),
+    readOnly: values['read-only'] === true,
+    now,
+    control: (files, request) => control(files, request, env, now()),
+  });
+  const { url } = server;
+  const ended = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+  if (context.forPeople) context.out(`The dashboard is at ${url}\nCtrl+C ends it.`);
+  else context.json({ url, port: server.port, pid: process.pid });
+  const left = values['open'] === true ? openPage(context, url) : null;
+  await ended;
+  if (left !== null) rmSync(left, { force: true });
+  await server.close();
+  return 0;
+}
+
+async function serve(given: Parameters<typeof serveDashboard>[0]) {
+  try {
+    return await serveDashboard(given);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const another = advise(`port ${given.port} is in use.`, 'Take any free one', 'dashboard');
+    throw new RalphError('usage', another, error);
+  }
+}
+
+function portOf(value: unknown): number {
+  if (value === undefined) return 0;
+  const port = Number(value);
+  if (typeof value === 'string' && /^\d+$/.test(value) && port <= 65_535) return port;
+  throw new RalphError('usage', `--port ${String(value)}: give a number up to 65535.`);
+}
+
+/** Returns the files of every loop of a project and its worktrees. */
+function placesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles[] {
+  const here = [project, ...worktreePlaces(project).map(({ projectDir }) => projectDir)];
+  return here.flatMap((dir) => loopNames(dir, env).map((name) => loopFiles(dir, name, env)));
+}
+
+/** Time that a browser has to read the address. */
+const OPENING_MS = 30_000;
+
+/** Opens the page by a file that only this user can read: other users see the words of a started program. */
+function openPage(context: CommandContext, url: string): string {
+  const folder = outsideRoot(context.env);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `dashboard-${process.pid}.html`);
+  writeAtomically(
+    path,
+    `<!doctype html><meta charset="utf-8"><title>ralph-loop</title><meta http-equiv="refresh" content="0;url=${url}">\n`,
+    0o600,
+  );
+  openInBrowser(path, context);
+  setTimeout(() => rmSync(path, { force: true }), OPENING_MS).unref();
+  return path;
+}
+
+/** Carries out what was asked for on the page, and records that it came from there. */
+function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessEnv, at: string): string {
+  const done = operate(files, env, at, (state) => commandFor(request, state, files));
+  const { loopId, iteration } = done.before;
+  appendEvent(files, { type: 'operator.request', at, loopId, iteration, request: request.kind, from: 'dashboard' });
+  return answerTo(request, done.before, done.after);
+}
+
+function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles): OperatorCommand {
+  switch (request.kind) {
+    case 'steer':
+      return steering(randomUUID(), request.text, 'now');
+    case 'stop':
+      return STOP.command(null, state);
+    case 'resume':
+      if (isDriverAlive(files, state) !== false) return { kind: 'resume' };
+      throw new RalphError(
+        'refused',
+        show(advise('What drove the loop has ended, so it goes on in a terminal.', 'There', 'resume'), state),
+      );
+    case 'pause':
+    case 'cancel':
+    case 'wake':
+      return { kind: request.kind };
+    default:
+      return request satisfies never;
+  }
+}
+
+function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState): string {
+  switch (kind) {
+    case 'steer':
+      return 'The agent receives it at its next tool call, or with its next prompt.';
+    case 'stop':
+      return after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.';
+    case 'cancel':
+      return 'The loop is cancelled. An agent still at work is stopped at its next tool call.';
+    case 'pause':
+      return `The loop is ${after.status}.`;
+    case 'resume':
+      return `The loop is ${after.status}.`;
+    case 'wake':
+      return before.status === 'waiting'
+        ? 'The next iteration starts now.'
+        : `The loop is not waiting; it is ${before.status}.`;
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,61 @@
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { safePath } from '../../install/files/project-files.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { commitsBetween } from '../../task/git/commits-since.ts';
+import { projectPath } from '../../task/project-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
+import { REPORT_MARK, reportPage } from '../../web/report/page.ts';
+import type { CommandContext } from '../command.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { foreignSegment } from '../task/scaffold.ts';
+import { shownLoop } from './shown-loop.ts';
+
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** Returns the loop of the context's files, live or over; null if there has been none. */
+export function lastReport({ files, env }: Pick<CommandContext, 'files' | 'env'>): ShownLoop | null {
+  return shownLoop(files, env);
+}
+
+/** Writes the report of a loop into one HTML file and returns its path, relative to the current directory. */
+export async function writeReport(
+  { env, now, projectDir }: Pick<CommandContext, 'env' | 'now' | 'projectDir'>,
+  loop: ShownLoop,
+  out: string,
+): Promise<string> {
+  const path = placeOf(out, projectDir, env);
+  const { files, state } = loop;
+  const { history } = readHistory(files, state.loopId);
+  const { iterations } = history;
+  const end = iterations.at(-1)?.endedAt ?? now();
+  const commits = iterations.length === 0 ? [] : await commitsBetween(files.projectDir, state.startedAt, end, env);
+  for (const commit of commits) {
+    const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);
+    if (maker !== undefined) maker.commits = [...maker.commits, commit];
+  }
+  writeAtomically(path, reportPage(reportData(loop, history, now())));
+  return relative(process.cwd(), path) || path;
+}
+
+/** Returns where a report may be written: over nothing but another report, and for an agent within the project. */
+function placeOf(out: string, projectDir: string, env: NodeJS.ProcessEnv): string {
+  if (out === '') throw new RalphError('usage', '--out is empty: name an HTML file.');
+  const path = resolve(out);
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  const isReport = there?.isFile() === true && readRegularFile(path, MOST_BYTES)?.includes(REPORT_MARK) === true;
+  if (there !== undefined && !isReport) {
+    throw new RalphError('refused', `${out} exists and is no report. Choose another file: --out FILE.`);
+  }
+  if (!isAgent(env)) return path;
+  const root = realpathSync(projectDir);
+  const inside = projectPath(root, root, path);
+  const real = inside === null ? null : safePath(root, inside);
+  if (real !== null && foreignSegment(relative(root, real)) === undefined && !existsSync(real)) return real;
+  throw new RalphError(
+    'refused',
+    `An agent writes a report to a new file of the project: ${out} is none. Choose another: --out FILE.`,
+  );
+}

@@ -1,0 +1,68 @@
+import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { readTail } from '../../state/files/read-tail.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
+import type { Turn } from '../turn/turn.ts';
+import { isAgentBusy } from './agent-busy.ts';
+import type { Found } from './messages.ts';
+import { type ProtectionContext, type ProtectionReport, restoreProtected } from './restore-protected.ts';
+
+/** Looks before a call (`call` is null), when changes are the user's unless something runs, or after one. */
+export function lookAroundCall(
+  context: ProtectionContext,
+  state: LoopState,
+  call: HookToolCall | null,
+): ProtectionReport | null {
+  const contract = readContract(context.files)?.contract;
+  if (contract?.loopId !== state.loopId) return null;
+  const isUsers = call === null && !isAgentBusy(context.files, state);
+  const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, context.files.projectDir);
+  return restoreProtected(context, { state, contract, found, depth: 'stamps', isUsers });
+}
+
+/** Looks at every protected file, at a moment that a driver knows. Returns null if nothing differed. */
+export function lookAtAll(
+  { context, loaded: { state, stored } }: Turn,
+  when: Exclude<Found['when'], 'call'>,
+): ProtectionReport | null {
+  const { files } = context;
+  const look = looksUnchanged(`${files.snapshot}.look`, 'all');
+  // Before a verification every byte is compared: what a stamp can hide is not verified.
+  if (stored === null || look === null || (look && when !== 'verification')) return null;
+  const depth = when === 'verification' ? 'content' : 'all';
+  const { agent } = stored.contract;
+  // A command that is the agent has worked until its turn ends, and tells of no call.
+  const isUsers = (when === 'idle' || (when === 'turn' && agent === undefined)) && !isAgentBusy(files, state);
+  return restoreProtected(context, { state, contract: stored.contract, found: { when }, depth, isUsers });
+}
+
+/** Looks at every protected file when background work of the agent has ended. */
+export function lookAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
+  const contract = readContract(context.files)?.contract;
+  if (contract?.loopId !== state.loopId) return null;
+  return restoreProtected(context, { state, contract, found: { when: 'background' }, depth: 'all', isUsers: false });
+}
+
+const GIT =
+  /\bgit\b[^;&|\n]*?\s(merge|pull|rebase|switch|checkout|stash|reset|restore|cherry-pick|revert|am|apply|worktree)\b/;
+const TAIL_BYTES = 4096;
+/** A commit or a switch that a call made is no older than the call, of which only the end is known. */
+const RECENT_SECONDS = 60;
+
+function foundAfter({ name, id, input }: HookToolCall, projectDir: string): Found {
+  const command = typeof input['command'] === 'string' ? input['command'] : '';
+  return { when: 'call', tool: name, callId: id, git: GIT.exec(command)?.[1] ?? lastMove(projectDir) };
+}
+
+/** Returns what git itself has recorded as its last move of HEAD, if that was just now: a script may have called it. */
+function lastMove(projectDir: string): string | null {
+  let last = '';
+  readTail(`${projectDir}/.git/logs/HEAD`, TAIL_BYTES, (line) => {
+    last = line;
+    return true;
+  });
+  const [, seconds, what = ''] =
+    /> (\d+) [+-]\d{4}\t(checkout|merge|pull|rebase|reset|cherry-pick|revert)\b/.exec(last) ?? [];
+  return seconds !== undefined && Date.now() / 1000 - Number(seconds) < RECENT_SECONDS ? what : null;
+}

@@ -1,0 +1,51 @@
+import type { FileChange } from '../../state/snapshot/snapshot.ts';
+import { advise, type Message } from '../../text/message.ts';
+
+const MOST_NAMED = 8;
+
+/** Moment at which a change of a protected file was found. */
+export type Found =
+  | { readonly when: 'call'; readonly tool: string; readonly callId: string; readonly git: string | null }
+  | { readonly when: 'turn' | 'background' | 'checks' | 'verification' | 'idle' };
+
+const MOMENTS: Record<Exclude<Found['when'], 'call'>, string> = {
+  turn: 'at the end of the turn',
+  background: 'after background work',
+  checks: 'after the checks',
+  verification: 'before the checks',
+  idle: 'between two calls',
+};
+
+export const PROTECTION_TEXTS = {
+  restored: (list: string, found: Found, archive: string): string =>
+    `${list}: put back ${momentOf(found)}. The replaced versions are in ${archive}.`,
+  failed: (list: string, found: Found): string =>
+    `${list}: changed and found ${momentOf(found)}, and could not be put back, because the snapshot has no copy or the folder cannot be written.`,
+  usersChange: (list: string): Message =>
+    advise(`${list}: changed while no call of the agent ran, so the change was left.`, 'Adopt it', 'accept'),
+  toAgent: (list: string): string =>
+    `[put back by guardrail: protected_files] This call changed files that the user keeps protected: ${list}. They were put back. Do the task without changing them; if it cannot be done so, say so in your reply.`,
+  toAgentFailed: (list: string): string =>
+    `[guardrail: protected_files] This call changed files that the user keeps protected: ${list}. Undo these changes, and do the task without them.`,
+  notKept: (count: number): string =>
+    `${count === 1 ? 'One protected file is' : `${count} protected files are`} beyond the 5,000 files and 64 MiB that are kept: a change of them is reported, but cannot be undone.`,
+  notWatched: 'There are too many protected files to watch all of them. Name fewer under guardrails.protected_files.',
+  fixed: (list: string): string => `not as at the start of the loop: ${list}. Restore these files.`,
+  noSnapshot: 'the snapshot of the start is missing, so nothing can be compared with it.',
+} as const;
+
+function momentOf(found: Found): string {
+  if (found.when !== 'call') return MOMENTS[found.when];
+  return found.git === null ? `after ${found.tool}` : `after ${found.tool} (git ${found.git})`;
+}
+
+/** Names changed files, relative to the project where they are inside it. */
+export function changeList(changes: readonly FileChange[], projectDir: string): string {
+  const names = changes.slice(0, MOST_NAMED).map(({ path, was }) => `${shownPath(path, projectDir)} (${was})`);
+  const more = changes.length - MOST_NAMED;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+export function shownPath(path: string, projectDir: string): string {
+  return path.startsWith(`${projectDir}/`) ? path.slice(projectDir.length + 1) : path;
+}

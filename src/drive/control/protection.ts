@@ -1,0 +1,162 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
+import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
+import { prepareGuard } from '../../guard/guard.ts';
+import { FOLDS_CASE, realPath } from '../../guard/own-files/comparable-path.ts';
+import { namesIn } from '../../state/files/read-regular-file.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import type { FileSet } from '../../state/snapshot/list-files.ts';
+import type { Watch } from '../../state/snapshot/snapshot.ts';
+import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
+import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
+import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
+
+/** Returns what the contract protects, what it wants unchanged, and the own files that the loop itself does not write. */
+export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
+  const home = env['HOME'] || homedir();
+  const isKept = keptByLoop(files, contract);
+  const set = (patterns: readonly string[]): FileSet => {
+    const found = fileSet(files.projectDir, home, patterns);
+    return { ...found, covers: (path) => found.covers(path) && !isKept(path) };
+  };
+  return {
+    own: ownFiles(files, contract, env, home),
+    protect: set(contract.guardrails.protectedFiles),
+    fixed: set(contract.unchanged ?? []),
+  };
+}
+
+/** Returns the files that these globs and policies of the user cover, as the guard reads them. */
+export function fileSet(projectDir: string, home: string, patterns: readonly string[]): FileSet {
+  const none = { ownFiles: [], controlProgram: [], agentCommands: [] };
+  const guard = prepareGuard({ ...none, projectDir, home, caseInsensitive: FOLDS_CASE });
+  const compiled = patterns.map((pattern) => compilePattern(pattern, guard, picomatchGlob));
+  const real = realPath(projectDir);
+  const roots = [...new Set(patterns.map((pattern) => rootOf(pattern, projectDir, home)))];
+  const named = roots.filter((root) => root !== projectDir);
+  return {
+    roots,
+    skips: (folder, names) => isByTools(folder, names) && !named.some((root) => `${folder}/`.startsWith(`${root}/`)),
+    covers: (path) => {
+      const rest = path.startsWith(`${projectDir}/`) ? path.slice(projectDir.length + 1) : null;
+      const forms = rest === null ? pathForms(path, '/', guard) : formsBelow(rest, projectDir, real, guard);
+      return compiled.some(({ covers }) => covers(forms));
+    },
+  };
+}
+
+const WILD = /[*?[\](){}!+@\\]/;
+
+/** The folder below which all matches of a pattern are: what stands before its first wildcard. */
+function rootOf(pattern: string, projectDir: string, home: string): string {
+  const named = pattern.startsWith('~/') ? `${home}${pattern.slice(1)}` : pattern;
+  if (pattern.startsWith('policy:') || !named.replace(/\/+$/, '').includes('/')) return projectDir;
+  const segments = named.split('/');
+  const wild = segments.findIndex((segment) => WILD.test(segment));
+  const root = join(named.startsWith('/') ? '/' : projectDir, ...(wild === -1 ? segments : segments.slice(0, wild)));
+  const path = root.length > 1 ? root.replace(/\/+$/, '') : root;
+  // The whole home or disk is not searched: there the guard alone holds.
+  return path === home || `${projectDir}/`.startsWith(path === '/' ? path : `${path}/`) ? projectDir : path;
+}
+
+/** Folders that package managers and compilers fill, with certificates and keys for tests among the files. */
+const BY_TOOLS = new Set([
+  ...MADE_BY_TOOLS,
+  ...'.venv venv .tox .nox .eggs vendor target deps Pods bower_components .gradle .bundle .yarn .terraform'.split(' '),
+]);
+
+/** Returns whether tools fill a folder. A pattern that names a way into such a folder is looked for there all the same. */
+function isByTools(folder: string, names: readonly string[]): boolean {
+  return BY_TOOLS.has(basename(folder)) || names.includes('pyvenv.cfg');
+}
+
+/** Returns a test for files that the loop writes while it runs, and for other projects inside this one. */
+function keptByLoop({ projectDir }: LoopFiles, { policy, taskPath }: Contract): (path: string) => boolean {
+  const kept = new Set([LEARNINGS, DECISIONS, ...(policy.plan ? [taskPath, progressPath(taskPath)] : [])]);
+  return (path) => {
+    if (!path.startsWith(`${projectDir}/`)) return false;
+    const rest = path.slice(projectDir.length + 1);
+    const isOther = rest.startsWith(`${WORKTREES}/`) || rest.startsWith('.claude/worktrees/');
+    return isOther || kept.has(rest) || isLoopsOwn(rest) || /(?:^|\/)\.ralph-runner/.test(rest);
+  };
+}
+
+const SETTINGS = ['settings.json', 'settings.local.json'];
+
+/** Lists own files one by one: settings and configuration also where they do not exist, of the rest what is there. */
+function ownFiles(
+  files: LoopFiles,
+  { bundleDir, taskPath }: Contract,
+  env: NodeJS.ProcessEnv,
+  home: string,
+): readonly string[] {
+  const { projectDir } = files;
+  const claude = join(projectDir, '.claude');
+  const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
+  const directory = loopDirectory(projectDir, taskPath);
+  const bundles = [join(claude, 'skills', 'ralph-loop'), ...(bundleDir === null ? [] : [bundleDir])];
+  const there = (folder: string, named: RegExp): string[] =>
+    namesIn(folder)
+      .filter((name) => named.test(name))
+      .map((name) => join(folder, name));
+  const paths = [
+    ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
+    ...Object.values(configFiles(projectDir, env)),
+    ...(directory === null ? [] : [directory.config, directory.reflect]),
+    ...there(join(claude, 'hooks'), /^ralph-/),
+    ...there(join(claude, 'agents'), /^ralph-/),
+    ...there(join(claude, 'ralph'), /^ralph-audit\./),
+    ...bundles.flatMap((bundle) =>
+      ['hooks', 'scripts'].flatMap((part) => there(join(bundle, part), /\.(?:cjs|json)$/)),
+    ),
+  ];
+  return [...new Set(paths.map((path) => placed(path, projectDir)))];
+}
+
+/** Resolves the links on the way to an own file; a project's own folder stays as it is named. */
+function placed(path: string, projectDir: string): string {
+  const folder = dirname(path);
+  const real = realPath(folder);
+  const project = realpathSync(projectDir);
+  const within = real === project ? projectDir : real.replace(`${project}/`, `${projectDir}/`);
+  return join(within, basename(path));
+}
+
+/** Keys of the client's settings that decide what runs and what is allowed. */
+const DECIDING =
+  /^(?:hooks|disableAllHooks|env|permissions|sandbox|apiKeyHelper|aws\w+|gcp\w+|otel\w+|statusLine|enabledPlugins|extraKnownMarketplaces|\w*[mM]cp\w*|allowManagedHooksOnly)$/;
+
+/**
+ * Returns a test whether a changed settings file of the client says the same in what is protected. The client and its
+ * user write there too: models and themes in the user's file, and in the project's, where a person is present, permissions.
+ */
+export function sameSettings(
+  { projectDir }: LoopFiles,
+  { headless }: Contract,
+  own: readonly string[],
+): (path: string, before: Buffer | null, after: Buffer | null) => boolean {
+  return (path, before, after) => {
+    if (!SETTINGS.includes(basename(path)) || !own.includes(path)) return false;
+    const isProjects = path.startsWith(`${projectDir}/`);
+    const counts = (key: string): boolean => (isProjects || DECIDING.test(key)) && (headless || key !== 'permissions');
+    const one = decidingPart(before, counts);
+    return one !== null && one === decidingPart(after, counts);
+  };
+}
+
+function decidingPart(content: Buffer | null, counts: (key: string) => boolean): string | null {
+  try {
+    const settings: unknown = content === null ? {} : JSON.parse(content.toString('utf8'));
+    if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) return null;
+    return JSON.stringify(
+      Object.entries(settings)
+        .filter(([key]) => counts(key))
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  } catch {
+    return null; // no JSON: the bytes decide
+  }
+}

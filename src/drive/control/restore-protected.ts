@@ -1,0 +1,154 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { appendEvent } from '../../state/event-stream.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
+import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
+import {
+  adoptVersions,
+  type FileChange,
+  readSnapshot,
+  storeLook,
+  withSnapshotLock,
+} from '../../state/snapshot/snapshot.ts';
+import type { Message } from '../../text/message.ts';
+import { recordNotice } from '../records/notices.ts';
+import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.ts';
+import { sameSettings, watchOf } from './protection.ts';
+
+export interface ProtectionContext {
+  readonly files: LoopFiles;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => string;
+}
+
+export interface ProtectionRequest {
+  readonly state: Pick<LoopState, 'loopId' | 'iteration' | 'name' | 'mode'>;
+  readonly contract: Contract;
+  readonly found: Found;
+  readonly depth: ExamineOptions['depth'];
+  /** Nothing of the agent ran when the change was made: it is left, reported and adopted. */
+  readonly isUsers: boolean;
+}
+
+/** What was done about changed files, for the user and for the agent. */
+export interface ProtectionReport {
+  readonly id: string;
+  readonly toUser: readonly (Message | string)[];
+  readonly toAgent: string | null;
+}
+
+interface Cause {
+  readonly found: Found;
+  readonly iteration: number;
+}
+
+/**
+ * Puts protected files back that differ from the snapshot, or adopts the user's own changes. Finishes first what a killed
+ * process had begun. Returns null if nothing differed. Each restored file is in the archive, the journal and the notices.
+ */
+export function restoreProtected(context: ProtectionContext, request: ProtectionRequest): ProtectionReport | null {
+  const { files, env, now } = context;
+  const { state, contract, found, depth, isUsers } = request;
+  return withSnapshotLock(files, () => {
+    const before = readSnapshot(files, state.loopId);
+    if (before === null) return null;
+    const done: Restored<Cause>[] = [];
+    const record = (restored: Restored<Cause>): void => {
+      recordRestored(files, state, restored);
+      done.push(restored);
+    };
+    finishRestore<Cause>(files, state.loopId, record);
+    const { protect } = watchOf(files, contract, env);
+    const isSame = sameSettings(files, contract, before.own);
+    const examined = examine(files, before, { protect, depth, isSame });
+    const { changes } = examined;
+    const users = isUsers ? changes : [];
+    const adopted = [...examined.same, ...users.map(({ path }) => path)];
+    const snapshot = adopted.length === 0 ? examined.snapshot : adoptVersions(files, examined.snapshot, adopted, users);
+    if (!isUsers && changes.length > 0) {
+      const cause: Cause = { found, iteration: state.iteration };
+      restoreFiles(files, snapshot, changes, { at: now(), cause, record });
+    }
+    storeLook(files, snapshot);
+    if (users.length > 0) recordUsers(context, state, users);
+    return reportOf(files, now(), done, users);
+  });
+}
+
+/** Records a restore as a notice, and as a refused call for the circuit breaker. */
+function recordRestored(
+  files: LoopFiles,
+  { loopId }: ProtectionRequest['state'],
+  { intent, restored, failed }: Restored<Cause>,
+): void {
+  const { id, archive, cause } = intent;
+  const loop = { loopId, iteration: cause.iteration };
+  const list = (changes: readonly FileChange[]): string => changeList(changes, files.projectDir);
+  const place = shownPath(archive, files.projectDir);
+  const { found } = cause;
+  const details = (changes: readonly FileChange[]): { readonly details: Record<string, unknown> } => ({
+    details: { found, archive: place, files: changes.map(({ path, was }) => ({ path, was })) },
+  });
+  if (restored.length > 0) {
+    const text = PROTECTION_TEXTS.restored(list(restored), found, place);
+    recordNotice(files, loop, { at: id, kind: 'restore', text, key: `restored ${id}`, ...details(restored) });
+  }
+  if (failed.length > 0) {
+    const text = PROTECTION_TEXTS.failed(list(failed), found);
+    recordNotice(files, loop, { at: id, kind: 'change', text, key: `failed ${id}`, ...details(failed) });
+  }
+  const { tool, callId } = found.when === 'call' ? found : { tool: found.when, callId: `restored ${id}` };
+  try {
+    const call = { type: 'tool.denied', at: id, ...loop, tool, callId };
+    appendEvent(files, { ...call, rule: 'protected_files: put back' });
+  } catch (error) {
+    log(files, id, 'calls', (error as Error).message); // the notice is stored, which matters more than the count
+  }
+}
+
+function recordUsers(
+  { files, now }: ProtectionContext,
+  { loopId, iteration }: ProtectionRequest['state'],
+  changes: readonly FileChange[],
+): void {
+  const at = now();
+  const text = `${changeList(changes, files.projectDir)}: changed while no call of the agent ran, and left.`;
+  recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, key: `left ${at}` });
+}
+
+function reportOf(
+  files: LoopFiles,
+  at: string,
+  done: readonly Restored<Cause>[],
+  users: readonly FileChange[],
+): ProtectionReport | null {
+  if (done.length === 0 && users.length === 0) return null;
+  const list = (changes: readonly FileChange[]): string => changeList(changes, files.projectDir);
+  const restored = done.flatMap((each) => each.restored);
+  const failed = done.flatMap((each) => each.failed);
+  const toAgent = [
+    ...(restored.length === 0 ? [] : [PROTECTION_TEXTS.toAgent(list(restored))]),
+    ...(failed.length === 0 ? [] : [PROTECTION_TEXTS.toAgentFailed(list(failed))]),
+  ];
+  return {
+    id: at,
+    toUser: [
+      ...done.flatMap(({ intent, ...each }) => [
+        ...(each.restored.length === 0
+          ? []
+          : [
+              PROTECTION_TEXTS.restored(
+                list(each.restored),
+                intent.cause.found,
+                shownPath(intent.archive, files.projectDir),
+              ),
+            ]),
+        ...(each.failed.length === 0 ? [] : [PROTECTION_TEXTS.failed(list(each.failed), intent.cause.found)]),
+      ]),
+      ...(users.length === 0 ? [] : [PROTECTION_TEXTS.usersChange(list(users))]),
+    ],
+    toAgent: toAgent.length === 0 ? null : toAgent.join('\n'),
+  };
+}

@@ -1,0 +1,96 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { identityOf, isAlive } from '../../state/process/identity.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { PARALLEL_TEXTS } from './messages.ts';
+
+const task = z.strictObject({
+  name: z.string().regex(LOOP_NAME),
+  /** Relative to the project. */
+  taskPath: z.string().min(1),
+  /** `started`: its worktree may exist. `ended`: its loop has ended, and `end` says how. */
+  step: z.enum(['waiting', 'started', 'ended']),
+  end: z
+    .strictObject({
+      status: z.string(),
+      code: z.int(),
+      iterations: z.int().nullable(),
+      costUsd: z.number().nullable(),
+      tokens: z.number(),
+      message: z.string(),
+      integrated: z.string().nullable(),
+    })
+    .nullable(),
+});
+
+const batch = z.strictObject({
+  startedAt: z.string(),
+  runner: z.object({ pid: z.int(), startedAt: z.string().nullable() }),
+  atOnce: z.int().min(1),
+  integrate: z.enum(['none', 'merge', 'rebase', 'pr']),
+  limits: z.strictObject({
+    maxCostUsd: z.number().nullable(),
+    maxTokens: z.number().nullable(),
+    maxTimeMs: z.number().nullable(),
+  }),
+  /** New loops replace what earlier ones left in worktrees of the same names. */
+  fresh: z.boolean(),
+  /** Options of each run, and the client's own after `--`. */
+  words: z.array(z.string()),
+  rest: z.array(z.string()),
+  tasks: z.array(task),
+});
+
+/** Tasks that run side by side. Kept outside the project, so that a run that was killed can be resumed. */
+export type Batch = z.infer<typeof batch>;
+export type BatchTask = z.infer<typeof task>;
+export type Integrate = Batch['integrate'];
+
+const MAX_BYTES = 1024 * 1024;
+
+export function hasBatch(projectDir: string, env: NodeJS.ProcessEnv): boolean {
+  return existsSync(pathOf(projectDir, env));
+}
+
+/** Reads the run that has not ended; null if there is none. Throws `state-corrupt` for an unreadable record. */
+export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | null {
+  const path = pathOf(projectDir, env);
+  const text = readRegularFile(path, MAX_BYTES);
+  if (text === null) return null;
+  const parsed = batch.safeParse(jsonOf(text));
+  if (!parsed.success) throw new RalphError('state-corrupt', `${path} is no record of a run side by side; remove it.`);
+  return parsed.data;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // refused by its shape
+  }
+}
+
+/** Throws `refused` while another process runs it. */
+export function refuseRunning({ runner }: Batch): void {
+  if (runner.pid !== process.pid && isAlive(runner))
+    throw new RalphError('refused', PARALLEL_TEXTS.running(runner.pid));
+}
+
+export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Omit<Batch, 'runner'>): void {
+  const path = pathOf(projectDir, env);
+  mkdirSync(loopFiles(projectDir, null, env).outsideDir, { recursive: true, mode: 0o700 });
+  const whole: Batch = { ...record, runner: identityOf(process.pid) };
+  writeAtomically(path, `${JSON.stringify(whole)}\n`, 0o600);
+}
+
+export function dropBatch(projectDir: string, env: NodeJS.ProcessEnv): void {
+  removeIfThere(pathOf(projectDir, env));
+}
+
+function pathOf(projectDir: string, env: NodeJS.ProcessEnv): string {
+  return join(loopFiles(projectDir, null, env).outsideDir, 'parallel.json');
+}

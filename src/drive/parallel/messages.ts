@@ -1,0 +1,51 @@
+import { counted } from '../worktree/messages.ts';
+
+/** Messages about loops that run side by side. */
+export const PARALLEL_TEXTS = {
+  starts: (tasks: number, atOnce: number): string =>
+    atOnce === 1
+      ? `${counted(tasks, 'task')}, one after the other.`
+      : `${counted(tasks, 'task')}, at most ${atOnce} at once.`,
+  resumes: (left: number, tasks: number): string =>
+    `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,
+  sameName: (name: string, one: string, other: string): string =>
+    `${one} and ${other} would both be the loop ${name}. Rename one of them, or run them apart.`,
+  twice: (task: string): string => `the task ${task} is named twice.`,
+  invalid: (task: string, problem: string): string => `${task}: ${problem}`,
+  running: (pid: number): string =>
+    `process ${pid} is running tasks of this project side by side. Wait for it, or stop it with Ctrl+C in its terminal.`,
+  left: (tasks: readonly string[]): string =>
+    `${counted(tasks.length, 'task')} of the last run ${tasks.length === 1 ? 'has' : 'have'} not ended (${tasks.join(', ')}).`,
+  nothingLeft: 'no tasks of a run side by side are left to resume here.',
+  otherTasks: 'the tasks to resume are those of the run that was interrupted: name none.',
+  number: (value: string): string => `--parallel ${value}: give a whole number from 1 to 64.`,
+  integrateWord: (value: string): string => `--integrate ${value}: give none, merge, rebase or pr.`,
+  noWord: (option: string): string => `--${option} is for one task; these tasks run side by side.`,
+  finishing: 'Ctrl+C: the loops end after their iterations; press it again to cancel them.',
+  cancelling: 'the loops are cancelled.',
+  notStarted: 'not started',
+  died: (how: string): string => `its process ended (${how}) before the loop did`,
+  cost: (used: string, limit: string): string => `${used} of ${limit}`,
+  tokens: (used: number, limit: number): string => `${used} of ${limit} tokens`,
+  time: (used: string, limit: string): string => `${used} of ${limit}`,
+  unknownCost: 'what an agent run cost is unknown, so max_cost cannot be kept',
+} as const;
+
+/** Messages about bringing the work of a loop to the branch that the user is on. */
+export const INTEGRATE_TEXTS = {
+  merged: (name: string, branch: string): string => `${name}: merged ${branch}.`,
+  rebased: (name: string, branch: string): string => `${name}: rebased ${branch} and moved the current branch to it.`,
+  nothing: (name: string): string => `${name}: it has no changes to integrate.`,
+  dirty: (files: number): string =>
+    `nothing was integrated: the project has ${counted(files, 'uncommitted change')}. Commit or stash them, then merge the branches.`,
+  detached: 'nothing was integrated: HEAD is on no branch. Check a branch out, then merge the branches.',
+  conflict: (name: string, branch: string, files: readonly string[]): string =>
+    `${name}: ${branch} conflicts with the current branch in ${files.join(', ') || 'some files'}. The branch is unchanged; merge it with: git merge ${branch}`,
+  failed: (name: string, complaint: string): string => `${name}: git refused: ${complaint}`,
+  noRemote: (name: string): string => `${name}: the repository has no remote to push to. The branch is unchanged.`,
+  pushed: (name: string, branch: string, remote: string): string =>
+    `${name}: pushed ${branch} to ${remote}; gh is not installed, so open the pull request yourself.`,
+  opened: (name: string, url: string): string => `${name}: opened ${url}`,
+  pullFailed: (name: string, branch: string, complaint: string): string =>
+    `${name}: pushed ${branch}, but gh could not open a pull request: ${complaint}`,
+} as const;

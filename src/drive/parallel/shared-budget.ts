@@ -1,0 +1,72 @@
+import { dollarText } from '../../engine/messages.ts';
+import { formatDuration } from '../../text/duration.ts';
+import type { Permit, Spent } from '../runner/runner.ts';
+import { PARALLEL_TEXTS } from './messages.ts';
+
+/** What all loops together may use; null is no limit. Times in milliseconds. */
+export interface SharedLimits {
+  readonly maxCostUsd: number | null;
+  readonly maxTokens: number | null;
+  readonly maxTimeMs: number | null;
+}
+
+/** Counts what loops that run side by side have used, and holds them all back at a rate limit of their account. */
+export class SharedBudget {
+  readonly #spent = new Map<string, Spent>();
+  #heldUntil = 0;
+  readonly #limits: SharedLimits;
+  /** Epoch milliseconds. */
+  readonly #startedAt: number;
+
+  constructor(limits: SharedLimits, startedAt: number) {
+    this.#limits = limits;
+    this.#startedAt = startedAt;
+  }
+
+  /** Notes what a loop has used in all. */
+  note(loop: string, spent: Spent): void {
+    this.#spent.set(loop, spent);
+  }
+
+  /** Holds every loop back until then, in epoch milliseconds. */
+  hold(until: number): void {
+    this.#heldUntil = Math.max(this.#heldUntil, until);
+  }
+
+  of(loop: string): Spent | undefined {
+    return this.#spent.get(loop);
+  }
+
+  /** Returns what all loops together have used; the cost is null while that of one is unknown. */
+  get spent(): Spent {
+    const all = [...this.#spent.values()];
+    const costs = all.map(({ costUsd }) => costUsd);
+    return {
+      costUsd: costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0),
+      tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+    };
+  }
+
+  /** Returns whether another agent run may start at `at`, in epoch milliseconds. */
+  permit(at: number): Permit {
+    const reading = this.#reached(at);
+    if (reading !== null) return { kind: 'budget', reading };
+    if (at < this.#heldUntil) return { kind: 'hold', until: new Date(this.#heldUntil).toISOString() };
+    return { kind: 'go' };
+  }
+
+  #reached(at: number): string | null {
+    const { maxCostUsd, maxTokens, maxTimeMs } = this.#limits;
+    const { costUsd, tokens } = this.spent;
+    const passed = at - this.#startedAt;
+    if (maxCostUsd !== null && costUsd === null) return PARALLEL_TEXTS.unknownCost;
+    if (maxCostUsd !== null && costUsd !== null && costUsd >= maxCostUsd) {
+      return PARALLEL_TEXTS.cost(dollarText(costUsd), dollarText(maxCostUsd));
+    }
+    if (maxTokens !== null && tokens >= maxTokens) return PARALLEL_TEXTS.tokens(tokens, maxTokens);
+    if (maxTimeMs !== null && passed >= maxTimeMs) {
+      return PARALLEL_TEXTS.time(formatDuration(passed), formatDuration(maxTimeMs));
+    }
+    return null;
+  }
+}

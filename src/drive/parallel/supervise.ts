@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { AskPermit, Permit } from '../runner/runner.ts';
+import { type PermitAnswer, type PermitRequest, SUPERVISOR } from './supervised.ts';
+
+export interface SupervisedRun {
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** node's own arguments and the program, then the words of the command. */
+  readonly words: readonly string[];
+  readonly onEvent: (event: RunnerEvent) => void;
+  readonly onPermit: (spent: Parameters<AskPermit>[0]) => Permit;
+}
+
+export interface Supervised {
+  readonly pid: number | undefined;
+  readonly signal: (name: 'SIGINT' | 'SIGTERM') => void;
+  readonly done: Promise<SupervisedEnd>;
+}
+
+export interface SupervisedEnd {
+  /** null if a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** End of its error output. */
+  readonly complaint: string;
+}
+
+const MAX_COMPLAINT = 4096;
+
+/** Starts `ralph-loop run … --json` in a process group of its own and reads its events. */
+export function supervise({ directory, env, words, onEvent, onPermit }: SupervisedRun): Supervised {
+  const child = spawn(process.execPath, words, {
+    cwd: directory,
+    env: { ...env, [SUPERVISOR]: String(process.pid) },
+    // A Ctrl+C in the terminal is for the supervisor, which passes it on.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    windowsHide: true,
+  });
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-MAX_COMPLAINT);
+  });
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const event = eventOf(line);
+      if (event !== null) onEvent(event);
+    });
+  }
+  child.on('message', ({ id, spent }: PermitRequest) => {
+    if (child.connected)
+      child.send({ type: 'permit', id, permit: onPermit(spent) } satisfies PermitAnswer, () => undefined);
+  });
+  return {
+    pid: child.pid,
+    signal: (name) => child.kill(name),
+    done: new Promise((resolve) => {
+      child.on('error', (error) => resolve({ code: 1, signal: null, complaint: error.message }));
+      child.on('close', (code, signal) => resolve({ code, signal, complaint: complaint.trim() }));
+    }),
+  };
+}
+
+/** A run prints nothing but events; what is none is left out. */
+function eventOf(line: string): RunnerEvent | null {
+  try {
+    const event: unknown = JSON.parse(line);
+    const isEvent = typeof event === 'object' && event !== null && 'type' in event;
+    return isEvent ? (event as RunnerEvent) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { type Entry, readStream } from '../../state/event-stream.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+
+/** How far the events of a loop were exported. */
+interface Cursor {
+  readonly loopId: string;
+  /** Byte of the stream at which the next export begins. */
+  readonly next: number;
+  /** End of the last export, ISO-8601 UTC. */
+  readonly since: string;
+  /** A wait whose end was not known then. */
+  readonly pending: Entry | null;
+}
+
+const MAX_BYTES = 128 * 1024;
+
+/**
+ * Exports what the loop has done since the last call, where the user has set an endpoint of OpenTelemetry. Nothing is loaded
+ * otherwise. A failure is logged and never keeps the loop from going on; takes two seconds at most.
+ */
+export async function exportTelemetry(files: LoopFiles, state: LoopState, env: NodeJS.ProcessEnv): Promise<void> {
+  if (!hasEndpoint(env)) return;
+  const at = new Date().toISOString();
+  try {
+    const [{ exporterOf }, { send }] = await Promise.all([
+      import('../../telemetry/settings.ts'),
+      import('../../telemetry/send.ts'),
+    ]);
+    const exporter = exporterOf(env);
+    if (exporter === null) return;
+    const { loopId, name, mode, startedAt, sessionId } = state;
+    const cursor = readCursor(files, loopId) ?? { loopId, next: 0, since: startedAt, pending: null };
+    const events: Entry[] = cursor.pending === null ? [] : [cursor.pending];
+    const next = readStream(files, loopId, cursor.next, (entry) => events.push(entry));
+    const traceparent = env['TRACEPARENT'];
+    const loop = { loopId, name, mode, startedAt, sessionId };
+    const { problem, pending } = await send(exporter, { events, loop, traceparent, since: cursor.since, at });
+    if (problem !== null) log(files, at, 'telemetry', problem);
+    writeAtomically(pathOf(files), `${JSON.stringify({ loopId, next, since: at, pending })}\n`, 0o600);
+  } catch (error) {
+    log(files, at, 'telemetry', (error as Error).message);
+  }
+}
+
+export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
+  return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
+}
+
+/** Returns the variables under which an agent reports its own spans below ours; none where nothing is exported. */
+export async function traceEnvironment(
+  { loopId, iteration }: LoopState,
+  env: NodeJS.ProcessEnv,
+): Promise<Readonly<Record<string, string>>> {
+  if (!hasEndpoint(env)) return {};
+  const { traceparentFor } = await import('../../telemetry/ids.ts');
+  return { TRACEPARENT: traceparentFor(loopId, iteration + 1, env['TRACEPARENT']) };
+}
+
+/** Returns null for a loop that nothing was exported of yet. */
+function readCursor(files: LoopFiles, loopId: string): Cursor | null {
+  const text = readRegularFile(pathOf(files), MAX_BYTES);
+  if (text === null) return null;
+  const found = JSON.parse(text) as Cursor;
+  return found.loopId === loopId && Number.isInteger(found.next) ? found : null;
+}
+
+function pathOf({ outsideDir, name }: LoopFiles): string {
+  return join(outsideDir, `telemetry${name === null ? '' : `.${name}`}.json`);
+}

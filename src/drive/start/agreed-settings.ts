@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { outsideRoot } from '../../state/loop-files.ts';
+import { KEY_PATHS, valueAt } from '../../task/settings/layers.ts';
+import { WORKTREES } from '../../task/task-file.ts';
+import { about } from '../../text/message.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { START_TEXTS } from '../turn/messages.ts';
+import type { Resolved, StartRequest } from './read-settings.ts';
+
+/** A setting of a configuration file that starts a program or widens what the agent may do. */
+export interface RiskySetting {
+  readonly line: string;
+  readonly digest: string;
+}
+
+/** Modes that do not widen what a start without a mode allows. */
+const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
+
+const RISKS: Readonly<Record<string, (value: unknown, source: string) => boolean>> = {
+  agent: () => true,
+  worktree_setup: () => true,
+  'notify.command': () => true,
+  isolation: (value) => value === 'client',
+  // The user's own configuration remembers their answer to the question about the sandbox.
+  'sandbox.mode': (value, source) => value === 'off' && source !== 'user config',
+  'sandbox.network': (value) => value !== false,
+  'sandbox.allow_write': (value) => !Array.isArray(value) || value.length > 0,
+  permission_mode: (value) => !HARMLESS_MODES.includes(String(value)),
+};
+
+const MOST_BYTES = 1024 * 1024;
+/** Agreements that are kept, the newest. */
+const MOST = 1_000;
+
+/** Returns the risky settings of configuration files that the user has not agreed to yet. Options and the task file are theirs. */
+export function unagreedSettings(
+  { projectDir, env }: Pick<StartRequest, 'projectDir' | 'env'>,
+  { sources, values }: Resolved,
+): RiskySetting[] {
+  const known = new Set(agreed(env));
+  return KEY_PATHS.flatMap((key): RiskySetting[] => {
+    const source = sources[key] ?? 'default';
+    const value = valueAt(values, key);
+    if (!source.endsWith(' config') || value === null || value === undefined || !RISKS[key]?.(value, source)) return [];
+    const place = source === 'user config' ? null : projectOf(projectDir);
+    const digest = createHash('sha256')
+      .update(JSON.stringify([place, key, value]))
+      .digest('hex');
+    const line = `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}  (${source})`;
+    return known.has(digest) ? [] : [{ line, digest }];
+  });
+}
+
+/** Throws RalphError `refused` for settings that the user has not agreed to. */
+export function requireAgreed(request: StartRequest, resolved: Resolved): void {
+  const open = request.consented ? unagreedSettings(request, resolved) : [];
+  if (open.length === 0) return;
+  throw new RalphError('refused', settingsRefusal(request, open));
+}
+
+export function settingsRefusal({ name, mode = 'hook' }: StartRequest, open: readonly RiskySetting[]) {
+  return about(START_TEXTS.settingsUnagreed(open.map(({ line }) => line)), { name, mode });
+}
+
+/** Remembers the settings as agreed to. */
+export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly RiskySetting[]): void {
+  const path = pathOf(env);
+  mkdirSync(outsideRoot(env), { recursive: true, mode: 0o700 });
+  const all = [...new Set([...agreed(env), ...settings.map(({ digest }) => digest)])].slice(-MOST);
+  writeAtomically(path, `${JSON.stringify(all)}\n`, 0o600);
+}
+
+/** Returns nothing for an unreadable file: the user is asked again. */
+function agreed(env: NodeJS.ProcessEnv): string[] {
+  try {
+    const found: unknown = JSON.parse(readRegularFile(pathOf(env), MOST_BYTES) ?? '[]');
+    return Array.isArray(found) ? found.map(String) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the project of a directory: that of a worktree is the project it was made in. */
+function projectOf(directory: string): string {
+  const [project = directory] = realpathSync(directory).split(`/${WORKTREES}/`);
+  return project;
+}
+
+function pathOf(env: NodeJS.ProcessEnv): string {
+  return join(outsideRoot(env), 'agreed-settings.json');
+}

@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { EVENT_VERSION } from './constants.ts';
+import { iterationRecord, loopEvent } from './records.ts';
+import { count, instant } from './scalars.ts';
+
+const stamped = { v: z.literal(EVENT_VERSION), at: instant, loopId: z.string(), iteration: count };
+const call = { callId: z.string(), tool: z.string(), about: z.string().optional() };
+const usage = iterationRecord.shape.agent.unwrap().shape.usage;
+
+function kind<T extends string, S extends z.ZodRawShape>(type: T, shape: S) {
+  return z.looseObject({ type: z.literal(type), ...stamped, ...shape });
+}
+
+/** Activity of agent, client and checks; what the engine decides stands in the stream between them. */
+export const activityEvent = z.discriminatedUnion('type', [
+  kind('iteration.started', { begins: count, maxIterations: count }),
+  /** The record of an iteration, with what was decided after it. */
+  kind('iteration.ended', iterationRecord.omit({ loopId: true, iteration: true }).shape),
+  kind('agent.text', { text: z.string() }),
+  kind('agent.usage', { tokens: count, context: count, window: count.nullable() }),
+  kind('agent.ended', {
+    outcome: z.string(),
+    message: z.string(),
+    durationMs: z.number().min(0),
+    turns: count.nullable(),
+    toolCalls: count.nullable(),
+    model: z.string().nullable(),
+    costUsd: z.number().min(0).nullable(),
+    usage,
+  }),
+  /** Written by the tool hooks: asked, then done or failed; denied by the loop's rules. */
+  kind('tool.asked', { ...call, agentId: z.string().optional(), undecided: z.array(z.string()).optional() }),
+  kind('tool.denied', { ...call, agentId: z.string().optional(), rule: z.string(), reason: z.string().optional() }),
+  /** `background`: the call has returned and goes on. */
+  kind('tool.done', { ...call, agentId: z.string().optional(), background: z.literal(true).optional() }),
+  kind('tool.failed', { ...call, agentId: z.string().optional() }),
+  /** Written by a runner, which hears its agent: the same calls with their durations, and what the client denied. */
+  kind('tool.started', { id: z.string(), tool: z.string(), about: z.string(), nested: z.boolean() }),
+  kind('tool.ended', {
+    id: z.string(),
+    tool: z.string(),
+    about: z.string(),
+    nested: z.boolean(),
+    outcome: z.enum(['ok', 'failed', 'denied']),
+    durationMs: z.number().min(0),
+    reason: z.string().optional(),
+  }),
+  kind('command.started', { name: z.string() }),
+  kind('command.ran', { name: z.string(), outcome: z.string(), durationMs: z.number().min(0) }),
+  kind('verification.started', {}),
+  /** `tail`: the end of what it printed, with the reason; at most 4 KiB. */
+  kind('check.ran', {
+    name: z.string(),
+    run: z.string().nullable(),
+    outcome: z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']),
+    tail: z.string(),
+  }),
+  kind('agent.checklist', { done: count, total: count }),
+  kind('agent.notice', { message: z.string() }),
+  kind('agent.interrupting', {}),
+  kind('agent.after-iteration', { next: z.enum(['stop', 'pause', 'go-on']) }),
+  /** What the user said and no agent has heard yet; what was handed to one. */
+  kind('steering.pending', { texts: z.array(z.looseObject({ id: z.string(), text: z.string() })) }),
+  kind('steering.sent', { texts: z.array(z.string()) }),
+  kind('run.ended', { status: z.string(), message: z.string(), code: z.int() }),
+  kind('wait.started', { why: z.enum(['idle', 'pace', 'rate-limit', 'retry']), until: instant }),
+]);
+
+/** A decision of the engine, whose further keys belong to its type. */
+const decisionEvent = loopEvent.extend({
+  type: z
+    .string()
+    .regex(
+      /^(?!(?:agent|tool|command|verification|check|wait|run)\.|steering\.(?!delivered$)|iteration\.(?:started|ended)$)/,
+    ),
+});
+
+/** One line of the event stream. */
+export const streamEvent = z.union([activityEvent, decisionEvent]);
+
+export type ActivityEvent = z.infer<typeof activityEvent>;

@@ -1,0 +1,101 @@
+import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { Sandbox } from '../engine/schema/contract.ts';
+import { outsideRoot } from '../state/loop-files.ts';
+import { onPath } from '../state/process/find-program.ts';
+import { homeOf, secretNames } from './terms.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The sandbox of a command: it writes below `writable` and what the terms allow, and nowhere else. */
+export interface Confinement {
+  readonly terms: Sandbox;
+  /** The project, or the work tree in its place; absolute. */
+  readonly writable: string;
+}
+
+export interface Confined {
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly env: Environment;
+  /** To be called when the program has ended. */
+  readonly finish: () => void;
+}
+
+/** Without them root could mount the system's files writable again (measured). */
+const POWERLESS = ['--unshare-user', '--cap-drop', 'ALL'];
+/** Folders that hold sockets of other programs, such as Docker's; a read-only mount would let a command connect. */
+const HIDDEN = ['/tmp', '/run'];
+/** What programs need of these folders: those of NixOS, and the name servers. */
+const NEEDED = ['/run/current-system', '/run/systemd/resolve'];
+
+/** A program that runs a shell text of the user. A secret that the text names stays in the environment. */
+export interface ConfinedRun {
+  readonly text: string;
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly directory: string;
+  readonly env: Environment;
+}
+
+/** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails: no command runs outside by mistake. */
+export function confine(
+  { terms, writable }: Confinement,
+  { text, program, words, directory, env }: ConfinedRun,
+): Confined {
+  const secrets = new Set(secretNames(env, [text]));
+  const kept = Object.entries(env).filter(([name]) => !secrets.has(name));
+  const places = [...(env['PATH'] ?? '').split(delimiter), env['HOME'] ?? '', ...NEEDED];
+  const needed = places.filter((path) => HIDDEN.some((folder) => path.startsWith(`${folder}/`)));
+  const servers = join(writable, '.mcp.json');
+  const options = [
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...existing(HIDDEN).flatMap((path) => ['--tmpfs', path]),
+    ...existing(needed).flatMap((path) => ['--ro-bind', path, path]),
+    ...existing(terms.allowWrite).flatMap((path) => ['--bind', path, path]),
+    ...existing([outsideRoot(env)]).flatMap(hidden),
+    // After the state folder, which holds the clean copies of projects.
+    ...existing([writable]).flatMap((path) => ['--bind', path, path]),
+    ...existing([...controlFiles(writable, env), ...terms.denyWrite]).flatMap((path) => ['--ro-bind', path, path]),
+    ...existing(terms.denyRead).flatMap(hidden),
+    ...[...POWERLESS, '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent', '--new-session'],
+    ...(terms.network === true ? [] : ['--unshare-net']),
+    ...['--chdir', directory],
+  ];
+  return {
+    program: onPath('bwrap', env) ?? 'bwrap',
+    words: [...options, '--', program, ...words],
+    env: { ...Object.fromEntries(kept), TMPDIR: '/tmp' },
+    finish: isThere(servers) ? () => undefined : () => disable(servers),
+  };
+}
+
+/** Renames a list of servers that a command created: a client without a terminal starts them, outside (measured). */
+function disable(servers: string): void {
+  if (isThere(servers)) renameSync(servers, `${servers}.disabled`);
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function hidden(path: string): string[] {
+  return statSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+}
+
+/** Files and folders that decide what runs outside the sandbox later: the client's settings, ours, and those of git. */
+function controlFiles(project: string, env: Environment): string[] {
+  const home = homeOf(env);
+  const client = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
+  const config = env['XDG_CONFIG_HOME'];
+  return [
+    ...['.git', '.claude', '.mcp.json', '.ralph/config.json'].map((name) => join(project, name)),
+    ...[client, join(home, '.claude.json'), join(home, '.gitconfig')],
+    join(config && isAbsolute(config) ? config : join(home, '.config'), 'ralph-loop'),
+  ];
+}
+
+/** Returns the real paths of those that exist: bubblewrap would create a missing one. */
+function existing(paths: readonly string[]): string[] {
+  return [...new Set(paths.flatMap((path) => (isAbsolute(path) && existsSync(path) ? [realpathSync(path)] : [])))];
+}

@@ -1,0 +1,63 @@
+import { shellWord } from '../text/quote.ts';
+
+/** Packages of Debian and Ubuntu, by the program that each one brings. */
+export const PACKAGES = { bwrap: 'bubblewrap', socat: 'socat' } as const;
+
+/** Why there is no sandbox here, and what helps. */
+export interface SandboxProblem {
+  readonly text: string;
+  readonly fix: string;
+}
+
+export const SANDBOX_PROBLEMS = {
+  otherSystem: (platform: string): SandboxProblem => ({
+    text: `The sandbox needs Linux with bubblewrap; this system is ${platform}.`,
+    fix: 'run the loop in a container, or as a user of its own.',
+  }),
+  missing: (packages: readonly string[]): SandboxProblem => ({
+    text: `The sandbox needs ${packages.join(' and ')}, which ${packages.length === 1 ? 'is' : 'are'} not installed.`,
+    fix: `sudo apt-get install ${packages.join(' ')}`,
+  }),
+  refused: (reason: string): SandboxProblem => ({
+    text: `The sandbox is unavailable, because bubblewrap fails: ${reason}.`,
+    fix: 'allow user namespaces: sudo sysctl -w user.max_user_namespaces=15000; on Ubuntu 24.04 also sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
+  }),
+} as const;
+
+export const SANDBOX_TEXTS = {
+  required: ({ text, fix }: SandboxProblem): string =>
+    `${text} Fix: ${fix}\nTo run without it, set sandbox.mode to off or auto.`,
+  withoutAuto: ({ text, fix }: SandboxProblem): string => `The loop runs without a sandbox. ${text} Fix: ${fix}`,
+  withoutBypass:
+    'bypassPermissions without a sandbox: the agent may do everything that you may. To confine it, add --sandbox.',
+  notForCommands: (agent: string): string =>
+    `The sandbox confines Claude Code and checks, but the agent of this loop is a command (${agent}). Set sandbox.mode to off, or run the command in a container.`,
+  question:
+    'bypassPermissions lets the agent do everything that you may. In the sandbox its commands and the checks write in the project only and have no network. "always" and "never" are remembered for your loops.',
+  checksOnly:
+    'The sandbox confines only the checks of this loop, because the client was not started by ralph-loop. Start it with --launch, or use "run".',
+  callAlone: (path: string): string =>
+    `The sandbox keeps this command from writing its record (${path}). Call it alone, exactly as the prompt gives it; "tdd init" is for the user.`,
+  endOfUnset: 'The agent ran with bypassPermissions and without a sandbox (--sandbox).',
+  endOfAuto: 'The agent ran without a sandbox, because none was available here (ralph-loop doctor).',
+} as const;
+
+/** Steps that an agent may call: not `init`, which names commands. */
+const TDD_STEPS = ['next', 'red', 'green', 'refactored', 'status'];
+
+/** Returns the client's rules for the steps of a TDD loop, each as a whole call. `tdd` is its command line without the step. */
+export function tddCalls(tdd: string): string[] {
+  return TDD_STEPS.map((step) => `${tdd} ${step}*`);
+}
+
+/** Names the setting with which a command of an agent works in a sandbox that its user has set up. */
+export function exclusionText(path: string, command: 'router' | 'tdd', main: string, loop: string | null): string {
+  const program = `node ${/^[\w./-]+$/.test(main) ? main : shellWord(main)}`;
+  const tdd = tddCalls(`node ${shellWord(main)} tdd${loop === null ? '' : ` --loop ${loop}`}`);
+  const calls = command === 'router' ? [`${program} router *`] : tdd;
+  return [
+    `The client's sandbox keeps this command from writing its record (${path}), so the user has to exclude the command from the sandbox in ~/.claude/settings.json or by --settings, with an allow rule Bash(…) for each entry unless the permission mode is bypassPermissions:`,
+    `  ${JSON.stringify({ sandbox: { excludedCommands: calls } })}`,
+    'Exactly these calls, each alone, then run outside the sandbox, and so do the checks that they start unless the loop has sandbox.mode: on. Call them as they are written there.',
+  ].join('\n');
+}

@@ -1,0 +1,19 @@
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variable that names our list of ignored files, which the shell of an agent in the sandbox has. */
+export const MARK = 'RALPH_GIT_EXCLUDES';
+
+/** Returns the environment without these variables: the loop's own git sees every file. */
+export function withoutGitExcludes<T extends Environment>(env: T): T {
+  const file = env[MARK];
+  const last = countOf(env) - 1;
+  if (file === undefined || env[`GIT_CONFIG_VALUE_${last}`] !== file) return env;
+  const own = [MARK, 'GIT_CONFIG_COUNT', `GIT_CONFIG_KEY_${last}`, `GIT_CONFIG_VALUE_${last}`];
+  const kept = Object.entries(env).filter(([name]) => !own.includes(name));
+  return Object.fromEntries(last === 0 ? kept : [...kept, ['GIT_CONFIG_COUNT', String(last)]]) as T;
+}
+
+export function countOf(env: Environment): number {
+  const count = Number(env['GIT_CONFIG_COUNT'] ?? 0);
+  return Number.isInteger(count) && count >= 0 ? count : 0;
+}

@@ -1,0 +1,101 @@
+import { EVENT_VERSION } from '../engine/schema/constants.ts';
+import { redact } from '../text/redact/redact.ts';
+import { appendLine, readLines } from './files/journal-lines.ts';
+import { readTail } from './files/read-tail.ts';
+import type { LoopFiles } from './loop-files.ts';
+
+/** Size of an event as JSON, in bytes. */
+const MOST_BYTES = 64 * 1024;
+/** Length to which the texts of a larger event are cut. */
+const MOST_TEXT = 12_000;
+/** The newest part of a stream in which a record is looked for: more than an iteration writes. */
+const TAIL_BYTES = 64 * 1024 * 1024;
+
+/** Keys whose values are the program's own. */
+const OWN = new Set(['type', 'at', 'loopId', 'callId', 'startedAt', 'endedAt']);
+
+export type Entry = Readonly<Record<string, unknown>>;
+
+/** Returns an event as it stands in the stream: with its version, secrets masked, at most 64 KiB of JSON. */
+export function streamed(event: object): Entry {
+  const masked = JSON.stringify({ v: EVENT_VERSION, ...event }, (key, value: unknown) =>
+    typeof value === 'string' && !OWN.has(key) ? redact(value) : value,
+  );
+  const whole = JSON.parse(masked) as Entry;
+  for (let limit = MOST_TEXT, cut: Entry = whole; ; limit = Math.floor(limit / 2)) {
+    if (Buffer.byteLength(JSON.stringify(cut)) < MOST_BYTES || limit === 0) return cut;
+    cut = shortened(whole, limit);
+  }
+}
+
+/** Cuts long texts and lists at any depth. */
+function shortened(event: Entry, limit: number): Entry {
+  const cut = JSON.stringify(event, (_key, value: unknown) => {
+    if (Array.isArray(value)) return value.slice(0, limit);
+    if (typeof value !== 'string' || value.length <= limit) return value;
+    return `${value.slice(0, limit)}… (${value.length} characters)`;
+  });
+  return JSON.parse(cut) as Entry;
+}
+
+/** Appends an event to the stream of a loop. Throws the system's error. */
+export function appendEvent(files: LoopFiles, event: object): void {
+  appendLine(files.events, streamed(event));
+}
+
+/** Returns the newest event of this type since the loop was started; null if there is none. */
+export function lastOfType(files: LoopFiles, loopId: string, type: string): Entry | null {
+  const found = lastWhere(files, loopId, ['loop.started', type]);
+  return found?.['type'] === type ? found : null;
+}
+
+/** Returns the newest event of the loop that has one of these types, or whose type begins so (`loop.`). */
+export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
+  const needles = types.map((type) => `"type":"${type}`);
+  let found: Entry | null = null;
+  readTail(files.events, TAIL_BYTES, (line) => {
+    if (!line.includes(loopId) || !needles.some((needle) => line.includes(needle))) return false;
+    const event = parsed(line);
+    const isWanted = types.some((type) => String(event?.['type']).startsWith(type));
+    if (event?.['loopId'] === loopId && isWanted && !isActivityOf(event, types)) found = event;
+    return found !== null;
+  });
+  return found;
+}
+
+/** A type that was named whole is wanted; one that begins like a wanted one may be an activity. */
+function isActivityOf({ type }: Entry, types: readonly string[]): boolean {
+  return isActivity(type) && !types.includes(String(type));
+}
+
+function parsed(line: string): Entry | null {
+  try {
+    return JSON.parse(line) as Entry | null;
+  } catch {
+    return null; // torn by a crash
+  }
+}
+
+/** What agent, client and checks did, as opposed to what the engine decided. */
+const ACTIVITY =
+  /^(?:(?:tool|command|verification|check|wait|run)\.|agent\.(?!ended$)|steering\.(?!delivered$)|iteration\.(?:started|ended)$)/;
+
+export function isActivity(type: unknown): boolean {
+  return ACTIVITY.test(String(type));
+}
+
+/** Passes the events of a loop to `take`, oldest first, from byte `from` on; returns where the next read starts. */
+export function readStream(
+  files: LoopFiles,
+  loopId: string,
+  from: number,
+  take: (event: Entry) => void,
+  needle = loopId,
+): number {
+  for (let next = from; ; ) {
+    const lines = readLines(files.events, next, undefined, needle);
+    for (const entry of lines.entries) if (entry['loopId'] === loopId) take(entry);
+    if (lines.next === next) return next;
+    next = lines.next;
+  }
+}

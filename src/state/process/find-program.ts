@@ -1,0 +1,22 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+/** Ignores relative entries of PATH, through which the project could choose the program. */
+export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
+  const path = env['PATH'] ?? env['Path'] ?? '';
+  for (const folder of path.split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const candidate = join(folder, name);
+    if (isExecutable(candidate)) return candidate;
+  }
+  return null;
+}
+
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import type { LoopFiles } from '../loop-files.ts';
+import { type FileSet, listFiles } from './list-files.ts';
+import { readLook, stampOf } from './look.ts';
+import { contentOf, type FileChange, lookPath, type Snapshot } from './snapshot.ts';
+import { isSameVersion, statAt, type Version, versionAt } from './version.ts';
+
+export interface ExamineOptions {
+  /** Watched files as the contract has them now: it names new ones. */
+  readonly protect: FileSet;
+  /**
+   * `stamps` reads what has another stamp than at the last examination, `all` compares the stamp of every file and lists
+   * every folder, `content` hashes every file.
+   */
+  readonly depth: 'stamps' | 'all' | 'content';
+  /** Returns whether a changed file says the same in all that is protected about it. */
+  readonly isSame?: (path: string, before: Buffer | null, after: Buffer | null) => boolean;
+}
+
+export interface Examined {
+  readonly changes: readonly FileChange[];
+  /** Files that differ in nothing that is protected. */
+  readonly same: readonly string[];
+  readonly snapshot: Snapshot;
+}
+
+/** Compares the disk with the snapshot. The caller holds the lock. Folders that were replaced come first. */
+export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOptions): Examined {
+  const isUnchanged = unchangedSince(files, options.depth);
+  const replaced = replacedFolders(snapshot);
+  const isBelowReplaced = (path: string): boolean => replaced.some((folder) => path.startsWith(`${folder}/`));
+  const changes: FileChange[] = replaced.map((path) => ({ path, was: 'new' }));
+  const same: string[] = [];
+  for (const [path, base] of Object.entries(snapshot.files)) {
+    if (isBelowReplaced(path)) {
+      if (base !== null) changes.push({ path, was: 'deleted' });
+      continue;
+    }
+    if (isUnchanged(path)) continue;
+    const now = versionAt(path);
+    if (isSameVersion(base, now)) continue;
+    if (saysTheSame(files, snapshot, path, now, options)) same.push(path);
+    else changes.push({ path, was: now === null ? 'deleted' : base === null ? 'new' : 'changed' });
+  }
+  const known = new Set(snapshot.folders.filter((path) => !isBelowReplaced(path)));
+  const roots = [...known].filter((path) => !replaced.includes(path) && !isUnchanged(path));
+  const found = listFiles({ ...options.protect, roots }, known);
+  for (const path of found.files) {
+    if (snapshot.files[path] === undefined && !replaced.includes(path)) changes.push({ path, was: 'new' });
+  }
+  const folders = [...new Set([...known, ...found.folders])].sort();
+  return { changes, same, snapshot: { ...snapshot, folders } };
+}
+
+/** Folders of the last examination that are something else now, such as a link; without those below another one. */
+function replacedFolders({ folders, files }: Snapshot): string[] {
+  const holders = new Set<string>();
+  for (const [path, base] of Object.entries(files)) {
+    if (base === null) continue;
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const folder = path.slice(0, end);
+      if (holders.has(folder)) break;
+      holders.add(folder);
+    }
+  }
+  const found: string[] = [];
+  for (const path of [...folders].sort()) {
+    if (!holders.has(path) || found.some((other) => path.startsWith(`${other}/`))) continue;
+    const stat = statAt(path);
+    if (stat !== null && !stat.isDirectory()) found.push(path);
+  }
+  return found;
+}
+
+function unchangedSince(files: LoopFiles, depth: ExamineOptions['depth']): (path: string) => boolean {
+  const look = depth === 'content' ? null : readLook(lookPath(files));
+  if (look === null) return () => false;
+  const known = new Map(look.paths.map((path, index) => [path, [...look.stamps.subarray(3 * index, 3 * index + 3)]]));
+  const now = Date.now();
+  return (path) => {
+    const stat = statAt(path);
+    if (depth === 'all' && stat?.isDirectory() === true) return false;
+    const stamp = stampOf(stat, now);
+    return known.get(path)?.every((figure, index) => figure === stamp[index]) === true;
+  };
+}
+
+function saysTheSame(
+  files: LoopFiles,
+  snapshot: Snapshot,
+  path: string,
+  now: Version | null,
+  { isSame }: ExamineOptions,
+): boolean {
+  const base = snapshot.files[path] ?? null;
+  if (isSame === undefined || [base, now].some((each) => each !== null && each.kind !== 'file')) return false;
+  const chunks: Buffer[] = [];
+  const after = now && versionAt(path, (bytes) => void chunks.push(bytes)) && Buffer.concat(chunks);
+  return isSame(path, base && contentOf(files, snapshot, base), after);
+}
+
+/** Returns how the files that have to be unchanged differ from those of the snapshot. */
+export function fixedDifferences({ fixed }: Snapshot, set: FileSet): FileChange[] {
+  const listed = listFiles(set).files;
+  const changes = Object.entries(fixed).flatMap(([path, before]): FileChange[] => {
+    const now = versionAt(path);
+    if (now === null) return [{ path, was: 'deleted' }];
+    return isSameVersion(before, now) ? [] : [{ path, was: 'changed' }];
+  });
+  const added = listed.filter((path) => fixed[path] === undefined).map((path): FileChange => ({ path, was: 'new' }));
+  return [...changes, ...added].sort((a, b) => (a.path < b.path ? -1 : 1));
+}

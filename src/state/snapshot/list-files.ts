@@ -1,0 +1,71 @@
+import { type Dirent, readdirSync } from 'node:fs';
+import { statAt } from './version.ts';
+
+/** A set of files: those below `roots` that `covers` names. All paths are absolute. */
+export interface FileSet {
+  readonly roots: readonly string[];
+  readonly covers: (path: string) => boolean;
+  /** Folders that are not entered; `names` are those of its entries. */
+  readonly skips: (folder: string, names: readonly string[]) => boolean;
+}
+
+/** Names that tools give to what they create by themselves beside the files of a project. */
+const BY_TOOLS = new Set(
+  '.git node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .nyc_output .cache .DS_Store'.split(' '),
+);
+
+const MOST_ENTRIES = 200_000;
+
+export interface Listing {
+  readonly files: readonly string[];
+  /** Folders in which a further file of the set could appear, and roots that do not exist. */
+  readonly folders: readonly string[];
+  /** There were more entries than are looked at. */
+  readonly cut: boolean;
+}
+
+/** Lists the files of a set, sorted; links are files here and are not followed. `known` folders are not entered. */
+export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<string> = new Set()): Listing {
+  const files = new Set<string>();
+  const folders = new Set<string>();
+  const open = [...roots];
+  let left = MOST_ENTRIES;
+  for (const path of open) {
+    const stat = statAt(path);
+    if (stat !== null && !stat.isDirectory()) {
+      if (covers(path)) files.add(path);
+      folders.add(path); // a root that is no folder could become one
+      continue;
+    }
+    if (folders.has(path)) continue;
+    const entries = stat === null ? [] : entriesOf(path);
+    if (
+      skips(
+        path,
+        entries.map(({ name }) => name),
+      )
+    )
+      continue;
+    folders.add(path);
+    for (const entry of entries) {
+      left -= 1;
+      if (left < 0) return { files: [...files].sort(), folders: [...folders].sort(), cut: true };
+      if (BY_TOOLS.has(entry.name)) continue;
+      const child = `${path === '/' ? '' : path}/${entry.name}`;
+      if (!entry.isDirectory()) {
+        if (covers(child)) files.add(child);
+      } else if (!known.has(child)) open.push(child);
+    }
+  }
+  return { files: [...files].sort(), folders: [...folders].sort(), cut: false };
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,174 @@
+import {
+  copyFileSync,
+  cpSync,
+  fchmodSync,
+  futimesSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { freePath, regularFile, removeIfThere } from '../files/read-regular-file.ts';
+import { withDescriptor, writeAtomically, writeWhole } from '../files/write-atomically.ts';
+import { log } from '../log.ts';
+import type { LoopFiles } from '../loop-files.ts';
+import { inSafeFolder } from './safe-folder.ts';
+import { contentOf, type FileChange, readSnapshot, type Snapshot } from './snapshot.ts';
+import { isSameVersion, statAt, versionAt } from './version.ts';
+
+/** Write-ahead record of files that are being put back. The next process finishes what a killed one has begun. */
+export interface RestoreIntent<Cause> {
+  readonly loopId: string;
+  /** ISO-8601 UTC; unique among the restores of a loop, since one process restores at a time. */
+  readonly id: string;
+  readonly changes: readonly FileChange[];
+  /** Folder that receives what is replaced, relative to the project. */
+  readonly archive: string;
+  readonly cause: Cause;
+}
+
+/** What became of each change. */
+export interface Restored<Cause> {
+  readonly intent: RestoreIntent<Cause>;
+  readonly restored: readonly FileChange[];
+  /** Changes whose content was not kept, or whose folder cannot be reached. */
+  readonly failed: readonly FileChange[];
+}
+
+const pathOf = ({ snapshot }: LoopFiles): string => `${snapshot}.restoring`;
+
+/** Puts files back. `record` is called once it is done and before it is forgotten. The caller holds the lock. */
+export function restoreFiles<Cause>(
+  files: LoopFiles,
+  { loopId }: Snapshot,
+  changes: readonly FileChange[],
+  { at, cause, record }: { at: string; cause: Cause; record: (done: Restored<Cause>) => void },
+): void {
+  const archive = join(files.archiveDir, 'replaced', at.replaceAll(':', '-'));
+  const intent: RestoreIntent<Cause> = { loopId, id: at, changes, archive: freePath(archive), cause };
+  writeAtomically(pathOf(files), JSON.stringify(intent), 0o600);
+  finishRestore(files, loopId, record);
+}
+
+/** Finishes what a killed process has begun to put back. The caller holds the lock. */
+export function finishRestore<Cause>(files: LoopFiles, loopId: string, record: (done: Restored<Cause>) => void): void {
+  const intent = readIntent<Cause>(files);
+  if (intent === null) return;
+  const snapshot = readSnapshot(files, intent.loopId);
+  if (snapshot !== null && intent.loopId === loopId) {
+    const failed = intent.changes.filter((change) => !settleSafely(files, snapshot, change, intent));
+    record({ intent, failed, restored: intent.changes.filter((change) => !failed.includes(change)) });
+  }
+  removeIfThere(pathOf(files));
+}
+
+function readIntent<Cause>(files: LoopFiles): RestoreIntent<Cause> | null {
+  try {
+    return JSON.parse(readFileSync(regularFile(pathOf(files)), 'utf8')) as RestoreIntent<Cause>;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error; // it was written whole: what it names must not be forgotten
+  }
+}
+
+/** A file that cannot be put back, such as on a full disk, must not keep the others from it. */
+function settleSafely(
+  files: LoopFiles,
+  snapshot: Snapshot,
+  change: FileChange,
+  { id, archive }: RestoreIntent<unknown>,
+): boolean {
+  try {
+    return settle(files, snapshot, change, archive);
+  } catch (error) {
+    log(files, id, 'restore', `${change.path}: ${(error as Error).message}`);
+    return false;
+  }
+}
+
+/** Makes one path what the snapshot says it is. Repeatable. Returns false if that is impossible. */
+function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, archive: string): boolean {
+  const base = snapshot.files[path] ?? null;
+  const root = rootOf(files, path);
+  const isInside = root !== sep;
+  const aside = (at: string, shown: string): void => moveAside(at, archivePath(files, archive, shown));
+  if (base === null) {
+    const done = inSafeFolder(
+      root,
+      path,
+      (at) => {
+        const stat = statAt(at);
+        // A folder that was replaced is there again once a file below it was put back.
+        const isBack = stat?.isDirectory() === true && snapshot.folders.includes(path);
+        if (stat !== null && !isBack) aside(at, path);
+        return true;
+      },
+      null,
+    );
+    return done ?? true; // its folder is gone, and so is the file
+  }
+  const content = contentOf(files, snapshot, base);
+  if (content === null) return false;
+  const make = isInside ? { aside: (at: string) => aside(at, path) } : null;
+  const put = (at: string): boolean => {
+    const now = versionAt(at);
+    const draft = `${dirname(at)}${sep}.ralph-restore.tmp`;
+    removeIfThere(draft);
+    if (isSameVersion(base, now)) return true;
+    if (base.kind === 'link') symlinkSync(content, draft);
+    else {
+      withDescriptor(draft, 'wx', 0o600, (descriptor) => {
+        writeWhole(descriptor, content, draft);
+        fchmodSync(descriptor, base.mode);
+        futimesSync(descriptor, base.mtimeMs / 1000, base.mtimeMs / 1000);
+      });
+    }
+    if (now !== null) keepReplaced(at, archivePath(files, archive, path), now.kind);
+    renameSync(draft, at);
+    return true;
+  };
+  return inSafeFolder(root, path, put, make) ?? false;
+}
+
+/** The folder from which no link is followed: the project, or the root of the file system for own files elsewhere. */
+function rootOf({ projectDir }: LoopFiles, path: string): string {
+  return path.startsWith(`${projectDir}${sep}`) ? projectDir : sep;
+}
+
+function archivePath({ projectDir }: LoopFiles, archive: string, path: string): string {
+  const inside = path.startsWith(`${projectDir}${sep}`);
+  const to = inside ? join(archive, path.slice(projectDir.length + 1)) : join(archive, 'outside', path);
+  mkdirSync(dirname(to), { recursive: true });
+  return freePath(to);
+}
+
+/** Keeps what a rename is about to replace, without a moment in which the path names nothing. */
+function keepReplaced(at: string, to: string, kind: 'file' | 'link' | 'other'): void {
+  if (kind === 'other') {
+    moveAside(at, to);
+    return;
+  }
+  try {
+    linkSync(at, to);
+  } catch {
+    // another file system, or one without links
+    if (kind === 'link') moveAside(at, to);
+    else copyFileSync(at, to);
+  }
+}
+
+/** Moves whatever is at a path into the archive, to another file system as well. */
+function moveAside(at: string, to: string): void {
+  try {
+    renameSync(at, to);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    if (code !== 'EXDEV') throw error;
+    cpSync(at, to, { recursive: true, verbatimSymlinks: true });
+    rmSync(at, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,77 @@
+import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+import { sep } from 'node:path';
+import { statAt } from './version.ts';
+
+/** Linux names an open folder by its descriptor, whatever its path has become since. */
+const DESCRIPTORS = '/proc/self/fd';
+
+/**
+ * Runs `work` with the path of a file whose folder is reached from `root` without following a link, and returns its
+ * result; null if the folder cannot be reached. With `make`, missing folders are made, and what is in the place of one
+ * is passed to `aside`. On Linux a folder that is replaced meanwhile changes nothing: every step is relative to an open one.
+ */
+export function inSafeFolder<T>(
+  root: string,
+  path: string,
+  work: (at: string) => T,
+  make: { readonly aside: (at: string) => void } | null,
+): T | null {
+  const segments = path.slice(root === sep ? 1 : root.length + 1).split(sep);
+  const name = segments.pop() ?? '';
+  const descriptors: number[] = [];
+  let folder = realpathSync(root);
+  try {
+    for (const segment of ['', ...segments]) {
+      const next = segment === '' ? folder : `${folder}${sep}${segment}`;
+      if (!isFolder(next)) {
+        if (make === null || segment === '') return null;
+        if (statAt(next) !== null) make.aside(next);
+        mkdirSync(next);
+      }
+      const descriptor = openFolder(next);
+      if (descriptor === null) return null;
+      descriptors.push(descriptor);
+      folder = hasDescriptors() ? `${DESCRIPTORS}/${descriptor}` : next;
+    }
+    return work(`${folder}${sep}${name}`);
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statAt(path)?.isDirectory() === true;
+}
+
+/** Opens a folder, no link; one that was closed to its owner is opened again. Returns null if it cannot be opened. */
+function openFolder(path: string): number | null {
+  const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+  for (const attempt of [1, 2]) {
+    try {
+      return openSync(path, flags);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EACCES' && attempt === 1) openToOwner(path);
+      else if (code === 'EACCES' || code === 'ELOOP' || code === 'ENOTDIR' || code === 'ENOENT') return null;
+      else throw error;
+    }
+  }
+  return null;
+}
+
+function openToOwner(path: string): void {
+  const mode = statAt(path)?.mode;
+  if (mode === undefined) return;
+  try {
+    chmodSync(path, (mode & 0o7777) | 0o700);
+  } catch {
+    // another user's folder: the second attempt to open it says so
+  }
+}
+
+let known: boolean | null = null;
+
+function hasDescriptors(): boolean {
+  known ??= process.platform === 'linux' && existsSync(DESCRIPTORS);
+  return known;
+}

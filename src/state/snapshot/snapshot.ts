@@ -1,0 +1,194 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { regularFile } from '../files/read-regular-file.ts';
+import { uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/write-atomically.ts';
+import type { LockOptions } from '../lock/lock.ts';
+import { withLock } from '../lock/lock.ts';
+import type { LoopFiles } from '../loop-files.ts';
+import { packPrefix, removePacks } from './drop-snapshot.ts';
+import { type FileSet, listFiles } from './list-files.ts';
+import { LOOK_FILES, LOOK_FOLDERS, lookBytes, type StampedPath, stampOf } from './look.ts';
+import { statAt, type Version, versionAt } from './version.ts';
+
+const VERSION = 1;
+
+/** Bytes and files whose content is kept; of what is beyond, the hashes alone. */
+export const KEPT_FILES = 5000;
+export const KEPT_BYTES = 64 * 1024 * 1024;
+/** Files beyond this number are not watched at all. */
+const MOST_FILES = 50_000;
+
+/** A version with the place of its content in the pack; null where that is not kept. */
+export type KeptVersion = Version & { readonly offset: number | null };
+
+/** What is protected, and what has to be as it was at the start. Own files are single paths. */
+export interface Watch {
+  readonly own: readonly string[];
+  readonly protect: FileSet;
+  readonly fixed: FileSet;
+}
+
+export interface Snapshot {
+  readonly version: typeof VERSION;
+  readonly loopId: string;
+  /** Name of the file with the contents, beside this one. */
+  readonly pack: string;
+  /** Version that is put back, by absolute path; null for a file that must not exist. */
+  readonly files: Readonly<Record<string, KeptVersion | null>>;
+  readonly folders: readonly string[];
+  /** Own files among `files`. */
+  readonly own: readonly string[];
+  /** Versions at the start, or as accepted last, of the files that have to be unchanged. */
+  readonly fixed: Readonly<Record<string, Version>>;
+  /** Changes of the user since then that were left. */
+  readonly left: readonly FileChange[];
+}
+
+/** One difference between the snapshot and the disk. */
+export interface FileChange {
+  readonly path: string;
+  readonly was: 'changed' | 'deleted' | 'new';
+}
+
+/** Numbers for the warning at the start; null if every content is kept. */
+export interface SnapshotBounds {
+  readonly unkept: number;
+  readonly unwatched: boolean;
+}
+
+const WAIT: LockOptions = { waitMs: 20_000 };
+
+/** Runs `work` alone among all processes that restore files of this loop. */
+export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  return withLock(`${files.snapshot}.lock`, WAIT, work);
+}
+
+export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;
+export const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
+
+/** Takes a snapshot of every watched file as it is now and replaces the former one. The caller holds the lock. */
+export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): SnapshotBounds | null {
+  const pack = packPrefix(files.snapshot) + uniqueToken();
+  const listed = listFiles(watch.protect);
+  const paths = [...new Set([...watch.own, ...listed.files])];
+  const writer = newPack(join(files.outsideDir, pack));
+  const kept: Record<string, KeptVersion | null> = {};
+  let unkept = 0;
+  try {
+    for (const path of paths.slice(0, MOST_FILES)) {
+      const version = writer.add(path);
+      if (version?.kind === 'other') continue; // such as a folder or a socket, which has no content to keep
+      kept[path] = version;
+      if (version?.offset === null) unkept += 1;
+    }
+  } finally {
+    writer.close();
+  }
+  const fixed: Record<string, Version> = {};
+  for (const path of listFiles(watch.fixed).files.slice(0, MOST_FILES)) {
+    const version = versionAt(path);
+    if (version !== null) fixed[path] = version;
+  }
+  const watched = { files: kept, folders: listed.folders, own: watch.own, fixed, left: [] };
+  const snapshot: Snapshot = { version: VERSION, loopId, pack, ...watched };
+  storeSnapshot(files, snapshot);
+  storeLook(files, snapshot);
+  removePacks(files, pack);
+  const unwatched = listed.cut || paths.length > MOST_FILES;
+  return unkept > 0 || unwatched ? { unkept, unwatched } : null;
+}
+
+/** Reads the snapshot of a loop; null if there is none, or it belongs to another loop or cannot be read. */
+export function readSnapshot(files: LoopFiles, loopId: string): Snapshot | null {
+  try {
+    const found = JSON.parse(readFileSync(regularFile(`${files.snapshot}.json`), 'utf8')) as Partial<Snapshot> | null;
+    const isOurs = found?.version === VERSION && found.loopId === loopId && typeof found.files === 'object';
+    return isOurs ? (found as Snapshot) : null;
+  } catch {
+    return null; // missing, or torn: the caller treats both as no snapshot
+  }
+}
+
+export function storeSnapshot(files: LoopFiles, snapshot: Snapshot): void {
+  writeAtomically(`${files.snapshot}.json`, JSON.stringify(snapshot), 0o600);
+}
+
+/** Stores the stamps of what is watched, own files first: the next look and examination compare with them. */
+export function storeLook(files: LoopFiles, { files: watched, folders }: Snapshot): void {
+  const now = Date.now();
+  const stamped = (paths: readonly string[]): StampedPath[] => paths.map((path) => [path, stampOf(statAt(path), now)]);
+  const paths = Object.keys(watched);
+  const quick = [...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
+  const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
+  writeAtomically(lookPath(files), lookBytes(stamped(quick), stamped(others)), 0o600);
+}
+
+/** Adds what is at these paths now to the versions that are put back. `left` are changes that the user made. */
+export function adoptVersions(
+  files: LoopFiles,
+  snapshot: Snapshot,
+  paths: readonly string[],
+  left: readonly FileChange[],
+): Snapshot {
+  const writer = newPack(packPath(files, snapshot), snapshot);
+  const adopted: Record<string, KeptVersion | null> = {};
+  try {
+    for (const path of paths) adopted[path] = writer.add(path);
+  } finally {
+    writer.close();
+  }
+  const former = snapshot.left.filter(({ path }) => !left.some((change) => change.path === path));
+  const next = { ...snapshot, files: { ...snapshot.files, ...adopted }, left: [...former, ...left] };
+  storeSnapshot(files, next);
+  return next;
+}
+
+/** Returns the kept content of a version; null if it was not kept or is damaged. */
+export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
+  const { offset, size } = version;
+  if (offset === null) return null;
+  return withDescriptor(packPath(files, snapshot), 'r', 0, (descriptor) => {
+    const bytes = Buffer.alloc(size);
+    const length = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, offset);
+    return length === size ? bytes : null;
+  });
+}
+
+interface Pack {
+  /** Appends the content of a file within the bounds, and returns its version. */
+  readonly add: (path: string) => KeptVersion | null;
+  readonly close: () => void;
+}
+
+function newPack(path: string, former?: Snapshot): Pack {
+  const descriptor = openSync(path, 'a', 0o600);
+  const known = Object.values(former?.files ?? {}).filter((version) => version !== null && version.offset !== null);
+  let end = Math.max(0, ...known.map((version) => (version?.offset ?? 0) + (version?.size ?? 0)));
+  if (former !== undefined) end = Math.max(end, sizeOf(path));
+  let count = former === undefined ? 0 : known.length;
+  return {
+    add: (file) => {
+      const size = statAt(file)?.size ?? 0;
+      const fits = count < KEPT_FILES && end + size <= KEPT_BYTES;
+      const chunks: Buffer[] = [];
+      const version = versionAt(file, fits ? (bytes) => void chunks.push(bytes) : undefined);
+      if (version === null || version.kind === 'other') return version && { ...version, offset: null };
+      if (!fits || version.hash === '') return { ...version, offset: null };
+      const content = Buffer.concat(chunks);
+      const offset = end;
+      writeWhole(descriptor, content, path);
+      end += content.length;
+      count += 1;
+      return { ...version, size: content.length, offset };
+    },
+    close: () => {
+      fsyncSync(descriptor);
+      closeSync(descriptor);
+    },
+  };
+}
+
+function sizeOf(path: string): number {
+  return statAt(path)?.size ?? 0;
+}

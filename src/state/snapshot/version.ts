@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, type Stats } from 'node:fs';
+
+/** One state of a file: type, permissions and content. */
+export interface Version {
+  /** `other` is anything but a regular file and a symbolic link. It is never put back. */
+  readonly kind: 'file' | 'link' | 'other';
+  readonly mode: number;
+  /** SHA-256 of the bytes, or of a link's target; '' if unreadable. */
+  readonly hash: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+const MODE = 0o7777;
+const CHUNK = 1024 * 1024;
+
+/** Returns what is at a path now, without following a link; null if there is nothing. `keep` receives the content. */
+export function versionAt(path: string, keep: (bytes: Buffer) => void = () => undefined): Version | null {
+  const stat = statAt(path);
+  if (stat === null) return null;
+  const { mode, size, mtimeMs } = stat;
+  const common = { mode: mode & MODE, size, mtimeMs };
+  const hash = createHash('sha256');
+  const add = (bytes: Buffer): void => {
+    hash.update(bytes);
+    keep(bytes);
+  };
+  try {
+    if (stat.isSymbolicLink()) {
+      add(readlinkSync(path, { encoding: 'buffer' }));
+      // A link has no permissions of its own, and its times say nothing.
+      return { ...common, kind: 'link', mode: 0, hash: hash.digest('hex') };
+    }
+    if (!stat.isFile() || !readAll(path, add)) return { ...common, kind: 'other', hash: '' };
+    return { ...common, kind: 'file', hash: hash.digest('hex') };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    if (code === 'EACCES' || code === 'EPERM' || code === 'ELOOP') return { ...common, kind: 'file', hash: '' };
+    throw error;
+  }
+}
+
+/** Returns the status of what is at a path, without following a link; null if there is nothing, or no way to it. */
+export function statAt(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'ELOOP' || code === 'ENOTDIR') return null;
+    throw error;
+  }
+}
+
+/** Opens without following a link and without waiting for the writer of a pipe. Returns false for no regular file. */
+function readAll(path: string, add: (bytes: Buffer) => void): boolean {
+  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!fstatSync(descriptor).isFile()) return false;
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK);
+      const length = readSync(descriptor, chunk, 0, CHUNK, null);
+      if (length === 0) return true;
+      add(chunk.subarray(0, length));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export function isSameVersion(one: Version | null, other: Version | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.kind === other.kind && one.mode === other.mode && one.hash === other.hash && one.hash !== '';
+}

@@ -1,0 +1,36 @@
+/** They decide which programs run and whether they do anything: with `SHELLOPTS=noexec` every command passes. */
+const DECIDING = new RegExp(
+  `^(?:${[
+    // the system, and the locations of programs' settings
+    ...['PATH', 'PATHEXT', 'HOME', 'USERPROFILE', 'XDG_CONFIG_\\w+', 'LD_\\w+', 'DYLD_\\w+'],
+    // shells: BASH_FUNC_node%% is a function that replaces the program
+    ...['SHELL', 'SHELLOPTS', 'BASHOPTS', 'BASH_ENV', 'ENV', 'ZDOTDIR', 'BASH_FUNC_.+'],
+    ...['NODE_\\w+', 'npm_config_.+', 'MAKEFLAGS', 'MFLAGS', 'GNUMAKEFLAGS', 'MAKEFILES'],
+    ...['PYTHON\\w+', 'PYTEST_\\w+', 'RUBY\\w+', 'GEM_\\w+', 'BUNDLE_\\w+', 'PERL\\w+', 'PHPRC', 'PHP_INI_SCAN_DIR'],
+    ...['JAVA_\\w+', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'CLASSPATH', 'MAVEN_\\w+', 'GRADLE_\\w+', 'DOTNET_\\w+'],
+    ...['GO(?:FLAGS|ROOT|PATH|ENV)', 'RUSTC\\w*', 'RUSTFLAGS', 'CARGO_\\w+'],
+  ].join('|')})$`,
+  'i',
+);
+/** Credentials are never stored. */
+const CREDENTIAL = /auth|token|passw|secret|_key$/i;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const decides = (name: string): boolean => DECIDING.test(name) && !CREDENTIAL.test(name);
+
+/** The environment to store with a list, of the user who consents. */
+export function decidingEnvironment(env: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value !== undefined && decides(name) ? [[name, value]] : [])),
+  );
+}
+
+/** Restores the environment of the consent, so that `PATH=./fake:$PATH` before a step has no effect. */
+export function withDeciding(
+  env: Environment,
+  kept: Readonly<Record<string, string>>,
+): Record<string, string | undefined> {
+  const own = Object.entries(env).filter(([name]) => !decides(name));
+  return { ...Object.fromEntries(own), ...kept };
+}

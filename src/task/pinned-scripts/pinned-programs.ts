@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { onPath } from '../../state/process/find-program.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Programs = NonNullable<Contract['programs']>;
+
+/** Finds and hashes the files that program names stand for. A name that is not found, as that of a shell builtin, is null. */
+export function pinPrograms(names: readonly string[], env: Environment): Programs {
+  return Object.fromEntries(names.map((name) => [name, pinProgram(name, env)]));
+}
+
+function pinProgram(name: string, env: Environment): Programs[string] {
+  const path = onPath(name, env);
+  try {
+    return path === null ? null : { path, stat: statOf(path), sha256: hashOf(path) };
+  } catch {
+    return null; // closed to us
+  }
+}
+
+/** Returns what differs: another file stands for the name, or its content changed. */
+export function changedPrograms(
+  { programs = {}, environment }: Partial<Pick<Contract, 'programs' | 'environment'>>,
+  names: Iterable<string>,
+  env: Environment,
+): string[] {
+  const found = { ...env, ...environment };
+  return [...names].flatMap((name) => {
+    const pinned = programs[name];
+    const path = pinned ? onPath(name, found) : null;
+    if (!pinned) return [];
+    if (path === null) return [`the program ${name} (${pinned.path}) is gone`];
+    if (path !== pinned.path) return [`the program ${name} is ${path} instead of ${pinned.path} and was changed so`];
+    return isSame(pinned) ? [] : [`the program ${name} (${path}) was changed`];
+  });
+}
+
+/** Returns the programs that did not exist at the start and do now. */
+export function newPrograms({ programs = {}, environment }: Partial<Contract>, env: Environment): string[] {
+  return Object.entries(programs).flatMap(([name, pinned]) => {
+    const path = pinned === null ? onPath(name, { ...env, ...environment }) : null;
+    return path === null ? [] : [`the program ${name} (${path}) was added`];
+  });
+}
+
+function isSame({ path, stat, sha256 }: NonNullable<Programs[string]>): boolean {
+  try {
+    // The time of the last change of a file cannot be set back, so that a large program is not read again.
+    return statOf(path) === stat || hashOf(path) === sha256;
+  } catch {
+    return false; // gone between two looks
+  }
+}
+
+function statOf(path: string): string {
+  const { size, mtimeMs, ctimeMs, ino } = statSync(path);
+  return `${realpathSync(path)} ${size} ${mtimeMs} ${ctimeMs} ${ino}`;
+}
+
+function hashOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}

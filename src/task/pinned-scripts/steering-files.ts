@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readPackage } from './package-scripts.ts';
+
+/** What steers a runner beside its command. `FILE#PART` is a part of a structured file, `~/` the home folder. */
+interface Steering {
+  readonly runners: string;
+  /** Pinned, absence included. */
+  readonly files: string;
+  /** Named in the end report if they change: they hold dependencies, too, or are a matter of style. */
+  readonly reported?: string;
+  /** Of JavaScript: a configuration is missed only where the package depends on the runner. */
+  readonly isPackage?: boolean;
+}
+
+const MODULE = 'js,ts,mjs,cjs,mts,cts';
+const NPMRC = '.npmrc#settings ~/.npmrc#settings';
+const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
+
+const STEERING: readonly Steering[] = [
+  { runners: 'npm npx', files: NPMRC, reported: 'turbo.json nx.json' },
+  { runners: 'pnpm pnpx', files: `${NPMRC} .pnpmfile.cjs` },
+  { runners: 'yarn yarnpkg', files: `${NPMRC} .yarnrc .yarnrc.yml` },
+  { runners: 'bun bunx', files: `${NPMRC} bunfig.toml` },
+  {
+    runners: 'pytest py.test tox nox coverage',
+    files: `pytest.ini .pytest.ini conftest.py ${PYTHON} pyproject.toml#tool.pytest pyproject.toml#tool.coverage pyproject.toml#tool.tox tox.ini#pytest tox.ini#testenv tox.ini#tox setup.cfg#tool:pytest noxfile.py .coveragerc`,
+    reported: 'tests/conftest.py test/conftest.py',
+  },
+  { runners: 'python python3 uv poetry pipenv hatch', files: PYTHON },
+  { runners: 'jest', files: `jest.config.{${MODULE},json} package.json#jest`, isPackage: true },
+  {
+    runners: 'vitest',
+    files: `vitest.config.{${MODULE}} vitest.workspace.{${MODULE},json} vite.config.{${MODULE}}`,
+    isPackage: true,
+  },
+  { runners: 'mocha', files: '.mocharc.{js,cjs,mjs,json,jsonc,yaml,yml} package.json#mocha', isPackage: true },
+  { runners: 'ava', files: 'ava.config.{js,cjs,mjs} package.json#ava', isPackage: true },
+  { runners: 'tap', files: '.taprc package.json#tap', isPackage: true },
+  { runners: 'nyc c8', files: '.nycrc .nycrc.json nyc.config.js .c8rc.json package.json#nyc', isPackage: true },
+  { runners: 'playwright', files: `playwright.config.{${MODULE}}`, isPackage: true },
+  { runners: 'cypress', files: `cypress.config.{${MODULE}} cypress.json`, isPackage: true },
+  {
+    runners: 'jasmine karma',
+    files: 'jasmine.json spec/support/jasmine.json spec/support/jasmine.mjs karma.conf.js',
+    isPackage: true,
+  },
+  {
+    runners: 'cargo',
+    files:
+      '.cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml',
+    reported: 'build.rs',
+  },
+  { runners: 'go gotestsum', files: 'go.work ~/.config/go/env' },
+  { runners: 'phpunit pest composer', files: 'phpunit.xml phpunit.xml.dist phpunit.dist.xml composer.json#scripts' },
+  {
+    runners: 'rspec bundle rake',
+    files: '.rspec .rspec-local ~/.rspec .bundle/config',
+    reported: 'spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile',
+  },
+  {
+    runners: 'gradle gradlew',
+    files: '~/.gradle/init.gradle ~/.gradle/gradle.properties',
+    reported: 'build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties',
+  },
+  { runners: 'mvn mvnw', files: '.mvn/maven.config .mvn/jvm.config ~/.m2/settings.xml', reported: 'pom.xml' },
+  { runners: 'dotnet', files: '.runsettings Directory.Build.props Directory.Build.targets' },
+  { runners: 'deno', files: 'deno.json#tasks deno.json#test deno.jsonc' },
+  { runners: 'tsc vue-tsc ts-node tsx', files: '', reported: 'tsconfig.json' },
+  {
+    runners: 'eslint',
+    files: '',
+    reported: `eslint.config.{${MODULE}} .eslintrc.{js,cjs,json,yml,yaml} .eslintrc package.json#eslintConfig`,
+  },
+  {
+    runners: 'biome prettier ruff mypy flake8 pylint rubocop golangci-lint',
+    files: '',
+    reported:
+      'biome.json biome.jsonc ruff.toml .ruff.toml mypy.ini .mypy.ini .flake8 .pylintrc .rubocop.yml .golangci.yml pyproject.toml#tool.ruff pyproject.toml#tool.mypy setup.cfg#mypy setup.cfg#flake8',
+  },
+];
+
+const BY_RUNNER: ReadonlyMap<string, readonly Steering[]> = new Map(
+  STEERING.flatMap(({ runners }) => runners.split(' ')).map((name) => [
+    name,
+    STEERING.filter(({ runners }) => runners.split(' ').includes(name)),
+  ]),
+);
+
+export interface SteeringFile {
+  /** Relative to the folder in which the command runs; absolute in effect where it begins with `~/`. */
+  readonly key: string;
+  /** `pinned`: its absence too. `present`: only if it exists. `reported`: named in the end report. `known`: if it is pinned. */
+  readonly as: 'pinned' | 'present' | 'reported' | 'known';
+}
+
+/** Returns what steers the runners among the words of a command that runs in this folder. */
+export function steeringFiles(directory: string, words: readonly string[]): SteeringFile[] {
+  const names = words.map((word) => word.slice(word.lastIndexOf('/') + 1).replace(/^(python)[\d.]+$/, '$1'));
+  return [
+    ...names.flatMap((name) => (BY_RUNNER.get(name) ?? []).flatMap((steering) => filesOf(directory, name, steering))),
+    ...shadowingModules(directory, names),
+  ];
+}
+
+function filesOf(directory: string, runner: string, { files, reported = '', isPackage }: Steering): SteeringFile[] {
+  const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun(directory);
+  return [
+    ...spread(files).map((key): SteeringFile => ({ key, as: isMissed ? 'pinned' : 'present' })),
+    ...spread(reported).map((key): SteeringFile => ({ key, as: 'reported' })),
+  ];
+}
+
+function spread(files: string): string[] {
+  return files.split(' ').flatMap((file) => {
+    const [, before = '', list, after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(file) ?? [];
+    if (list === undefined) return file === '' ? [] : [file];
+    return list.split(',').map((each) => `${before}${each}${after}`);
+  });
+}
+
+function dependsOn(directory: string, runner: string): boolean {
+  const { dependencies, devDependencies } = readPackage(directory, 'package.json');
+  return (
+    existsSync(join(directory, 'node_modules', '.bin', runner)) ||
+    [dependencies, devDependencies].some((list) =>
+      Object.keys(list ?? {}).some((name) => name === runner || name.startsWith(`@${runner}/`)),
+    )
+  );
+}
+
+const MANIFESTS =
+  'package.json pyproject.toml setup.py setup.cfg requirements.txt tox.ini pytest.ini Cargo.toml go.mod composer.json Gemfile pom.xml build.gradle build.gradle.kts Makefile tests test spec src'.split(
+    ' ',
+  );
+
+/** In an empty project the agent may have to set up the runner itself. */
+function hasBegun(directory: string): boolean {
+  return MANIFESTS.some((name) => existsSync(join(directory, name)));
+}
+
+/** `python -m NAME` looks for NAME in the folder where it is run before anywhere else. */
+function shadowingModules(directory: string, names: readonly string[]): SteeringFile[] {
+  const module = names.includes('python') ? names[names.indexOf('-m') + 1] : undefined;
+  if (!names.includes('-m') || module === undefined || !/^\w+$/.test(module)) return [];
+  const own = [`${module}.py`, `${module}/__init__.py`, `${module}/__main__.py`];
+  const isOwn = own.some((path) => existsSync(join(directory, path)));
+  return own.map((key) => ({ key, as: isOwn ? 'known' : 'pinned' }));
+}

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+
+/** Identity of a loop's trace and of the span above it; null for none. */
+export interface TraceRoot {
+  readonly traceId: string;
+  readonly parentSpanId: string | null;
+}
+
+/**
+ * Returns the trace of a loop: the one that `TRACEPARENT` names, else its own. The ids come from the loop alone, so every
+ * process that drives it, also after a crash, adds to the same tree.
+ */
+export function traceOf(loopId: string, traceparent: string | undefined): TraceRoot {
+  const [, traceId, parentSpanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(traceparent ?? '') ?? [];
+  const isValid = traceId !== undefined && !/^0+$/.test(traceId) && !/^0+$/.test(parentSpanId ?? '');
+  if (isValid) return { traceId, parentSpanId: parentSpanId ?? null };
+  return { traceId: hex(`trace ${loopId}`, 32), parentSpanId: null };
+}
+
+export function spanId(loopId: string, ...parts: readonly (string | number)[]): string {
+  return hex(['span', loopId, ...parts].join(' '), 16);
+}
+
+/** Returns the `TRACEPARENT` under which the agent of an iteration reports its own spans. */
+export function traceparentFor(loopId: string, iteration: number, outer: string | undefined): string {
+  return `00-${traceOf(loopId, outer).traceId}-${spanId(loopId, 'iteration', iteration)}-01`;
+}
+
+function hex(text: string, digits: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, digits);
+}

@@ -1,0 +1,99 @@
+import { basename } from 'node:path';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { type Entry, readStream } from '../../state/event-stream.ts';
+import { readAllLines } from '../../state/files/journal-lines.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { digest } from '../../text/digest.ts';
+import { elapsed } from '../../text/instant.ts';
+import { redactRecord } from '../../text/redact/redact.ts';
+import { LoopHistory } from './loop-history.ts';
+import type { LoopRow, ReportData } from './report-data.ts';
+
+/** A loop as it stands, live or archived, with the words that explain it. */
+export interface ShownLoop {
+  readonly files: LoopFiles;
+  readonly state: LoopState;
+  /** As `status` has it: a running loop whose driver is gone is interrupted. */
+  readonly status: string;
+  readonly live: boolean;
+  readonly why: string;
+  readonly next: string;
+  readonly notices: ReportData['notices'];
+}
+
+/** Stands for a project's loop of this name in requests: it names no path. */
+export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name'>): string {
+  return digest(`${projectDir}\n${name ?? ''}`);
+}
+
+/** Reads the history of a loop and where the next read starts. */
+export function readHistory(
+  files: LoopFiles,
+  loopId: string,
+): { readonly history: LoopHistory; readonly next: number } {
+  const history = new LoopHistory();
+  const former = readAllLines(files.iterations, loopId).entries.filter((entry) => entry['loopId'] === loopId);
+  if (former.length === 0) return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
+  // Former versions kept iterations in a journal of their own.
+  const events: Entry[] = former.map((record) => ({ ...record, type: 'iteration.ended', at: record['endedAt'] }));
+  const next = readStream(files, loopId, 0, (event) => events.push(event));
+  for (const event of events.sort((a, b) => String(a['at']).localeCompare(String(b['at'])))) history.take(event);
+  return { history, next };
+}
+
+export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
+  const { loopId, taskPath, mode, iteration, maxIterations, usage, startedAt } = state;
+  const ended = state.status === 'ended' ? state.ended : null;
+  return {
+    key: keyOf(files),
+    name: files.name ?? 'default',
+    project: basename(files.projectDir),
+    ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd: usage.costUsd, startedAt },
+    verified: ended?.verified ?? false,
+    // Of a loop whose driver is gone the last sign of life counts.
+    endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
+    waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
+    about: why.split('\n', 1)[0]?.slice(0, 300) ?? '',
+  };
+}
+
+/** Returns what a report shows; of the iterations those from index `from` (0 is the first) on. */
+export function reportData(loop: ShownLoop, history: LoopHistory, at: string, from = 0): ReportData {
+  const { state, files, why, next, notices } = loop;
+  const { inputTokens, outputTokens, cacheWriteTokens, costUsd } = state.usage;
+  const row = rowOf(loop);
+  const { facts } = history.start;
+  const limits = history.limits({
+    maxIterations: state.iteration,
+    maxCostUsd: costUsd,
+    maxTokens: inputTokens + outputTokens + cacheWriteTokens,
+    maxTimeMs: elapsed(state.startedAt, row.endedAt ?? at),
+    maxIdleMs: null,
+  });
+  const named = ['client', 'model', 'system', 'node', 'contract'].flatMap((key): [string, string][] => {
+    const value = facts[key];
+    return typeof value === 'string' ? [[key === 'client' ? 'Claude Code' : key, value]] : [];
+  });
+  const data: ReportData = {
+    ...{ version: 1, generatedAt: at, row, why, next, notices, limits },
+    checks: history.checks(),
+    iterations: history.iterations.slice(from),
+    skipped: Math.min(from, history.iterations.length),
+    waits: history.waits,
+    decisions: history.decisions,
+    environment: [...named, ['mode', state.mode], ['loop', state.loopId]],
+  };
+  return withoutHome(redactRecord(data), files.projectDir);
+}
+
+/** Paths of the project become relative, the user's home a tilde. */
+function withoutHome(data: ReportData, projectDir: string): ReportData {
+  const home = process.env['HOME'] ?? process.env['USERPROFILE'] ?? '';
+  const shown = (text: string): string => {
+    const inside = text.replaceAll(`${projectDir}/`, '').replaceAll(projectDir, '.');
+    return home.length > 1 ? inside.replaceAll(home, '~') : inside;
+  };
+  return JSON.parse(
+    JSON.stringify(data, (_key, value) => (typeof value === 'string' ? shown(value) : value)),
+  ) as ReportData;
+}

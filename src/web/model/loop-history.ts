@@ -1,0 +1,265 @@
+import { type Entry, isActivity } from '../../state/event-stream.ts';
+import { detail, MOST_WORDS, numberOf, reasonOf, stringOf, text } from './event-text.ts';
+import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
+
+const MOST_DECISIONS = 2_000;
+/** Calls of one iteration that are kept one by one; more are counted. */
+const MOST_CALLS = 1_000;
+
+/** Facts that the start of a loop recorded. */
+export interface StartFacts {
+  readonly limits: Readonly<Record<string, unknown>>;
+  readonly checks: readonly { readonly name: string; readonly run: string }[];
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Folds the event stream of one loop, oldest event first, into what a report shows of it. Never throws. */
+export class LoopHistory {
+  readonly iterations: Iteration[] = [];
+  readonly waits: Wait[] = [];
+  readonly decisions: Decision[] = [];
+  start: StartFacts = { limits: {}, checks: [], facts: {} };
+  #open: Iteration | null = null;
+  readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
+  #steering = new Map<string, string>();
+
+  take(event: Entry): void {
+    const { type } = event;
+    const at = text(event['at']);
+    this.#endWait(text(type), at);
+    if (isActivity(type) || type === 'agent.ended') this.#activity(text(type), at, event);
+    else this.#decision(text(type), at, event);
+  }
+
+  /** Takes an iteration record of a former version. */
+  takeRecord(record: Entry): void {
+    this.#ended(text(record['endedAt']), record);
+  }
+
+  checks(): CheckSummary[] {
+    const names = new Set([...this.start.checks.map(({ name }) => name), ...this.#results.keys()]);
+    return [...names].map((name) => {
+      const known = this.#results.get(name);
+      const last = known?.checks.at(-1);
+      return {
+        name,
+        run: last?.run ?? this.start.checks.find((check) => check.name === name)?.run ?? null,
+        runs: known?.checks.length ?? 0,
+        firstFailed: known?.failed ?? null,
+        firstPassed: known?.passed ?? null,
+        last: last?.outcome ?? null,
+        tail: last?.tail ?? '',
+      };
+    });
+  }
+
+  /** Returns the limits that the loop was started with, as far as it had any, beside what `used` says. */
+  limits(used: Readonly<Record<string, number | null>>): Limit[] {
+    const rows = [
+      ['iterations', 'count', 'maxIterations', this.start.facts['maxIterations']],
+      ['cost', 'usd', 'maxCostUsd', this.start.limits['maxCostUsd']],
+      ['tokens', 'tokens', 'maxTokens', this.start.limits['maxTokens']],
+      ['time', 'ms', 'maxTimeMs', this.start.limits['maxTimeMs']],
+      ['idle time', 'ms', 'maxIdleMs', this.start.limits['maxIdleMs']],
+    ] as const;
+    return rows.flatMap(([name, unit, key, limit]) =>
+      typeof limit === 'number' ? [{ name, unit, limit, used: used[key] ?? null }] : [],
+    );
+  }
+
+  #activity(type: string, at: string, event: Entry): void {
+    if (type === 'iteration.ended') this.#ended(at, event);
+    else if (type === 'check.ran') this.#checked(at, event);
+    else if (type === 'wait.started') this.#waits(at, text(event['why']), stringOf(event['until']));
+    else if (!NO_WORK.has(type)) this.#worked(this.#current(at), type, at, event);
+  }
+
+  #worked(open: Iteration, type: string, at: string, event: Entry): void {
+    switch (type) {
+      case 'iteration.started':
+        open.number = numberOf(event['begins']) ?? open.number;
+        if (open.calls.length === 0 && open.said === '') open.startedAt = at;
+        return;
+      case 'agent.text':
+        open.said = text(event['text']).slice(-MOST_WORDS);
+        return;
+      case 'agent.usage':
+        open.context = Math.max(open.context ?? 0, numberOf(event['context']) ?? 0);
+        open.window = numberOf(event['window']) ?? open.window;
+        return;
+      case 'agent.ended':
+        open.model = stringOf(event['model']) ?? open.model;
+        // A run that failed is tried again.
+        open.error = event['outcome'] === 'ok' ? null : text(event['message']) || text(event['outcome']);
+        return;
+      case 'command.ran': {
+        const { name, outcome, durationMs } = event;
+        open.commands.push({ name: text(name), outcome: text(outcome), durationMs: numberOf(durationMs) ?? 0 });
+        return;
+      }
+      case 'steering.sent':
+        if (Array.isArray(event['texts'])) addAll(open.steering, event['texts'].map(text));
+        return;
+      default:
+        if (type.startsWith('tool.')) this.#called(open, type, at, event);
+    }
+  }
+
+  /** Joins the events of one call: asked and done by the hooks, started and ended by a runner that hears its agent. */
+  #called(open: Iteration, type: string, at: string, event: Entry): void {
+    const id = text(event['callId'] ?? event['id']);
+    let call = open.calls.findLast((known) => known.id === id);
+    if (call === undefined) {
+      open.toolCalls += 1;
+      if (open.calls.length >= MOST_CALLS) return;
+      const nested = event['nested'] === true || event['agentId'] !== undefined;
+      const named = { id, tool: text(event['tool']), about: text(event['about']), at };
+      call = { ...named, outcome: 'running', durationMs: null, ...(nested && { nested: true }) };
+      open.calls.push(call);
+    }
+    const outcome = OUTCOMES[type === 'tool.ended' ? text(event['outcome']) : type];
+    if (outcome === undefined) return;
+    const isDenied = outcome === 'denied' || call.outcome === 'denied';
+    if (isDenied && call.outcome !== 'denied') open.denied += 1;
+    call.outcome = isDenied ? 'denied' : outcome;
+    call.durationMs =
+      numberOf(event['durationMs']) ?? call.durationMs ?? Math.max(0, Date.parse(at) - Date.parse(call.at));
+    const reason = stringOf(event['reason']) ?? stringOf(event['rule']);
+    if (isDenied && reason !== null) call.reason ??= reason;
+  }
+
+  #checked(at: string, event: Entry): void {
+    const iteration = this.#open ?? this.iterations.at(-1) ?? this.#current(at);
+    const { name, run, outcome, tail } = event;
+    const check: Check = { name: text(name), run: stringOf(run), outcome: text(outcome), at, tail: text(tail) };
+    iteration.checks.push(check);
+    const known = this.#results.get(check.name) ?? { checks: [], failed: null, passed: null };
+    known.checks.push(check);
+    if (check.outcome === 'ok') known.passed ??= iteration.number;
+    else known.failed ??= iteration.number;
+    this.#results.set(check.name, known);
+  }
+
+  #ended(at: string, record: Entry): void {
+    const open = this.#current(text(record['startedAt']) || at);
+    const agent = (record['agent'] ?? {}) as Entry;
+    const usage = (agent['usage'] ?? {}) as Record<string, unknown>;
+    const tokens = ['inputTokens', 'outputTokens', 'cacheWriteTokens'].map((key) => numberOf(usage[key]));
+    Object.assign(open, {
+      number: numberOf(record['iteration']) ?? open.number,
+      startedAt: stringOf(record['startedAt']) ?? open.startedAt,
+      endedAt: at,
+      durationMs: numberOf(record['durationMs']),
+      findings: numberOf(record['findings']),
+      toolCalls: Math.max(open.toolCalls, numberOf(record['toolCalls']) ?? 0),
+      denied: Math.max(open.denied, numberOf(record['deniedCalls']) ?? 0),
+      decision: text(record['decision']),
+      costUsd: numberOf(agent['costUsd']),
+      tokens: tokens.every((each) => each === null) ? null : tokens.reduce<number>((sum, each) => sum + (each ?? 0), 0),
+      model: stringOf(agent['model']) ?? open.model,
+    } satisfies Partial<Iteration>);
+    if (open.outcome === 'open') {
+      open.outcome = record['kind'] === 'idle' ? 'idle' : record['claimed'] === true ? 'claimed' : 'worked';
+    }
+    this.#open = null;
+  }
+
+  #decision(type: string, at: string, event: Entry): void {
+    switch (type) {
+      case 'loop.started':
+      case 'loop.resumed':
+        this.#started(event);
+        break;
+      case 'iteration.failed': {
+        const failed = this.#open ?? this.iterations.at(-1);
+        if (failed !== undefined) {
+          failed.outcome = 'failed';
+          failed.error = text(event['error']);
+        }
+        break;
+      }
+      case 'completion.rejected': {
+        const claimed = this.iterations.at(-1);
+        if (claimed !== undefined) {
+          claimed.outcome = 'rejected';
+          if (Array.isArray(event['reasons'])) addAll(claimed.reasons, event['reasons'].map(reasonOf));
+        }
+        break;
+      }
+      case 'loop.ended': {
+        const last = this.iterations.at(-1);
+        if (event['status'] === 'complete' && last !== undefined) last.outcome = 'complete';
+        break;
+      }
+      case 'loop.paused':
+        this.#waits(at, `paused: ${text(event['reason'])}`, stringOf(event['resetsAt']));
+        break;
+      case 'operator.steer':
+        this.#steering.set(text(event['id']), text(event['text']));
+        break;
+      case 'steering.delivered': {
+        const ids = Array.isArray(event['ids']) ? event['ids'].map(text) : [];
+        addAll(
+          this.#current(at).steering,
+          ids.flatMap((id) => this.#steering.get(id) ?? []),
+        );
+        break;
+      }
+    }
+    if (this.decisions.length < MOST_DECISIONS) {
+      this.decisions.push({ at, type, iteration: numberOf(event['iteration']) ?? 0, text: detail(event) });
+    }
+  }
+
+  #started({ limits, checks, ...facts }: Entry): void {
+    // A pause that is over resumes the loop under the same terms, and says none.
+    if (limits === undefined) return;
+    const named = Array.isArray(checks) ? checks.filter(isNamed) : this.start.checks;
+    this.start = { limits: { ...this.start.limits, ...(limits as object) }, checks: named, facts };
+  }
+
+  /** Returns the iteration at work; the first sign of activity begins one. */
+  #current(at: string): Iteration {
+    if (this.#open !== null) return this.#open;
+    const before = this.iterations.at(-1);
+    this.#open = {
+      ...{ index: this.iterations.length + 1, number: (before?.number ?? 0) + 1, outcome: 'open', startedAt: at },
+      ...{ endedAt: null, durationMs: null, costUsd: null, tokens: null, context: null, window: null, findings: null },
+      ...{ toolCalls: 0, denied: 0, model: null, decision: '', said: '', error: null, reasons: [], calls: [] },
+      ...{ checks: [], commands: [], steering: [], commits: [] },
+    };
+    this.iterations.push(this.#open);
+    return this.#open;
+  }
+
+  #waits(from: string, why: string, until: string | null): void {
+    const last = this.waits.at(-1);
+    if (last?.to === null) {
+      if (last.why === why && last.until === until) return;
+      last.to = from;
+    }
+    this.waits.push({ from, to: null, until, why });
+  }
+
+  #endWait(type: string, at: string): void {
+    const last = this.waits.at(-1);
+    const goesOn = /^(?:wait\.started|steering\.pending|operator\.|notice|loop\.paused|run\.)/.test(type);
+    if (last?.to === null && !goesOn) last.to = at;
+  }
+}
+
+function isNamed(check: unknown): check is StartFacts['checks'][number] {
+  return typeof check === 'object' && check !== null && 'name' in check && typeof check.name === 'string';
+}
+
+/** Activity that begins no iteration. */
+const NO_WORK = new Set(['verification.started', 'run.ended', 'steering.pending']);
+
+const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
+  ...{ ok: 'ok', failed: 'failed', denied: 'denied' },
+  ...{ 'tool.done': 'ok', 'tool.failed': 'failed', 'tool.denied': 'denied' },
+};
+
+function addAll(list: string[], more: readonly string[]): void {
+  for (const each of more) if (!list.includes(each)) list.push(each);
+}

@@ -1,0 +1,132 @@
+/** What report and dashboard show: plain data, secrets masked, times in ISO-8601 UTC. null is unknown. */
+
+export interface Call {
+  readonly id: string;
+  readonly tool: string;
+  readonly about: string;
+  readonly at: string;
+  outcome: 'running' | 'ok' | 'failed' | 'denied';
+  durationMs: number | null;
+  /** Of a denial: the rule and why. */
+  reason?: string;
+  readonly nested?: true;
+}
+
+export interface Check {
+  readonly name: string;
+  readonly run: string | null;
+  readonly outcome: string;
+  readonly at: string;
+  readonly tail: string;
+}
+
+export interface Commit {
+  readonly id: string;
+  readonly at: string;
+  readonly subject: string;
+  readonly stat: string;
+  readonly patch: string;
+}
+
+/** How an iteration came out. `open`: it is at work, or its end was never recorded. */
+export type Outcome = 'open' | 'worked' | 'claimed' | 'rejected' | 'complete' | 'idle' | 'failed';
+
+export interface Iteration {
+  /** Position in the loop, idle iterations included, from 1. */
+  readonly index: number;
+  number: number;
+  outcome: Outcome;
+  startedAt: string;
+  endedAt: string | null;
+  durationMs: number | null;
+  costUsd: number | null;
+  tokens: number | null;
+  /** Most tokens in the agent's context at once, and what it can hold. */
+  context: number | null;
+  window: number | null;
+  findings: number | null;
+  toolCalls: number;
+  denied: number;
+  model: string | null;
+  decision: string;
+  /** The agent's last words. */
+  said: string;
+  error: string | null;
+  readonly reasons: string[];
+  readonly calls: Call[];
+  readonly checks: Check[];
+  readonly commands: { readonly name: string; readonly outcome: string; readonly durationMs: number }[];
+  readonly steering: string[];
+  commits: readonly Commit[];
+}
+
+export interface Wait {
+  readonly from: string;
+  to: string | null;
+  readonly until: string | null;
+  readonly why: string;
+}
+
+export interface Decision {
+  readonly at: string;
+  readonly iteration: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** A check of the loop over its whole run. `proved` in the iteration that its last result passed in. */
+export interface CheckSummary {
+  readonly name: string;
+  readonly run: string | null;
+  readonly runs: number;
+  readonly firstFailed: number | null;
+  readonly firstPassed: number | null;
+  readonly last: string | null;
+  readonly tail: string;
+}
+
+export interface Limit {
+  readonly name: string;
+  readonly unit: 'count' | 'usd' | 'tokens' | 'ms';
+  readonly used: number | null;
+  readonly limit: number;
+}
+
+/** One loop in a list. */
+export interface LoopRow {
+  /** Stands for the loop's place in requests; no path. */
+  readonly key: string;
+  readonly name: string;
+  readonly project: string;
+  readonly loopId: string | null;
+  readonly task: string;
+  readonly mode: string;
+  readonly status: string;
+  readonly live: boolean;
+  readonly verified: boolean;
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly costUsd: number | null;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly waitingUntil: string | null;
+  /** Why it stands still, or how it ended. */
+  readonly about: string;
+}
+
+export interface ReportData {
+  readonly version: 1;
+  readonly generatedAt: string;
+  readonly row: LoopRow;
+  readonly why: string;
+  readonly next: string;
+  readonly notices: readonly { readonly at: string; readonly kind: string; readonly text: string }[];
+  readonly checks: readonly CheckSummary[];
+  readonly limits: readonly Limit[];
+  readonly iterations: readonly Iteration[];
+  readonly waits: readonly Wait[];
+  readonly decisions: readonly Decision[];
+  readonly environment: readonly (readonly [string, string])[];
+  /** Iterations before the first one here, in an answer that brings news only. */
+  readonly skipped: number;
+}

@@ -1,0 +1,129 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LoopRow, ReportData } from '../model/report-data.ts';
+
+/** Access to the server. `act` is null where the server only shows. */
+export interface Access {
+  readonly read: string;
+  readonly act: string | null;
+}
+
+/** Takes the tokens out of the address, which then shows nothing of them. They live in memory, and for a reload in the tab. */
+export function takeAccess(): Access | null {
+  const given = /^#t=([\w-]+)(?:&c=([\w-]+))?$/.exec(location.hash);
+  if (given === null) return JSON.parse(sessionStorage.getItem('access') ?? 'null') as Access | null;
+  const access = { read: given[1] ?? '', act: given[2] ?? null };
+  sessionStorage.setItem('access', JSON.stringify(access));
+  history.replaceState(null, '', location.pathname);
+  return access;
+}
+
+export type Link = 'connecting' | 'open' | 'lost' | 'refused';
+
+/** Follows the list of loops; `changed` counts up for a loop whenever there is news of it. */
+export function useLoops(access: Access | null): {
+  rows: readonly LoopRow[] | null;
+  link: Link;
+  changed: Record<string, number>;
+} {
+  const [rows, setRows] = useState<readonly LoopRow[] | null>(null);
+  const [changed, setChanged] = useState<Record<string, number>>({});
+  const [link, setLink] = useState<Link>('connecting');
+  useEffect(() => {
+    if (access === null) return setLink('refused');
+    const ended = new AbortController();
+    const follow = async (): Promise<void> => {
+      for (let failures = 0; !ended.signal.aborted; failures += 1) {
+        try {
+          const answer = await fetch('/events', { headers: bearer(access.read), signal: ended.signal });
+          if (answer.status === 401) return setLink('refused');
+          if (!answer.ok || answer.body === null) throw new Error(String(answer.status));
+          setLink('open');
+          failures = 0;
+          for await (const { event, data } of messages(answer.body)) {
+            if (event === 'loops') setRows(JSON.parse(data) as LoopRow[]);
+            if (event === 'changed') setChanged(JSON.parse(data) as Record<string, number>);
+          }
+        } catch {
+          // The server is gone or busy; it is asked again below.
+        }
+        if (ended.signal.aborted) return;
+        setLink('lost');
+        await new Promise((resolve) => setTimeout(resolve, Math.min(10_000, 500 * 2 ** failures)));
+      }
+    };
+    void follow();
+    return () => ended.abort();
+  }, [access]);
+  return { rows, link, changed };
+}
+
+async function* messages(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<{ event: string; data: string }> {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
+    .getReader();
+  for (let rest = ''; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split('\n\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      const field = (name: string): string =>
+        part
+          .split('\n')
+          .find((line) => line.startsWith(`${name}: `))
+          ?.slice(name.length + 2) ?? '';
+      yield { event: field('event'), data: field('data') };
+    }
+  }
+}
+
+/** Keeps the report of a loop up to date: whole at first, then the iterations that may have changed. */
+export function useReport(access: Access | null, key: string | null, version: number): ReportData | 'missing' | null {
+  const [data, setData] = useState<ReportData | 'missing' | null>(null);
+  const known = useRef<ReportData | null>(null);
+  useEffect(() => {
+    if (access === null || key === null) return;
+    if (known.current?.row.key !== key) {
+      known.current = null;
+      setData(null);
+    }
+    const ended = new AbortController();
+    const read = async (): Promise<void> => {
+      const before = known.current;
+      const from = before === null ? 0 : Math.max(0, before.iterations.length - 2);
+      const about = before === null ? '' : `&loop=${encodeURIComponent(before.row.loopId ?? '')}`;
+      const answer = await fetch(`/loops/${key}?from=${from}${about}`, {
+        headers: bearer(access.read),
+        signal: ended.signal,
+      });
+      if (answer.status === 404) return setData('missing');
+      if (!answer.ok) return;
+      const news = (await answer.json()) as ReportData;
+      const kept = before !== null && news.skipped > 0 ? before.iterations.slice(0, news.skipped) : [];
+      known.current = { ...news, iterations: [...kept, ...news.iterations] };
+      setData(known.current);
+    };
+    // A read that failed is repeated with the next news.
+    read().catch(() => undefined);
+    return () => ended.abort();
+  }, [access, key, version]);
+  return data;
+}
+
+/** Sends a command; returns what the server says of it. */
+export async function act(access: Access, key: string, command: object): Promise<string> {
+  const headers = { ...bearer(access.read), 'content-type': 'application/json', 'x-control': access.act ?? '' };
+  try {
+    const answer = await fetch(`/loops/${key}/control`, { method: 'POST', headers, body: JSON.stringify(command) });
+    const { message } = (await answer.json()) as { message?: string };
+    return message ?? (answer.ok ? 'Done.' : `Refused (${answer.status}).`);
+  } catch {
+    return 'The server cannot be reached.';
+  }
+}
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}

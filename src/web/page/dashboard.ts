@@ -1,0 +1,143 @@
+import { html } from 'htm/preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { LoopRow } from '../model/report-data.ts';
+import { type Access, type Link, takeAccess, useLoops, useReport } from './connection.ts';
+import { Controls } from './controls.ts';
+import { Badge, ReportView } from './report-view.ts';
+import { dollars, duration, moment, oneLine, plural } from './text.ts';
+
+type Filter = 'all' | 'running' | 'standing' | 'over';
+
+const FILTERS: readonly (readonly [Filter, string])[] = [
+  ['all', 'All'],
+  ['running', 'Running'],
+  ['standing', 'Waiting for you or a time'],
+  ['over', 'Done'],
+];
+
+function groupOf({ live, status }: LoopRow): Filter {
+  if (!live) return 'over';
+  return status === 'running' || status === 'verifying' ? 'running' : 'standing';
+}
+
+/** All loops, and the one that is chosen, live. */
+export function Dashboard() {
+  const access = useMemo(takeAccess, []);
+  const { rows, link, changed } = useLoops(access);
+  const [key, setKey] = useState<string | null>(() => location.hash.slice(1) || null);
+  useEffect(() => {
+    const follow = (): void => setKey(location.hash.slice(1) || null);
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  const data = useReport(access, key, key === null ? 0 : (changed[key] ?? 0));
+  const now = useNow();
+  useEffect(() => {
+    document.title =
+      key !== null && data !== null && data !== 'missing' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
+  }, [key, data]);
+  return html`<a class="skip" href="#main" onClick=${skip}>To the content</a>
+    <nav class="bar" aria-label="Dashboard"><a href="#" aria-current=${key === null ? 'page' : 'false'}>All loops</a><${LinkState} link=${link} /></nav>
+    <main id="main" tabindex="-1">
+      ${
+        link === 'refused'
+          ? html`<p class="empty">This page needs the address that <code>ralph-loop dashboard</code> printed: its end is the key. Open that address again.</p>`
+          : key === null
+            ? html`<${Loops} rows=${rows} now=${now} />`
+            : html`<${Chosen} data=${data} access=${access} now=${now} />`
+      }
+    </main>`;
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}
+
+function useNow(): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+const LINKS: Readonly<Record<Link, string>> = {
+  ...{ connecting: 'connecting …', open: 'live', lost: 'not connected; trying again …', refused: 'no access' },
+};
+
+function LinkState({ link }: { readonly link: Link }) {
+  return html`<span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span>`;
+}
+
+function Chosen({
+  data,
+  access,
+  now,
+}: {
+  readonly data: ReturnType<typeof useReport>;
+  readonly access: Access | null;
+  readonly now: number;
+}) {
+  if (data === null) return html`<p class="empty" role="status">Reading …</p>`;
+  if (data === 'missing') return html`<p class="empty">There is no such loop any more. <a href="#">All loops</a></p>`;
+  const controls = html`${data.row.waitingUntil !== null && data.row.live && html`<p class="countdown" role="timer">goes on in ${left(data.row.waitingUntil, now)}</p>`}
+    ${access?.act && data.row.live && html`<${Controls} row=${data.row} access=${access} />`}`;
+  return html`<${ReportView} data=${data} controls=${controls} />`;
+}
+
+function left(until: string, now: number): string {
+  return duration(Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000) * 1_000));
+}
+
+function Loops({ rows, now }: { readonly rows: readonly LoopRow[] | null; readonly now: number }) {
+  const [filter, setFilter] = useState<Filter>('all');
+  const [word, setWord] = useState('');
+  if (rows === null) return html`<p class="empty" role="status">Reading …</p>`;
+  if (rows.length === 0)
+    return html`<p class="empty">No loop has run here yet. Start one with <code>ralph-loop run "what to do"</code>; it appears here at once.</p>`;
+  const wanted = word.toLowerCase();
+  const matches = rows.filter(({ name, task, project }) => `${name} ${task} ${project}`.toLowerCase().includes(wanted));
+  const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
+  const spent = rows.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+  return html`<h1>${plural(rows.length, 'loop')} <span class="dim">${dollars(spent)} in all</span></h1>
+    <div class="filters">
+      <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
+      <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>
+    </div>
+    ${shown.length === 0 ? html`<p class="empty">None of them.</p>` : html`<ul class="loops">${shown.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}</ul>`}`;
+}
+
+function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
+  const {
+    key,
+    name,
+    project,
+    task,
+    status,
+    verified,
+    iteration,
+    maxIterations,
+    costUsd,
+    startedAt,
+    endedAt,
+    waitingUntil,
+    about,
+    live,
+  } = row;
+  const time =
+    endedAt === null
+      ? duration(Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000) * 1_000))
+      : moment(endedAt);
+  return html`<li><a href=${`#${key}`}>
+    <span class="name"><b>${oneLine(name)}</b> <${Badge} status=${status} verified=${verified} /></span>
+    <span class="dim task">${oneLine(project)} · ${oneLine(task)}</span>
+    <span class="figures">
+      <span class="count">${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress></span>
+      <span class="number">${dollars(costUsd)}</span>
+      <span class="dim time">${live && waitingUntil !== null ? `goes on in ${left(waitingUntil, now)}` : time}</span>
+    </span>
+    <span class="about dim">${oneLine(about)}</span>
+  </a></li>`;
+}

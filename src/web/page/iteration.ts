@@ -1,0 +1,94 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import type { Call, Check, Commit, Iteration } from '../model/report-data.ts';
+import { OUTCOMES } from './outcomes.ts';
+import { clean, clock, compact, dollars, duration, moment, oneLine, plural } from './text.ts';
+
+const SHOWN_CALLS = 100;
+
+/** What happened in one iteration, and what came of it. */
+export function IterationPanel({ iteration }: { readonly iteration: Iteration }) {
+  const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commits, commands } =
+    iteration;
+  const { label } = OUTCOMES[outcome];
+  const title = outcome === 'idle' ? `Look ${index}: idle` : `Iteration ${number}: ${label}`;
+  return html`<article class="panel" aria-labelledby="chosen">
+    <h3 id="chosen"><span class=${`sign ${outcome}`} aria-hidden="true">${OUTCOMES[outcome].sign}</span> ${title}</h3>
+    <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
+    ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
+    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre>${clean(reason)}</pre></li>`)}</ul>`}
+    ${steering.length > 0 && html`<h4>You said</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
+    <h4>The agent's last words</h4>
+    ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
+    ${checks.length > 0 && html`<h4>Checks</h4>${checks.map((check) => html`<${CheckResult} check=${check} />`)}`}
+    ${commands.length > 0 && html`<p class="dim">Commands before the prompt: ${commands.map(({ name, outcome: end, durationMs }) => `${oneLine(name)} ${end} (${duration(durationMs)})`).join(', ')}</p>`}
+    ${commits.length > 0 && html`<h4>Commits</h4>${commits.map((commit) => html`<${CommitDiff} commit=${commit} />`)}`}
+    <h4>Tool calls</h4>
+    <${Calls} calls=${calls} count=${iteration.toolCalls} key=${index} />
+  </article>`;
+}
+
+function factsOf({ durationMs, costUsd, tokens, findings, model, toolCalls, denied, decision }: Iteration): string[] {
+  return [
+    ...(durationMs === null ? [] : [duration(durationMs)]),
+    ...(costUsd === null ? [] : [dollars(costUsd)]),
+    ...(tokens === null ? [] : [`${compact(tokens)} tokens`]),
+    plural(toolCalls, 'tool call'),
+    ...(denied === 0 ? [] : [`${denied} denied`]),
+    ...(findings === null ? [] : [`${findings} findings open`]),
+    ...(model === null ? [] : [oneLine(model)]),
+    ...(decision === '' ? [] : [`then: ${oneLine(decision)}`]),
+  ];
+}
+
+function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: Check }) {
+  return html`<details class="check" open=${outcome !== 'ok'}>
+    <summary><${Mark} good=${outcome === 'ok'} label=${outcome === 'ok' ? 'passed' : outcome} /> <b>${oneLine(name)}</b>
+      ${run !== null && run !== name && html` <code>${oneLine(run)}</code>`}</summary>
+    <pre tabindex="0">${clean(tail)}</pre>
+  </details>`;
+}
+
+/** A result in words and colour. */
+export function Mark({ good, label }: { readonly good: boolean | null; readonly label: string }) {
+  const tone = good === null ? 'dim' : good ? 'good' : 'bad';
+  return html`<span class=${`mark ${tone}`}>${good === null ? '○' : good ? '✓' : '×'} ${label}</span>`;
+}
+
+function CommitDiff({ commit: { id, subject, stat, patch } }: { readonly commit: Commit }) {
+  return html`<details>
+    <summary><code>${id.slice(0, 10)}</code> ${oneLine(subject)} <span class="dim">${oneLine(stat)}</span></summary>
+    <pre class="diff" tabindex="0">${clean(patch)
+      .split('\n')
+      .map((line) => html`<span class=${lineTone(line)}>${line}${'\n'}</span>`)}</pre>
+  </details>`;
+}
+
+function lineTone(line: string): string {
+  if (/^(?:\+\+\+|---|diff|index|@@)/.test(line)) return 'dim';
+  return line.startsWith('+') ? 'good' : line.startsWith('-') ? 'bad' : '';
+}
+
+function Calls({ calls, count }: { readonly calls: readonly Call[]; readonly count: number }) {
+  const [shown, setShown] = useState(SHOWN_CALLS);
+  if (count === 0) return html`<p class="dim">None.</p>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Tool calls">
+    <table class="calls">
+      <thead><tr><th scope="col">At</th><th scope="col">Tool</th><th scope="col">About</th><th scope="col">Time</th><th scope="col">Result</th></tr></thead>
+      <tbody>${calls.slice(0, shown).map((call) => html`<${CallRow} call=${call} />`)}</tbody>
+    </table>
+    ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${calls.length - shown} more</button>`}
+    ${count > calls.length && html`<p class="dim">${plural(count - calls.length, 'more call')} counted, not recorded one by one.</p>`}
+  </div>`;
+}
+
+function CallRow({ call: { at, tool, about, outcome, durationMs, reason, nested } }: { readonly call: Call }) {
+  const good = outcome === 'running' ? null : outcome === 'ok';
+  return html`<tr>
+    <td class="dim">${clock(at)}</td>
+    <td>${nested === true && html`<span class="dim" title="by a subagent">↳ </span>`}${oneLine(tool)}</td>
+    <td><code>${oneLine(about)}</code>${reason !== undefined && html`<div class="bad">${oneLine(reason)}</div>`}</td>
+    <td class="number">${durationMs === null ? '' : duration(durationMs)}</td>
+    <td><${Mark} good=${good} label=${outcome} /></td>
+  </tr>`;
+}

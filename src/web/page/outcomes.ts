@@ -1,0 +1,20 @@
+import type { Outcome } from '../model/report-data.ts';
+
+/** How an iteration's outcome is named and drawn: the sign tells them apart without colour. */
+export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonly label: string }>> = {
+  open: { sign: '…', label: 'at work' },
+  worked: { sign: '•', label: 'worked' },
+  claimed: { sign: '?', label: 'claimed to be done' },
+  rejected: { sign: '×', label: 'claim rejected' },
+  complete: { sign: '✓', label: 'complete' },
+  idle: { sign: '–', label: 'idle' },
+  failed: { sign: '!', label: 'failed' },
+};
+
+/** Tone of a loop's status, for its badge. */
+export function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
+  if (status === 'complete') return verified ? 'good' : 'warn';
+  if (status === 'running' || status === 'verifying') return 'busy';
+  if (/^(?:waiting|paused|awaiting-consent|interrupted|stopped|cancelled|queued)/.test(status)) return 'calm';
+  return 'bad';
+}

@@ -1,0 +1,120 @@
+import { html } from 'htm/preact';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { Iteration, Limit } from '../model/report-data.ts';
+import { compact, dollars, duration } from './text.ts';
+
+interface Figure {
+  readonly name: string;
+  readonly value: (iteration: Iteration) => number | null;
+  readonly text: (value: number) => string;
+  /** The same for an axis, short. */
+  readonly tick?: (value: number) => string;
+}
+
+export const FIGURES: readonly Figure[] = [
+  { name: 'Cost', value: ({ costUsd }) => costUsd, text: dollars },
+  { name: 'Time', value: ({ durationMs }) => durationMs, text: duration, tick: minutes },
+  { name: 'Tokens', value: ({ tokens }) => tokens, text: compact },
+  {
+    name: 'Context used',
+    value: ({ context, window }) => (context === null || !window ? null : (100 * context) / window),
+    text: (value) => `${Math.round(value)} %`,
+  },
+  { name: 'Open findings', value: ({ findings }) => findings, text: compact },
+  { name: 'Denied calls', value: ({ denied }) => denied, text: compact },
+];
+
+/** One plot for each figure that is known of any iteration. */
+export function Plots({
+  iterations,
+}: {
+  readonly iterations: readonly Iteration[];
+  readonly limits: readonly Limit[];
+}) {
+  const done = iterations.filter(({ outcome }) => outcome !== 'open');
+  const known = FIGURES.filter(({ value, name }) =>
+    done.some((iteration) => value(iteration) !== null && (name !== 'Denied calls' || iteration.denied > 0)),
+  );
+  if (done.length < 2 || known.length === 0) return null;
+  return html`<section aria-labelledby="plots">
+    <h2 id="plots">Over the iterations</h2>
+    <div class="plots">${known.map((figure) => html`<${Plot} key=${figure.name} figure=${figure} iterations=${done} />`)}</div>
+  </section>`;
+}
+
+function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterations: readonly Iteration[] }) {
+  const place = useRef<HTMLDivElement>(null);
+  const values = iterations.map(figure.value);
+  const known = values.filter((value) => value !== null);
+  const sum = known.reduce((total, value) => total + value, 0);
+  const isTotal = ['Cost', 'Time', 'Tokens', 'Denied calls'].includes(figure.name);
+  const head = isTotal ? `${figure.text(sum)} in all` : `at most ${figure.text(Math.max(...known))}`;
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    let plot: uPlot | null = null;
+    const draw = (): void => {
+      plot?.destroy();
+      plot = new uPlot(optionsOf(figure, element.clientWidth), [iterations.map(({ index }) => index), values], element);
+    };
+    draw();
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    const resized = new ResizeObserver(([entry]) => {
+      if (plot !== null && entry !== undefined && Math.abs(entry.contentRect.width - plot.width) > 1) draw();
+    });
+    resized.observe(element);
+    dark.addEventListener('change', draw);
+    return () => {
+      resized.disconnect();
+      dark.removeEventListener('change', draw);
+      plot?.destroy();
+    };
+  }, [figure, JSON.stringify(values)]);
+  return html`<figure>
+    <figcaption><b>${figure.name}</b> <span class="dim">${head}</span></figcaption>
+    <div class="plot" ref=${place} role="img" aria-label=${`${figure.name} over ${known.length} iterations, ${head}`}></div>
+  </figure>`;
+}
+
+function minutes(milliseconds: number): string {
+  const seconds = milliseconds / 1_000;
+  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 6) / 10} min`;
+}
+
+function optionsOf({ text, tick = text, name }: Figure, width: number): uPlot.Options {
+  const css = getComputedStyle(document.documentElement);
+  const colour = (variable: string): string => css.getPropertyValue(variable).trim();
+  const axis = {
+    stroke: colour('--dim'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
+  return {
+    width,
+    height: 130,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 } },
+    scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        size: 24,
+        values: (_plot, ticks) => ticks.map((value) => (Number.isInteger(value) ? String(value) : '')),
+      },
+      { ...axis, size: 58, values: (_plot, ticks) => ticks.map((value) => tick(value)) },
+    ],
+    series: [
+      {},
+      {
+        label: name,
+        stroke: colour('--accent'),
+        fill: colour('--wash'),
+        width: 1.5,
+        points: { size: 4 },
+        ...(uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
+      },
+    ],
+  };
+}

@@ -1,0 +1,148 @@
+import { html } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { CheckSummary, Limit, ReportData } from '../model/report-data.ts';
+import { IterationPanel, Mark } from './iteration.ts';
+import { OUTCOMES, toneOf } from './outcomes.ts';
+import { FIGURES, Plots } from './plots.ts';
+import { Strip, Timeline } from './strip.ts';
+import { clean, compact, dollars, duration, moment, oneLine, plural } from './text.ts';
+
+/** A loop from its outcome to its surroundings. `follow`: the newest iteration stays chosen until another one is. */
+export function ReportView({ data, controls = null }: { readonly data: ReportData; readonly controls?: unknown }) {
+  const { iterations, row } = data;
+  const [picked, setPicked] = useState<number | null>(null);
+  useEffect(() => setPicked(null), [row.key, row.loopId]);
+  const chosen = Math.min(picked ?? iterations.length, iterations.length);
+  const iteration = iterations[chosen - 1];
+  return html`<${Head} data=${data} />
+    ${controls}
+    <${Proof} checks=${data.checks} row=${row} />
+    ${
+      iteration !== undefined &&
+      html`<section aria-labelledby="iterations">
+      <h2 id="iterations">Iterations</h2>
+      <${Strip} iterations=${iterations} chosen=${chosen} choose=${setPicked} />
+      <${Timeline} iterations=${iterations} chosen=${chosen} choose=${setPicked} waits=${data.waits} until=${row.endedAt ?? data.generatedAt} />
+      <${IterationPanel} iteration=${iteration} />
+    </section>`
+    }
+    <${Plots} iterations=${iterations} limits=${data.limits} />
+    <${Limits} limits=${data.limits} />
+    <${Decisions} data=${data} />
+    <${Figures} data=${data} />
+    <${Surroundings} data=${data} />`;
+}
+
+function Head({ data: { row, why, next, notices, iterations } }: { readonly data: ReportData }) {
+  const total = iterations.reduce((sum, { denied }) => sum + denied, 0);
+  const took = Date.parse(row.endedAt ?? new Date().toISOString()) - Date.parse(row.startedAt);
+  const facts = [
+    `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
+    Number.isNaN(took) ? '' : duration(took),
+    dollars(row.costUsd),
+    total > 0 ? `${plural(total, 'call')} denied` : '',
+    `${row.mode} mode`,
+  ].filter((fact) => fact !== '');
+  return html`<header class="head">
+    <p class="dim crumbs">${oneLine(row.project)} · ${oneLine(row.task)}</p>
+    <h1>${oneLine(row.name)} <${Badge} status=${row.status} verified=${row.verified} /></h1>
+    <p class="why">${clean(why)}</p>
+    <p class="facts">${facts.join(' · ')} <span class="dim">from ${moment(row.startedAt)}${row.endedAt === null ? '' : ` to ${moment(row.endedAt)}`}</span></p>
+    ${next !== '' && html`<p class="next"><b>Next:</b> ${clean(next)}</p>`}
+    ${notices.length > 0 && html`<ul class="notices">${notices.map(({ at, text }) => html`<li><span class="dim">${moment(at)}</span> ${clean(text)}</li>`)}</ul>`}
+  </header>`;
+}
+
+/** A loop's status in a word. */
+export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
+  const word = status === 'complete' ? (verified ? 'complete, verified' : 'complete, not verified') : status;
+  return html`<span class=${`badge ${toneOf(status, verified)}`}>${word}</span>`;
+}
+
+function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; readonly row: ReportData['row'] }) {
+  return html`<section aria-labelledby="proof">
+    <h2 id="proof">What was proved</h2>
+    ${
+      checks.length === 0
+        ? html`<p class="warn">${row.status === 'complete' ? 'Nothing: the loop had no checks, so the agent’s word ended it.' : 'The loop has no checks.'}</p>`
+        : html`<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table>
+          <thead><tr><th scope="col">Check</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in</th><th scope="col" class="number">First passed in</th></tr></thead>
+          <tbody>${checks.map((check) => html`<${CheckRow} check=${check} />`)}</tbody>
+        </table></div>`
+    }
+  </section>`;
+}
+
+function CheckRow({
+  check: { name, run, last, runs, firstFailed, firstPassed, tail },
+}: {
+  readonly check: CheckSummary;
+}) {
+  const good = last === null ? null : last === 'ok';
+  return html`<tr>
+    <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
+      ${good === false && tail !== '' && html`<details><summary>What it printed last</summary><pre tabindex="0">${clean(tail)}</pre></details>`}</td>
+    <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
+    <td class="number">${runs}</td>
+    <td class="number">${firstFailed ?? '–'}</td>
+    <td class="number">${firstPassed ?? '–'}</td>
+  </tr>`;
+}
+
+const UNITS: Readonly<Record<Limit['unit'], (value: number) => string>> = {
+  ...{ count: (value) => String(value), usd: dollars, tokens: compact, ms: duration },
+};
+
+function Limits({ limits }: { readonly limits: readonly Limit[] }) {
+  if (limits.length === 0) return null;
+  return html`<section aria-labelledby="limits">
+    <h2 id="limits">Limits</h2>
+    <div class="limits">${limits.map(({ name, unit, used, limit }) => {
+      const text = UNITS[unit];
+      const left = used === null ? '' : `, ${text(Math.max(0, limit - used))} left`;
+      return html`<div><label><span>${name}</span> <span class="dim">${used === null ? '?' : text(used)} of ${text(limit)}${left}</span>
+        <meter min="0" max=${limit} high=${limit * 0.9} value=${used ?? 0}></meter></label></div>`;
+    })}</div>
+  </section>`;
+}
+
+function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
+  if (decisions.length === 0) return null;
+  return html`<section aria-labelledby="decisions">
+    <h2 id="decisions">What led to it</h2>
+    <details><summary>${plural(decisions.length, 'event')}</summary>
+      <div class="scroll tall" tabindex="0" role="region" aria-label="Events"><table>
+        <thead><tr><th scope="col">At</th><th scope="col">Event</th><th scope="col" class="number">After</th><th scope="col">What it says</th></tr></thead>
+        <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
+      </table></div>
+    </details>
+  </section>`;
+}
+
+function Figures({ data: { iterations } }: { readonly data: ReportData }) {
+  if (iterations.length === 0) return null;
+  return html`<section aria-labelledby="figures">
+    <h2 id="figures">Figures</h2>
+    <details><summary>${plural(iterations.length, 'iteration')} as a table</summary>
+      <div class="scroll tall" tabindex="0" role="region" aria-label="Figures of the iterations"><table>
+        <thead><tr><th scope="col" class="number">Iteration</th><th scope="col">Outcome</th>${FIGURES.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}<th scope="col" class="number">Tool calls</th></tr></thead>
+        <tbody>${iterations.map(
+          (
+            iteration,
+          ) => html`<tr><td class="number">${iteration.number}</td><td>${OUTCOMES[iteration.outcome].label}</td>
+          ${FIGURES.map(({ value, text }) => {
+            const known = value(iteration);
+            return html`<td class="number">${known === null ? '–' : text(known)}</td>`;
+          })}<td class="number">${iteration.toolCalls}</td></tr>`,
+        )}</tbody>
+      </table></div>
+    </details>
+  </section>`;
+}
+
+function Surroundings({ data: { environment, generatedAt } }: { readonly data: ReportData }) {
+  return html`<section aria-labelledby="surroundings">
+    <h2 id="surroundings">Surroundings</h2>
+    <dl>${environment.map(([name, value]) => html`<div><dt>${name}</dt><dd>${oneLine(value)}</dd></div>`)}<div><dt>written</dt><dd>${moment(generatedAt)}</dd></div></dl>
+  </section>`;
+}

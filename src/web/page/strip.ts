@@ -1,0 +1,94 @@
+import { html } from 'htm/preact';
+import { useRef } from 'preact/hooks';
+import type { Iteration, Wait } from '../model/report-data.ts';
+import { OUTCOMES } from './outcomes.ts';
+import { clock, duration, oneLine } from './text.ts';
+
+interface Chosen {
+  readonly iterations: readonly Iteration[];
+  readonly chosen: number;
+  readonly choose: (index: number) => void;
+}
+
+/** One cell for each iteration; arrow keys, Home and End move among them. */
+export function Strip({ iterations, chosen, choose }: Chosen) {
+  const list = useRef<HTMLDivElement>(null);
+  const move = (event: KeyboardEvent): void => {
+    const steps: Readonly<Record<string, number>> = {
+      ...{ ArrowRight: chosen + 1, ArrowLeft: chosen - 1, Home: 1, End: iterations.length },
+    };
+    const target = steps[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    const index = Math.min(iterations.length, Math.max(1, target));
+    choose(index);
+    list.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus();
+  };
+  const counts = Object.entries(OUTCOMES)
+    .map(([outcome, shown]) => ({
+      ...shown,
+      outcome,
+      count: iterations.filter((each) => each.outcome === outcome).length,
+    }))
+    .filter(({ count }) => count > 0);
+  return html`<div>
+    <div class="strip" role="listbox" aria-label="Iterations" aria-orientation="horizontal" ref=${list} onKeyDown=${move}>
+      ${iterations.map((iteration) => html`<${Cell} key=${iteration.index} iteration=${iteration} isChosen=${iteration.index === chosen} choose=${choose} />`)}
+    </div>
+    <p class="legend">${counts.map(({ sign, label, outcome, count }) => html`<span><span class=${`sign ${outcome}`} aria-hidden="true">${sign}</span> ${count} ${label}</span>`)}</p>
+  </div>`;
+}
+
+function Cell({ iteration, isChosen, choose }: { iteration: Iteration; isChosen: boolean; choose: Chosen['choose'] }) {
+  const { index, number, outcome, denied, steering, durationMs } = iteration;
+  const { sign, label } = OUTCOMES[outcome];
+  const notes = [denied > 0 ? `${denied} denied` : '', steering.length > 0 ? 'steered' : ''].filter(
+    (note) => note !== '',
+  );
+  const name = [
+    `${outcome === 'idle' ? 'Look' : 'Iteration'} ${number}: ${label}`,
+    duration(durationMs),
+    ...notes,
+  ].join(', ');
+  return html`<button class=${`cell ${outcome}${denied > 0 ? ' denied' : ''}`} role="option" data-index=${index}
+    aria-selected=${isChosen} tabindex=${isChosen ? 0 : -1} aria-label=${name} title=${name} onClick=${() => choose(index)}>${sign}</button>`;
+}
+
+/** The run to scale: iterations above, waits and pauses below. A slider moves through it. */
+export function Timeline({
+  iterations,
+  chosen,
+  choose,
+  waits,
+  until,
+}: Chosen & { waits: readonly Wait[]; until: string }) {
+  const first = iterations[0];
+  if (first === undefined || iterations.length < 2) return null;
+  const from = Date.parse(first.startedAt);
+  const span = Math.max(1, Date.parse(until) - from);
+  const at = (instant: string): number => Math.min(1000, Math.max(0, ((Date.parse(instant) - from) / span) * 1000));
+  const current = iterations[chosen - 1] ?? first;
+  const stood = waits.reduce(
+    (sum, { from: begun, to }) => sum + Math.max(0, Date.parse(to ?? until) - Date.parse(begun)),
+    0,
+  );
+  return html`<div class="timeline">
+    <svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="img"
+      aria-label=${`${duration(span)} in all, of which ${duration(stood)} waiting or paused`}>
+      ${iterations.map(
+        ({
+          startedAt,
+          endedAt,
+          outcome,
+          index,
+        }) => html`<rect key=${index} class=${`bar ${outcome}${index === chosen ? ' chosen' : ''}`}
+        x=${at(startedAt)} width=${Math.max(1, at(endedAt ?? until) - at(startedAt) - 0.5)} y="2" height="18" onClick=${() => choose(index)} />`,
+      )}
+      ${waits.map((wait) => html`<rect class="wait" x=${at(wait.from)} width=${Math.max(1, at(wait.to ?? until) - at(wait.from))} y="23" height="9"><title>${oneLine(wait.why)}: ${duration(Date.parse(wait.to ?? until) - Date.parse(wait.from))}</title></rect>`)}
+    </svg>
+    <input type="range" min="1" max=${iterations.length} value=${chosen} aria-label="Iteration on the time line"
+      aria-valuetext=${`${current.number}, from ${clock(current.startedAt)}`}
+      onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))} />
+    <p class="ends dim"><span>${clock(first.startedAt)}</span><span>${duration(span)}${stood > 0 ? `, of which ${duration(stood)} waiting or paused` : ''}</span><span>${clock(until)}</span></p>
+  </div>`;
+}

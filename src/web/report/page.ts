@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import page from '../../../.build/page.json' with { type: 'json' };
+import type { ReportData } from '../model/report-data.ts';
+
+const { script, style } = page;
+
+/** Stands in every report: another one may replace it. */
+export const REPORT_MARK = '<meta name="generator" content="ralph-loop report">';
+
+/** What the page may do, given as a header or in its head: run its own script and style, talk to `connect` only. */
+export function contentPolicy(connect: "'self'" | "'none'"): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    `connect-src ${connect}`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+/** The page that asks a server for what it shows. */
+export function livePage(): string {
+  return document('ralph-loop', '', 'null');
+}
+
+/** One file that holds the page and its data, and asks for nothing. */
+export function reportPage(data: ReportData): string {
+  const meta = `<meta http-equiv="Content-Security-Policy" content="${contentPolicy("'none'")}">\n${REPORT_MARK}`;
+  // Nothing in the data can end the element that holds them.
+  const json = JSON.stringify(data).replaceAll('<', '\\u003c');
+  return document(`${data.row.name}: ${data.row.status}`, meta, json);
+}
+
+function document(title: string, meta: string, data: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+${meta}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<div id="page"><p>This page needs JavaScript.</p></div>
+<script type="application/json" id="data">${data}</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

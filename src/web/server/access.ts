@@ -1,0 +1,46 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** Tokens of one server: `read` for everything it shows, `act` for what it changes; null if it only shows. */
+export interface Tokens {
+  readonly read: string;
+  readonly act: string | null;
+}
+
+export function newTokens(readOnly: boolean): Tokens {
+  const token = (): string => randomBytes(24).toString('base64url');
+  return { read: token(), act: readOnly ? null : token() };
+}
+
+/** The address that a person opens: the tokens are in the fragment, which no browser sends. */
+export function addressOf(port: number, { read, act }: Tokens): string {
+  return `http://127.0.0.1:${port}/#t=${read}${act === null ? '' : `&c=${act}`}`;
+}
+
+/** What a request says of where it comes from. */
+export interface Request {
+  readonly method: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly site: string | undefined;
+}
+
+/** Returns the status with which a request is refused before anything else is looked at; null for one of our own page. */
+export function refusal({ method, host, origin, site }: Request, port: number): number | null {
+  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  // Another name for this address is how a foreign page gets around the browser's rules (DNS rebinding).
+  if (host === undefined || !hosts.includes(host)) return 421;
+  if (origin !== undefined && origin !== `http://${host}`) return 403;
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return 403;
+  return method === 'POST' && site === 'none' ? 403 : null;
+}
+
+/** Compares in constant time. */
+export function isToken(given: string | undefined, token: string | null): boolean {
+  if (given === undefined || token === null) return false;
+  const [one, other] = [Buffer.from(given), Buffer.from(token)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer ([\w-]+)$/.exec(header ?? '')?.[1];
+}

@@ -1,0 +1,144 @@
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { streamSSE } from 'hono/streaming';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { contentPolicy, livePage } from '../report/page.ts';
+import { bearerOf, isToken, refusal, type Tokens } from './access.ts';
+import type { LoopFeed, News } from './loop-feed.ts';
+
+/** What a person may ask of a loop on the page. */
+export type ControlRequest =
+  | { readonly kind: 'steer'; readonly text: string }
+  | { readonly kind: 'pause' | 'resume' | 'stop' | 'cancel' | 'wake' };
+
+export interface DashboardOptions {
+  readonly feed: LoopFeed;
+  readonly tokens: Tokens;
+  readonly port: () => number;
+  /** Carries out a request and returns what to say of it. Throws an Error with a message for people. */
+  readonly control: (files: LoopFiles, request: ControlRequest) => string;
+}
+
+const MOST_WATCHERS = 16;
+const MOST_BODY = 64 * 1024;
+const MOST_MESSAGE = 8_000;
+/** A comment at this interval keeps the connection open and finds out that the page is gone. */
+const BEAT_MS = 15_000;
+const KEY = /^[0-9a-f]{8,64}$/;
+
+/** The dashboard's requests: the page, its news, a loop, and control of a loop. All but the empty page want a token. */
+export function dashboardApp({ feed, tokens, port, control }: DashboardOptions): Hono {
+  const app = new Hono();
+  app.use(async (context, next) => {
+    const header = (name: string): string | undefined => context.req.header(name);
+    const request = {
+      method: context.req.method,
+      host: header('host'),
+      origin: header('origin'),
+      site: header('sec-fetch-site'),
+    };
+    const refused = refusal(request, port());
+    protect(context);
+    if (refused !== null) return context.json({ message: 'This address belongs to another page.' }, refused as 403);
+    if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read)) {
+      return context.json({ message: 'The token is missing.' }, 401);
+    }
+    return next();
+  });
+  app.get('/', (context) => context.html(livePage()));
+  app.get('/events', (context) => {
+    if (feed.listeners >= MOST_WATCHERS) return context.json({ message: 'Too many pages are open.' }, 503);
+    return streamSSE(context, async (stream) => {
+      const queue: News[] = [];
+      let ring = (): void => undefined;
+      const end = feed.listen((news) => {
+        queue.push(news);
+        ring();
+      });
+      stream.onAbort(() => {
+        end();
+        ring();
+      });
+      try {
+        while (!stream.aborted && !stream.closed) {
+          for (const { loops, changed } of queue.splice(0)) {
+            if (loops !== undefined) await stream.writeSSE({ event: 'loops', data: JSON.stringify(loops) });
+            if (changed !== undefined) await stream.writeSSE({ event: 'changed', data: JSON.stringify(changed) });
+          }
+          if (queue.length > 0) continue;
+          const isBeat = await rings((heard) => {
+            ring = heard;
+          });
+          if (isBeat) await stream.write(': \n\n');
+        }
+      } finally {
+        end();
+      }
+    });
+  });
+  app.get('/loops/:key', (context) => {
+    const from = Number(context.req.query('from') ?? 0);
+    const key = context.req.param('key');
+    if (!KEY.test(key) || !Number.isInteger(from) || from < 0) return context.json({ message: 'No such loop.' }, 404);
+    const data = feed.report(key, from, context.req.query('loop') ?? null);
+    return data === null ? context.json({ message: 'No such loop.' }, 404) : context.json(data);
+  });
+  app.post(
+    '/loops/:key/control',
+    bodyLimit({ maxSize: MOST_BODY, onError: (context) => context.json({ message: 'That is too long.' }, 413) }),
+    async (context) => {
+      if (!isToken(context.req.header('x-control'), tokens.act))
+        return context.json({ message: 'This page only shows.' }, 403);
+      const files = KEY.test(context.req.param('key')) ? feed.filesOf(context.req.param('key')) : null;
+      const request = requestOf(await context.req.json().catch(() => null));
+      if (files === null) return context.json({ message: 'No such loop.' }, 404);
+      if (request === null) return context.json({ message: 'That cannot be asked of a loop.' }, 400);
+      try {
+        return context.json({ message: control(files, request) });
+      } catch (error) {
+        return context.json({ message: (error as Error).message }, 409);
+      }
+    },
+  );
+  app.notFound((context) => context.json({ message: 'There is nothing here.' }, 404));
+  app.onError((error, context) => context.json({ message: error.message }, 500));
+  return app;
+}
+
+/** Waits until there is news (false) or a beat is due (true). */
+function rings(give: (heard: () => void) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const beat = setTimeout(() => resolve(true), BEAT_MS);
+    give(() => {
+      clearTimeout(beat);
+      resolve(false);
+    });
+  });
+}
+
+function protect(context: Context): void {
+  context.header('Content-Security-Policy', `${contentPolicy("'self'")}; frame-ancestors 'none'`);
+  context.header('X-Content-Type-Options', 'nosniff');
+  context.header('Referrer-Policy', 'no-referrer');
+  context.header('Cache-Control', 'no-store');
+  context.header('Cross-Origin-Resource-Policy', 'same-origin');
+  context.header('Cross-Origin-Opener-Policy', 'same-origin');
+}
+
+function requestOf(body: unknown): ControlRequest | null {
+  const { kind, text } = (typeof body === 'object' && body !== null ? body : {}) as { kind?: unknown; text?: unknown };
+  switch (kind) {
+    case 'steer': {
+      const said = typeof text === 'string' ? text.trim() : '';
+      return said === '' || said.length > MOST_MESSAGE ? null : { kind, text: said };
+    }
+    case 'pause':
+    case 'resume':
+    case 'stop':
+    case 'cancel':
+    case 'wake':
+      return { kind };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { findClientBinary } from '../support/client/client-binary.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
+import { bundle, launcherFile } from '../support/client/loop-project.ts';
+import { emptyFolder } from '../support/folder.ts';
+import { type Reply, steps, text } from '../support/model/scripted-model.ts';
+import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
+
+const LAUNCH = ['--permission-mode', 'bypassPermissions', '--', '--plugin-dir', bundle];
+
+/** An agent that thinks until the test has seen what it wants to see. */
+function thinking(): { readonly replies: (reply: Reply) => () => Promise<Reply>; readonly release: () => void } {
+  const waiting: (() => void)[] = [];
+  return {
+    replies: (reply) => {
+      const over = new Promise<void>((resolve) => waiting.push(resolve));
+      return () => over.then(() => reply);
+    },
+    release: () => waiting.shift()?.(),
+  };
+}
+
+for (const columns of [80, 150]) {
+  test(`the plugin draws a band and a pane in a terminal of ${columns} columns`, async () => {
+    const agent = thinking();
+    const script = steps([agent.replies(text('one')), text(`nothing to do\n\n${idle}`)]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 15m' }, script, async (loop) => {
+      const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [columns, 50]);
+      if (!CLIENT.loadsMods) {
+        agent.release();
+        await loop.waitForState('idle', ({ status }) => status === 'waiting');
+        assert.doesNotMatch(await terminal.screen(), /ralph running|ralph waiting/);
+        loop.main('cancel');
+        assert.equal((await loop.waitForEnd()).ended?.as, 'cancelled');
+        return;
+      }
+      await terminal.waitFor(/ralph running · iteration 1 of 25/);
+      // In a narrow terminal the client leaves the pane out while its agent works.
+      if (columns > 100) await terminal.waitFor(/│.*Next: /);
+      agent.release();
+      await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · next look in \d+s/);
+      const asked = loop.model.mainRequests().length;
+      await terminal.submit('/ralph-status');
+      await terminal.waitFor(/waiting · iteration/);
+      assert.equal(loop.model.mainRequests().length, asked, 'without a call of the model');
+      loop.main('pause');
+      await terminal.waitFor(/ralph paused \(operator\)/);
+      loop.main('cancel');
+      await terminal.waitFor(/ralph ended: Cancelled by the user/);
+    });
+  });
+}
+
+test('RALPH_MOD=0 turns it off, and the loop decides the same', async () => {
+  const ends: object[] = [];
+  for (const env of [{}, { RALPH_MOD: '0' }]) {
+    await inTerminal({ env }, steps([text('one'), text(`over\n\n${complete}`)]), async (loop) => {
+      const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [150, 50]);
+      const { iteration, ended } = await loop.waitForEnd();
+      ends.push({ iteration, as: ended?.as, message: ended?.message });
+      if (env.RALPH_MOD === '0') assert.doesNotMatch(await terminal.screen(), /ralph ended/);
+    });
+  }
+  assert.deepEqual(ends[0], ends[1]);
+});
+
+test('the client runs the tests of the band and the pane', (context) => {
+  if (!CLIENT.loadsMods) {
+    context.diagnostic('this client has no mods');
+    return;
+  }
+  const folder = emptyFolder(context);
+  cpSync(bundle, folder, { recursive: true });
+  cpSync('plugin/band.test.tsx', join(folder, 'band.test.tsx'));
+  const { status, stdout, stderr } = spawnSync(findClientBinary(), ['plugin', 'test', folder, '--trust-plugin'], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: folder },
+  });
+  assert.equal(status, 0, stdout + stderr);
+  assert.match(stdout, /2 pass/);
+});

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { emptyFolder } from '../support/folder.ts';
+import { TEST_TIMEOUT_MS } from '../support/until.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+test('the quick start shows failing tests, a refused and a proved completion, and the tests after it', (t) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', 'scripts/quick-start.ts'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], HOME: emptyFolder(t), TMPDIR: emptyFolder(t) },
+    encoding: 'utf8',
+    timeout: TEST_TIMEOUT_MS,
+  });
+  assert.equal(status, 0, stdout + stderr);
+  const parts = [
+    /Its tests before:\n\S+ pass 2\n\S+ fail 2\n/,
+    /─── Iteration 1 of 25 ───\n/,
+    /Completion rejected: tests\.\n {2}tests: exit code 1\.\n/,
+    /─── Iteration 2 of 25 ───\n/,
+    /Complete after 2 iterations, verified by 2 checks\.\n {2}Passed: tests, unchanged\n/,
+    /Its tests after, and what has changed:\n\S+ pass 4\n\S+ fail 0\n src\/slug\.js /,
+    /\n {2}ralph-loop run "make the failing tests pass"\n/,
+  ];
+  const found = parts.map((part) => stdout.search(part));
+  assert.deepEqual(
+    found,
+    [...found].filter((at) => at >= 0).sort((a, b) => a - b),
+    `in this order:\n${stdout}`,
+  );
+});

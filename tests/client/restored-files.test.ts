@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { bash, type MessageReply, steps, text, tool } from '../support/model/scripted-model.ts';
+
+const FRONTMATTER = `max_iterations: 1
+guardrails:
+  protected_files: ["tests/**"]`;
+
+/** A program of the agent's: the guard cannot read what it writes. */
+const JOB = `
+import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+const jobs = {
+  change: () => writeFileSync('tests/a.test.js', 'spoiled'),
+  remove: () => rmSync('tests/deep', { recursive: true }),
+  create: () => writeFileSync('tests/new.test.js', 'new'),
+  link: () => { renameSync('tests', 'moved'); symlinkSync('moved', 'tests'); },
+  settings: () => writeFileSync('.claude/settings.local.json', '{"disableAllHooks":true}'),
+  later: () => setTimeout(() => writeFileSync('tests/a.test.js', 'spoiled in the background'), 500),
+};
+jobs[process.argv[2]]();
+writeFileSync('work.txt', (() => { try { return readFileSync('work.txt', 'utf8'); } catch { return ''; } })() + process.argv[2] + '\\n');
+`;
+const FILES = { 'job.mjs': JOB, 'tests/a.test.js': 'a\n', 'tests/deep/b.test.js': 'b\n' };
+const JOBS = ['change', 'remove', 'create', 'link', 'settings'];
+
+const script = (): readonly MessageReply[] => [
+  ...JOBS.map((job) => bash(`node job.mjs ${job}`)),
+  tool('Agent', {
+    ...{ description: 'work', prompt: 'do it', subagent_type: 'general-purpose', run_in_background: false },
+  }),
+  bash('node job.mjs later', { run_in_background: true }),
+  bash('sleep 2; echo waited'),
+  text('That was all.'),
+];
+
+function holds({ workspace }: LoopProject): void {
+  assert.equal(workspace.read('tests/a.test.js'), 'a\n');
+  assert.equal(workspace.read('tests/deep/b.test.js'), 'b\n');
+  assert.equal(workspace.has('tests/new.test.js'), false);
+  assert.equal(workspace.has('.claude/settings.local.json'), false);
+  assert.match(workspace.read('work.txt'), /^change\nremove\ncreate\nlink\nsettings\n/);
+}
+
+for (const driver of ['hook', 'runner'] as const) {
+  test(`${driver}: the real client puts back what the agent's programs change, and tells agent and user`, async () => {
+    const main = steps(script());
+    const subagent = steps([bash('node job.mjs change'), text('The subagent is done.')]);
+    const all = { main: main.main, subagent: subagent.main, problems: () => [] };
+    await inLoopProject({ frontmatter: FRONTMATTER, files: FILES }, all, async (project) => {
+      const command = driver === 'runner' ? { command: ['run', '--permission-mode', 'bypassPermissions'] } : {};
+      const run = await project.run(command);
+      assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+      holds(project);
+      const requests = project.model.requests.map(({ body }) => JSON.stringify(body)).join('\n');
+      for (const told of ['a.test.js (changed)', 'deep/b.test.js (deleted)', 'new.test.js (new)', 'tests (new)']) {
+        assert.ok(requests.includes(told), `the model was not told of ${told}`);
+      }
+      assert.match(
+        `${run.said}\n${run.stdout}\n${run.stderr}`,
+        /tests\/a\.test\.js \(changed\)[^\n]*put back after Bash/,
+      );
+      assert.match(`${run.said}\n${run.stdout}`, /Restored at .*tests\/new\.test\.js \(new\)/, 'the end report');
+      const restored = project.events('notice.restore');
+      assert.equal(restored.length, JOBS.length + 2, JSON.stringify(restored));
+      assert.ok(restored.some(({ details, found }) => JSON.stringify({ details, found }).includes('Bash')));
+    });
+  });
+}
+
+test('control: without the rule the same programs change the files', async () => {
+  const main = steps([bash('node job.mjs change'), bash('node job.mjs create'), text('That was all.')]);
+  await inLoopProject({ frontmatter: 'max_iterations: 1', files: FILES }, main, async (project) => {
+    await project.run();
+    assert.equal(project.workspace.read('tests/a.test.js'), 'spoiled');
+    assert.equal(project.workspace.has('tests/new.test.js'), true);
+  });
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { project } from '../support/project.ts';
+import { inPerson, unattended } from '../support/terminal/in-person.ts';
+import { agent, runs, task } from './support/command-agent.ts';
+
+const RUN = ['run', '--plain'];
+
+test('a program that a configuration file starts needs the user’s agreement once, and again when it changes', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  const cmd = agent(p, 'echo fine');
+  p.write('.ralph/config.json', { agent: cmd });
+  const refused = unattended(p, RUN);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /have not agreed to: agent: \.\/agent\.sh {2}\(run config\)\. Give it as an option instead/,
+  );
+  assert.match(unattended(p, [...RUN, '--yes']).stderr, /have not agreed to/);
+  assert.equal(inPerson(p, RUN, 'no').code, 1);
+  assert.equal(runs(p), 0);
+  const agreed = inPerson(p, RUN);
+  assert.equal(agreed.code, 2, agreed.stderr + agreed.screen);
+  assert.match(agreed.screen, /start programs or widen permissions:\n {2}agent: \.\/agent\.sh {2}\(run config\)\n/);
+  assert.equal(p.ralph(RUN).code, 2, 'not asked again');
+  p.write('.ralph/config.json', { agent: `${cmd} --more` });
+  assert.match(unattended(p, RUN).stderr, /agent: \.\/agent\.sh --more/);
+  assert.equal(p.ralph([...RUN, '--agent', cmd]).code, 2, 'control: an option is the user’s own word');
+  assert.equal(runs(p), 3);
+});
+
+test('a mode that widens permissions is shown, in the configuration of the user, too', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  const cmd = agent(p, 'echo fine');
+  const path = '../config/ralph-loop/config.json';
+  p.write(path, { permission_mode: 'acceptEdits' });
+  assert.equal(p.ralph([...RUN, '--agent', cmd]).code, 2, 'control: a mode that widens nothing');
+  p.write(path, { permission_mode: 'bypassPermissions', notify: { command: ['touch', 'pwned'] } });
+  const { stderr } = unattended(p, [...RUN, '--agent', cmd]);
+  assert.match(
+    stderr,
+    /permission_mode: bypassPermissions {2}\(user config\); notify\.command: \["touch","pwned"\] {2}\(user config\)/,
+  );
+  assert.equal(p.has('pwned'), false);
+});

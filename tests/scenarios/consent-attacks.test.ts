@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { shellWord } from '../../src/text/quote.ts';
+import { DIST, type Project, project } from '../support/project.ts';
+import { inPerson, unattended } from '../support/terminal/in-person.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
+import { agent, MAIN, task } from './support/command-agent.ts';
+
+const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+const EMPTIES_CHECK = `sed -i 's/sh verify.sh/true/' .claude/ralph/PROMPT.md`;
+
+/** A loop whose check cannot pass. */
+function aLoop(t: TestContext, frontmatter = ''): Project {
+  const p = project(t);
+  p.write('verify.sh', 'exit 1\n');
+  task(p, `max_iterations: 1\nvalidation: ["sh verify.sh"]\n${frontmatter}`);
+  return p;
+}
+
+/** An environment without a trace of the loop. */
+const bare = ({ env }: Project): string =>
+  `env -i ${['PATH', 'HOME', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'].map((name) => `${name}=${shellWord(env[name] ?? '')}`).join(' ')}`;
+
+/** Shell lines of an agent: a detached process runs the command, notes output and exit code, and is waited for. */
+function detached(p: Project, name: string, command: string): string {
+  p.write(
+    `${name}.sh`,
+    `{ ${command}; } > ${name}.out 2>&1 < /dev/null\necho "exit $?" >> ${name}.out\ntouch ${name}.done\n`,
+  );
+  return `setsid -f ${bare(p)} sh ${name}.sh\nwhile [ ! -f ${name}.done ]; do sleep 0.05; done`;
+}
+
+test('an agent cannot accept its own change: detached, in the background, by a copy, with options, or piped', (t) => {
+  const p = aLoop(t);
+  cpSync(DIST, join(p.home, 'copy'), { recursive: true });
+  const main = `${process.execPath} ${shellWord(MAIN)}`;
+  const attacks: Record<string, string> = {
+    detached: detached(p, 'detached', `${main} accept`),
+    copied: detached(p, 'copied', `${process.execPath} "$HOME/copy/scripts/main.cjs" accept`),
+    json: detached(p, 'json', `${main} accept --json`),
+    yes: detached(p, 'yes', `${main} accept --yes`),
+    reset: detached(p, 'reset', `${main} reset --force --json`),
+    piped: detached(p, 'piped', `yes yes | ${main} accept`),
+    background: [
+      `( ${bare(p)} sh -c 'sleep 1; ${main} accept > background.out 2>&1; echo "exit $?" >> background.out; touch background.done' & )`,
+      'while [ ! -f background.done ]; do sleep 0.05; done',
+    ].join('\n'),
+  };
+  const cmd = agent(p, [EMPTIES_CHECK, ...Object.values(attacks), `echo ${SIGNAL}`].join('\n'));
+  const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
+  for (const name of Object.keys(attacks)) {
+    assert.match(p.read(`${name}.out`), /needs a person at a terminal|shell of an agent|--yes/, name);
+    assert.match(p.read(`${name}.out`), /\nexit 1\n$/, name);
+  }
+  assert.equal(code, 2, stdout);
+  assert.match(stdout, /Failed: sh verify\.sh/);
+  assert.doesNotMatch(stdout, /Changed by accept/);
+});
+
+test('control: an accept at an imitated terminal goes through, and every report names it', (t) => {
+  const p = aLoop(t);
+  const typing = `sh -c 'echo yes; while [ ! -f answered ]; do sleep 0.05; done'`;
+  p.write('accept.sh', `${process.execPath} ${MAIN} accept\ncode=$?\ntouch answered\nexit $code\n`);
+  const lines = detached(p, 'imitated', `${typing} | script -qec "sh accept.sh" /dev/null`);
+  const { code, stdout } = p.ralph([
+    'run',
+    '--plain',
+    '--agent',
+    agent(p, `${EMPTIES_CHECK}\n${lines}\necho ${SIGNAL}`),
+  ]);
+  assert.equal(code, 0, stdout + p.read('imitated.out'));
+  const told =
+    /Changed by accept at [\d-]+ [\d:]+: validation: sh verify\.sh \(300 s\) -> true \(300 s\); - script verify\.sh: sha256 [0-9a-f]{64}\./;
+  assert.match(stdout, told, 'the end report');
+  assert.match(p.ralph(['status']).stdout, told);
+  assert.match(p.ralph(['explain']).stdout, told);
+  assert.match(p.ralph(['archive']).stdout.replace(/\s+/g, ' '), told);
+  const events = p.read('.claude/context/runtime/ralph-events.jsonl').trim().split('\n');
+  const accepted = events.map((line) => JSON.parse(line)).find(({ type }) => type === 'notice.accept');
+  assert.match(accepted.terminal, /^\/dev\/pts\/\d+$/);
+  assert.match(accepted.processes.join(' < '), /^node \(\d+\) < .*script \(\d+\)/);
+  assert.equal(accepted.changes[0], 'validation: sh verify.sh (300 s) -> true (300 s)');
+  assert.match(accepted.digest, /^[0-9a-f]{64}$/);
+});
+
+test('anything but yes adopts nothing, and so does a change that was made while the diff was shown', async (t) => {
+  const p = aLoop(t);
+  assert.equal(p.ralph(['start']).code, 0);
+  task(p, 'max_iterations: 1\nvalidation: ["true"]');
+  for (const typed of ['y', '', 'yes please']) {
+    const refused = inPerson(p, ['accept'], typed);
+    assert.deepEqual([refused.code, refused.stderr], [1, 'ralph-loop: nothing was adopted.\n'], typed);
+  }
+  const swapped = await peopleTerminal(t, p, '$RALPH accept');
+  await swapped.waitFor(/validation: sh verify\.sh \(300 s\) -> true \(300 s\)[\s\S]*Type yes to agree:/);
+  task(p, 'max_iterations: 1\nvalidation: ["touch pwned"]');
+  await swapped.submit('yes');
+  assert.equal(await swapped.waitForExit(), 1);
+  assert.match(await swapped.history(), /changed after you were shown[\s\S]*-> touch pwned/);
+  assert.equal(p.ralph(['status', '--json']).json['notices'], undefined);
+});
+
+test('the terminal of the loop’s own client is refused', async (t) => {
+  const p = aLoop(t);
+  assert.equal(p.ralph(['start']).code, 0);
+  task(p, 'max_iterations: 1\nvalidation: ["true"]');
+  const state = '.claude/context/runtime/ralph-state.json';
+  const own = await peopleTerminal(
+    t,
+    p,
+    `sed -i "s/\\"clientPid\\": null/\\"clientPid\\": $$/" ${state}; $RALPH accept; true`,
+  );
+  await own.waitForExit();
+  assert.match(await own.history(), /"accept" needs another terminal than that of the loop's client/);
+  assert.equal(inPerson(p, ['accept']).code, 0, 'control: another terminal');
+});
+
+test('accept: never locks the contract until the loop has ended, for accept and for resume', (t) => {
+  for (const lock of [(p: Project) => p.ralph(['start', '--no-accept']), null]) {
+    const p = aLoop(t, lock === null ? 'accept: never\n' : '');
+    assert.equal((lock ?? (() => p.ralph(['start'])))(p).code, 0);
+    const frontmatter = `max_iterations: 1\nvalidation: ["true"]${lock === null ? '\naccept: never' : ''}`;
+    task(p, frontmatter);
+    assert.match(
+      inPerson(p, ['accept']).stderr,
+      /locked \(accept: never\) until the loop has ended\. End it: ralph-loop stop/,
+    );
+    const resumed = p.ralph(['start', '--resume']);
+    assert.match(
+      resumed.stderr,
+      /locked \(accept: never\), and a resume would change it:\n {2}validation: sh verify\.sh/,
+    );
+    task(p, `max_iterations: 1\nvalidation: ["sh verify.sh"]${lock === null ? '\naccept: never' : ''}`);
+    assert.equal(p.ralph(['start', '--resume']).code, 0, 'control: nothing changes');
+    assert.equal(p.ralph(['stop']).code, 0);
+    task(p, frontmatter);
+    assert.equal(p.ralph(['start', '--resume']).code, 0, 'control: the loop has ended');
+  }
+});
+
+test('a run that completes unverified exits with 3 where a verification is required', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 2');
+  const cmd = agent(p, `echo ${SIGNAL}`);
+  assert.equal(p.ralph(['run', '--plain', '--require-verified', '--agent', cmd]).code, 3);
+  assert.equal(p.ralph(['run', '--plain', '--agent', cmd]).code, 0, 'control');
+  task(p, 'max_iterations: 2\nvalidation: ["true"]');
+  assert.equal(p.ralph(['run', '--plain', '--require-verified', '--agent', cmd]).code, 0, 'verified');
+});
+
+test('the journal says where a stop came from', (t) => {
+  const p = aLoop(t);
+  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal(unattended(p, ['steer', 'Look again']).code, 0);
+  const events = p.read('.claude/context/runtime/ralph-events.jsonl').trim().split('\n');
+  const steered = events.map((line) => JSON.parse(line)).find(({ type }) => type === 'operator.steer');
+  assert.equal(steered.from.terminal, null);
+  assert.match(steered.from.processes[0], /^node \(\d+\)$/);
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { AGENT, type PlanPlace, planPlace, read, subjects, task } from '../support/plan-place.ts';
+
+/** Ways in which an agent makes git keep quiet about a change outside the scope of its task: [what, file, shell text]. */
+const TRICKS: readonly (readonly [what: string, file: string, trick: string])[] = [
+  ['info/exclude', 'new.ts', 'echo x > new.ts; echo new.ts >> .git/info/exclude'],
+  ['core.excludesFile', 'new.ts', 'echo x > new.ts; echo new.ts > .git/mine; git config core.excludesFile .git/mine'],
+  [
+    'a global ignore file',
+    'new.ts',
+    'echo x > new.ts; mkdir -p ~/.x; echo new.ts > ~/.x/i; git config --global core.excludesFile "~/.x/i"',
+  ],
+  ['core.fileMode', 'other.txt', 'git config core.fileMode false; chmod +x other.txt'],
+  [
+    'info/attributes and a filter',
+    'other.txt',
+    'echo "*.txt filter=f" > .git/info/attributes; git config filter.f.clean "git show HEAD:%f 2>/dev/null || cat"; echo more >> other.txt; git add other.txt',
+  ],
+  [
+    'ident',
+    'other.txt',
+    'echo "other.txt ident" > .git/info/attributes; sed -i "s/.Id./\\$Id: more \\$/" other.txt; git add other.txt',
+  ],
+  ['core.autocrlf', 'other.txt', 'git config core.autocrlf input; sed -i "s/$/\\r/" other.txt; git add other.txt'],
+  [
+    'a core.attributesFile',
+    'other.txt',
+    'echo "*.txt ident" > .git/mine; git config core.attributesFile .git/mine; sed -i "s/.Id./\\$Id: more \\$/" other.txt; git add other.txt',
+  ],
+  [
+    'core.trustctime',
+    'other.txt',
+    'git status >/dev/null; git config core.trustctime false; git config core.checkStat minimal; touch -r other.txt .git/when; sed -i s/kept/KEPT/ other.txt; touch -r .git/when other.txt',
+  ],
+];
+
+/** What an agent does that leaves its task with a change outside its scope. `view` is the loop's own look at the repository. */
+function place(context: TestContext, trick: string): PlanPlace {
+  const p = planPlace(context, task(1), `${AGENT}${trick}\n`);
+  writeFileSync(join(p.dir, 'other.txt'), 'kept $Id$\n');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Files');
+  // An index that is newer than its files takes their times for true.
+  p.git('update-index', '--refresh');
+  return p;
+}
+
+for (const [what, file, trick] of TRICKS) {
+  test(`a change outside the scope is found though ${what} hides it`, (t) => {
+    const p = place(t, trick);
+    const { code, stdout } = p.run(null);
+    assert.equal(code, 3, stdout);
+    assert.deepEqual(subjects(p).slice(1), []);
+    assert.match(
+      read(p, 'PLAN.progress.md'),
+      new RegExp(`scope: outside the scope of Task 1: ${file.replace('.', '\\.')}\\.`),
+    );
+  });
+
+  test(`control: without its own look at the repository ${what} hides the change`, (t) => {
+    const p = place(t, `rm -rf "$XDG_STATE_HOME"/ralph-loop/*/*.git; ${trick}`);
+    const { code, stdout } = p.run(null);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
+  });
+}
+
+test('a commit that stands in for another hides no change outside the scope', (t) => {
+  const replace =
+    'echo x > new.ts; git add new.ts; git replace HEAD $(git commit-tree -m x $(git write-tree)); git reset -q';
+  const p = place(t, `${replace}; git status --porcelain new.ts > .git/said`);
+  assert.equal(p.run(null).code, 3);
+  assert.equal(read(p, '.git/said'), '', 'control: git itself is fooled');
+  assert.match(read(p, 'PLAN.progress.md'), /scope: outside the scope of Task 1: new\.ts\./);
+});
+
+for (const [what, trick] of [
+  [
+    'a new hook',
+    'printf "#!/bin/sh\\necho x > extra.ts; git add extra.ts\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit',
+  ],
+  [
+    'another folder of hooks',
+    'mkdir .git/mine; printf "#!/bin/sh\\necho x > extra.ts; git add extra.ts\\n" > .git/mine/pre-commit; chmod +x .git/mine/pre-commit; git config core.hooksPath .git/mine',
+  ],
+] as const) {
+  test(`${what} of the agent adds nothing to the commit of its task, and the user is told`, (t) => {
+    const p = place(t, trick);
+    const { code, stdout } = p.run(null);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
+    assert.doesNotMatch(p.git('show', '--name-only', '--format=', 'HEAD'), /extra/);
+    assert.match(stdout, /The hooks of the repository were changed after the start, so none was run for the commit\./);
+  });
+}
+
+test('a filter that the agent sets up does not change what the commit of its task holds', (t) => {
+  const filter = 'echo "work/* filter=f" > .git/info/attributes; git config filter.f.clean "echo other"';
+  const p = place(t, filter);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3, stdout);
+  assert.deepEqual(subjects(p).slice(1), []);
+  assert.match(
+    read(p, 'PLAN.progress.md'),
+    /commit: the commit of Task 1 was undone: under the git settings of the start/,
+  );
+});
+
+test('settings and ignore rules of the start stay in force for the user', (t) => {
+  const p = planPlace(t, task(1), `${AGENT}echo y > mine.log; echo y > kept.txt; chmod +x tool\n`);
+  for (const name of ['kept.txt', 'tool']) writeFileSync(join(p.dir, name), 'x\n');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Files');
+  p.git('config', 'core.fileMode', 'false');
+  p.git('update-index', '--assume-unchanged', 'kept.txt');
+  writeFileSync(join(p.dir, '.git/info/exclude'), '*.log\n');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
+});

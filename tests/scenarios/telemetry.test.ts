@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { type Project, project } from '../support/project.ts';
+import { agent, MAIN, task } from './support/command-agent.ts';
+
+interface Received {
+  readonly url: string;
+  readonly body: Body;
+}
+
+interface Body {
+  readonly resourceSpans?: readonly [{ readonly scopeSpans: readonly [{ readonly spans: readonly Span[] }] }];
+  readonly resourceMetrics?: readonly [
+    { readonly scopeMetrics: readonly [{ readonly metrics: readonly { name: string }[] }] },
+  ];
+}
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+}
+
+/** A collector that speaks OTLP/HTTP in JSON, as far as this program needs one. */
+async function collector(
+  context: TestContext,
+  code = 200,
+): Promise<{ readonly env: NodeJS.ProcessEnv; readonly received: Received[] }> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      received.push({ url: request.url ?? '', body: JSON.parse(Buffer.concat(parts).toString()) as Body });
+      response.writeHead(code, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return { env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }, received };
+}
+
+function run(p: Project, env: NodeJS.ProcessEnv): Promise<number | null> {
+  const child = spawn(process.execPath, [MAIN, 'run', '--agent', agentOf(p), '--json'], {
+    cwd: p.dir,
+    env: { ...p.env, ...env },
+    stdio: 'ignore',
+  });
+  return new Promise((resolve) => child.once('close', resolve));
+}
+
+/** Notes the trace that it is given, and is done at its second run. */
+function agentOf(p: Project): string {
+  return agent(
+    p,
+    'echo "$TRACEPARENT" >> traces.txt\n[ -e second ] && touch done.txt && echo RALPH_AUDIT_COMPLETE_NO_FINDINGS\ntouch second',
+  );
+}
+
+const TASK = 'validation:\n  - name: built\n    run: test -f done.txt\nmax_iterations: 4';
+const spansIn = (received: readonly Received[]): Span[] =>
+  received.flatMap(({ body }) => body.resourceSpans?.[0].scopeSpans[0].spans ?? []);
+
+test('a collector receives loop > iteration > check, and agents the trace above them', async (t) => {
+  const p = project(t);
+  task(p, TASK);
+  const { env, received } = await collector(t);
+  assert.equal(await run(p, env), 0);
+  const spans = spansIn(received);
+  const byName = (name: string): Span[] => spans.filter((span) => span.name.startsWith(name));
+  const [loop] = byName('invoke_workflow');
+  const iterations = byName('invoke_agent');
+  const [check] = byName('check');
+  assert.ok(loop && check);
+  assert.equal(iterations.length, 2);
+  assert.ok(iterations.every(({ parentSpanId }) => parentSpanId === loop.spanId));
+  assert.equal(check.parentSpanId, iterations[1]?.spanId);
+  assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
+  assert.deepEqual(
+    p.read('traces.txt').trim().split('\n'),
+    iterations.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+  );
+  const metrics = received.flatMap(({ body }) => body.resourceMetrics?.[0].scopeMetrics[0].metrics ?? []);
+  assert.equal(metrics.filter(({ name }) => name === 'ralph.iterations').length, 2);
+  assert.ok(metrics.some(({ name }) => name === 'ralph.loops'));
+  assert.deepEqual([...new Set(received.map(({ url }) => url))].sort(), ['/v1/metrics', '/v1/traces']);
+  assert.equal(JSON.stringify(received).includes('done.txt'), false, 'no command');
+  assert.equal(JSON.stringify(received).includes(p.dir), false, 'no path');
+});
+
+test('a loop in a trace of its caller is a part of it', async (t) => {
+  const p = project(t);
+  task(p, TASK);
+  const { env, received } = await collector(t);
+  await run(p, { ...env, TRACEPARENT: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
+  const loop = spansIn(received).find(({ name }) => name.startsWith('invoke_workflow'));
+  assert.deepEqual([loop?.traceId, loop?.parentSpanId], ['a'.repeat(32), 'b'.repeat(16)]);
+});
+
+test('a collector that refuses changes nothing of the loop', async (t) => {
+  const p = project(t);
+  task(p, TASK);
+  const { env, received } = await collector(t, 503);
+  assert.equal(await run(p, env), 0);
+  assert.ok(received.length > 0);
+});
+
+test('without an endpoint nothing is sent, and the agent gets no trace', async (t) => {
+  const p = project(t);
+  task(p, TASK);
+  assert.equal(await run(p, {}), 0);
+  assert.equal(p.read('traces.txt'), '\n\n');
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { streamed } from '../../../src/state/event-stream.ts';
+import { DIST, type Project, project } from '../../support/project.ts';
+import {
+  assertAccessible,
+  assertFits,
+  screenshot,
+  startBrowser,
+  VIEWS,
+  watchedPage,
+} from '../../support/web/browser.ts';
+import { writeLongLoop } from '../../support/web/long-loop.ts';
+
+const browser = await startBrowser();
+after(() => browser.close());
+
+async function dashboard(
+  t: TestContext,
+  p: Project,
+  ...options: string[]
+): Promise<{ url: string; origin: string; stop: () => void }> {
+  const words = [join(DIST, 'scripts', 'main.cjs'), 'dashboard', '--json', ...options];
+  const child = spawn(process.execPath, words, { cwd: p.dir, env: p.env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const { url } = JSON.parse(line.toString()) as { url: string };
+  return { url, origin: new URL(url).origin, stop: () => child.kill('SIGKILL') };
+}
+
+test('the dashboard shows loops live: news, a message, a loop that ends, without error or serious barrier', async (t) => {
+  const p = project(t);
+  const { files, state, loopId } = writeLongLoop(p.dir, p.env, { name: 'live', iterations: 30, live: true });
+  writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 60, hostile: true });
+  const { url, origin } = await dashboard(t, p);
+  for (const view of VIEWS) {
+    const { page, problems } = await watchedPage(browser, view, origin);
+    await page.goto(url);
+    await page.waitForSelector('.loops li:nth-child(2)');
+    assert.equal(page.url(), `${origin}/`, 'the address holds no token');
+    await screenshot(page, 'dashboard', view);
+    await assertAccessible(page);
+    await assertFits(page);
+    await page.click('.loops a:has-text("live")');
+    await page.waitForSelector('.controls');
+    await screenshot(page, 'dashboard-loop', view);
+    await assertAccessible(page);
+    await assertFits(page);
+    assert.deepEqual(problems, [], JSON.stringify(view));
+    await page.context().close();
+  }
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_200 }, origin);
+  await page.goto(url);
+  await page.click('.loops a:has-text("live")');
+  const said = streamed({
+    type: 'agent.text',
+    at: new Date().toISOString(),
+    loopId,
+    iteration: 29,
+    text: 'News of the agent.',
+  });
+  await page.waitForSelector('.said');
+  appendFileSync(files.events, `${JSON.stringify(said)}\n`);
+  await page.waitForSelector('.said:has-text("News of the agent.")');
+  await page.fill('.controls input', 'Mind the tests');
+  await page.click('.controls form button');
+  await page.waitForSelector('.controls [role=status]:has-text("The agent receives it")');
+  assert.match(readFileSync(files.events, 'utf8'), /"type":"operator\.steer".*Mind the tests/);
+  await page.click('.controls button.cancel');
+  await page.click('[role=alertdialog] button:has-text("No")');
+  assert.equal(await page.locator('.badge').first().innerText(), 'interrupted');
+  const ended = {
+    ...state,
+    status: 'ended',
+    ended: { at: new Date().toISOString(), as: 'complete', verified: true, message: 'complete after 29 iterations.' },
+  };
+  writeFileSync(join(files.archiveDir, '2026-03-03T00-00-00.000Z-complete.json'), JSON.stringify(ended));
+  rmSync(files.state);
+  await page.waitForSelector('.badge:has-text("complete, verified")');
+  assert.equal(await page.locator('.controls').count(), 0);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('a page without its token, without a server and without loops says so in words', async (t) => {
+  const p = project(t);
+  const { url, origin, stop } = await dashboard(t, p, '--read-only');
+  const { page } = await watchedPage(browser, { scheme: 'light', width: 900 }, origin);
+  await page.goto(origin);
+  await page.waitForSelector('.empty:has-text("This page needs the address")');
+  await page.goto(url);
+  await page.reload();
+  await page.waitForSelector('.empty:has-text("No loop has run here yet")');
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  await page.click('.loops a:has-text("default")');
+  await page.waitForSelector('.head');
+  assert.equal(await page.locator('.controls').count(), 0, 'it only shows');
+  stop();
+  await page.waitForSelector('.link.lost');
+  await page.context().close();
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { DIST, type Project, project } from '../../support/project.ts';
+import { until } from '../../support/until.ts';
+import { writeLongLoop } from '../../support/web/long-loop.ts';
+
+interface Served {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly read: string;
+  readonly act: string | undefined;
+}
+
+async function served(t: TestContext, p: Project, ...options: string[]): Promise<Served> {
+  const child = spawn(process.execPath, [join(DIST, 'scripts', 'main.cjs'), 'dashboard', '--json', ...options], {
+    cwd: p.dir,
+    env: p.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const { url, port } = JSON.parse(line.toString()) as { url: string; port: number };
+  const [, read = '', act] = /#t=([\w-]+)(?:&c=([\w-]+))?$/.exec(url) ?? [];
+  return { child, port, read, act };
+}
+
+interface Asked {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+function ask(
+  { port }: Pick<Served, 'port'>,
+  { path, method = 'GET', headers = {}, body }: Asked,
+): Promise<[number, string]> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+      let text = '';
+      answer
+        .setEncoding('utf8')
+        .on('data', (part: string) => (text += part))
+        .on('end', () => resolve([answer.statusCode ?? 0, text]));
+    });
+    asked.once('error', reject);
+    asked.end(body);
+  });
+}
+
+const bearer = ({ read }: Served): Record<string, string> => ({ authorization: `Bearer ${read}` });
+
+/** The key of the only loop, from the first news. */
+async function firstKey(server: Served): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { host: '127.0.0.1', port: server.port, path: '/events', headers: bearer(server) },
+      (answer) => {
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          const key = /"key":"([0-9a-f]+)"/.exec(text)?.[1];
+          if (key === undefined) return;
+          resolve(key);
+          asked.destroy();
+        });
+      },
+    );
+    asked.once('error', reject);
+    asked.end();
+  });
+}
+
+test('the dashboard refuses who has no token, another host, a foreign page, and paths', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  p.write('secret.txt', 'top secret');
+  const server = await served(t, p);
+  const { port } = server;
+  const key = await firstKey(server);
+  const own = bearer(server);
+  const status = async (asked: Asked): Promise<number> => (await ask(server, asked))[0];
+  assert.equal(await status({ path: `/loops/${key}`, headers: own }), 200, 'control: with the token');
+  const refused: readonly (readonly [number, Asked])[] = [
+    [401, { path: `/loops/${key}` }],
+    [401, { path: '/events' }],
+    [401, { path: `/loops/${key}`, headers: { authorization: `Bearer ${server.read.slice(0, -1)}` } }],
+    [401, { path: `/loops/${key}?t=${server.read}` }],
+    [421, { path: '/', headers: { host: `evil.example:${port}` } }],
+    [421, { path: `/loops/${key}`, headers: { ...own, host: `evil.example:${port}` } }],
+    [421, { path: `/loops/${key}`, headers: { ...own, host: '127.0.0.1' } }],
+    [403, { path: `/loops/${key}`, headers: { ...own, origin: 'http://evil.example' } }],
+    [403, { path: `/loops/${key}`, headers: { ...own, origin: 'null' } }],
+    [403, { path: `/loops/${key}`, headers: { ...own, 'sec-fetch-site': 'cross-site' } }],
+    [404, { path: '/loops/..%2f..%2fsecret.txt', headers: own }],
+    [404, { path: '/../../secret.txt', headers: own }],
+    [404, { path: '/loops/%252e%252e', headers: own }],
+    [404, { path: '/loops/0123456789abcdef', headers: own }],
+    [404, { path: `/loops/${key}?from=-1`, headers: own }],
+  ];
+  for (const [wanted, asked] of refused) {
+    const [got, text] = await ask(server, asked);
+    assert.equal(got, wanted, JSON.stringify(asked));
+    assert.doesNotMatch(text, /top secret/);
+  }
+});
+
+test('control wants its own token and our own page; what it did is recorded with its origin', async (t) => {
+  const p = project(t);
+  const { files, state } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  const server = await served(t, p);
+  const key = await firstKey(server);
+  const path = `/loops/${key}/control`;
+  const { port, act = '' } = server;
+  const headers = { ...bearer(server), 'content-type': 'application/json', 'x-control': act };
+  const give = async (body: string, more: Record<string, string> = {}): Promise<number> =>
+    (await ask(server, { path, method: 'POST', headers: { ...headers, ...more }, body }))[0];
+  const pause = '{"kind":"pause"}';
+  assert.equal(await give(pause, { 'x-control': '' }), 403);
+  assert.equal(await give(pause, { 'x-control': server.read }), 403);
+  assert.equal(await give(pause, { authorization: '' }), 401);
+  assert.equal(await give(pause, { 'sec-fetch-site': 'none' }), 403);
+  assert.equal(await give(pause, { origin: 'http://127.0.0.1:1' }), 403);
+  assert.equal(await give('{"kind":"accept"}'), 400);
+  assert.equal(await give('{"kind":"steer","text":""}'), 400);
+  assert.equal(await give('nonsense'), 400);
+  assert.equal(await give(`{"kind":"steer","text":"${'x'.repeat(100_000)}"}`), 413);
+  const events = (): string => readFileSync(files.events, 'utf8');
+  assert.doesNotMatch(events(), /operator\.request/);
+  assert.equal(await give('{"kind":"steer","text":"Mind the tests"}', { origin: `http://127.0.0.1:${port}` }), 200);
+  assert.match(
+    events(),
+    new RegExp(`"type":"operator.request",.*"loopId":"${state.loopId}".*"request":"steer","from":"dashboard"`),
+  );
+  assert.match(events(), /"type":"operator\.steer".*Mind the tests/);
+});
+
+test('a dashboard that only shows hands out no token for control and takes no command', async (t) => {
+  const p = project(t);
+  const { files } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  const server = await served(t, p, '--read-only');
+  assert.equal(server.act, undefined);
+  const path = `/loops/${await firstKey(server)}/control`;
+  const before = readFileSync(files.state, 'utf8');
+  for (const control of ['', 'null', server.read]) {
+    const headers = { ...bearer(server), 'content-type': 'application/json', 'x-control': control };
+    assert.equal((await ask(server, { path, method: 'POST', headers, body: '{"kind":"cancel"}' }))[0], 403);
+  }
+  assert.equal(readFileSync(files.state, 'utf8'), before);
+});
+
+test('many connections are bounded, and the dashboard answers again when they are gone', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  const server = await served(t, p);
+  const key = await firstKey(server);
+  const sockets: Socket[] = [];
+  let ended = 0;
+  for (let index = 0; index < 400; index += 1) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => undefined).on('close', () => (ended += 1));
+    sockets.push(socket);
+  }
+  await until('the server has closed what is too much', () => ended >= 400 - 64);
+  for (const socket of sockets) socket.destroy();
+  const again = async (): Promise<boolean> =>
+    ask(server, { path: `/loops/${key}`, headers: bearer(server) }).then(
+      ([status]) => status === 200,
+      () => false,
+    );
+  let answered = false;
+  while (!answered) answered = await again();
+  assert.ok(answered);
+});
+
+test('the dashboard is refused in the shell of an agent, and ends at a signal', async (t) => {
+  const p = project(t);
+  assert.match(p.ralph(['dashboard'], { CLAUDECODE: '1' }).stderr, /is for the user at a terminal/);
+  assert.match(p.ralph(['dashboard', '--port', 'x']).stderr, /give a number up to 65535/);
+  const { child } = await served(t, p);
+  child.kill('SIGINT');
+  const [code] = (await once(child, 'exit')) as [number | null];
+  assert.equal(code, 0);
+});

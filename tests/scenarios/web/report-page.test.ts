@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { project } from '../../support/project.ts';
+import {
+  assertAccessible,
+  assertFits,
+  screenshot,
+  startBrowser,
+  VIEWS,
+  watchedPage,
+} from '../../support/web/browser.ts';
+import { HOSTILE, writeLongLoop } from '../../support/web/long-loop.ts';
+
+const browser = await startBrowser();
+after(() => browser.close());
+
+test('a report of 300 iterations is one file that opens without network, error or serious barrier', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 300, hostile: true });
+  const { code, stderr } = p.ralph(['report', 'dates']);
+  assert.equal(code, 0, stderr);
+  const path = join(p.dir, 'ralph-report-dates.html');
+  const data = /id="data">(.*)<\/script>/.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
+  assert.ok(statSync(path).size - data.length < 1_000_000, 'at most 1 MB beside its data');
+  for (const view of VIEWS) {
+    const { page, problems } = await watchedPage(browser, view, 'file:');
+    await page.goto(pathToFileURL(path).href);
+    await page.waitForSelector('h1');
+    assert.equal(await page.locator('.cell').count(), 300);
+    assert.match((await page.textContent('.why')) ?? '', /^stopped by the circuit breaker after 290 iterations/);
+    await screenshot(page, 'report', view);
+    await assertAccessible(page);
+    await assertFits(page);
+    assert.deepEqual(problems, [], JSON.stringify(view));
+    await page.context().close();
+  }
+});
+
+test('the report says what was proved, and shows each iteration by key and click', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 120 });
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  const rows = await page.locator('section[aria-labelledby=proof] tbody tr').allInnerTexts();
+  assert.deepEqual(
+    rows.map((row) => row.replaceAll(/\s+/g, ' ')),
+    [
+      'tests npm test What it printed last × failed 5 23 –',
+      'types npx tsc --noEmit ✓ passed 5 23 112',
+      'acceptance ./accept.sh --all × never ran 0 – –',
+    ],
+  );
+  await page.click('.cell[data-index="17"]');
+  assert.match(await page.innerText('#chosen'), /Iteration 17: worked/);
+  assert.match(await page.innerText('.panel'), /denied.*blocked by guardrail/s);
+  await page.keyboard.press('ArrowRight');
+  assert.match(await page.innerText('#chosen'), /Iteration 18/);
+  await page.keyboard.press('Home');
+  assert.match(await page.innerText('#chosen'), /Iteration 1:/);
+  await page.click('.cell[data-index="41"]');
+  assert.match(await page.innerText('.panel'), /You said\s+Leave the public API as it is/);
+  await page.click('.cell[data-index="23"]');
+  assert.match(await page.innerText('.panel'), /Why the claim was rejected\s+tests: exit code 1/);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('what an agent wrote stays text: tags, script ends, terminal codes, marks of direction', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  const said = await page.innerText('.said');
+  assert.ok(said.startsWith(HOSTILE.split('\n')[0] ?? ''), said);
+  assert.match(said, /<U\+202E>txt\.exe<U\+2066> hidden <U\+200F>/);
+  assert.doesNotMatch(said, /\u001B|\u202E/);
+  assert.doesNotMatch(await page.title(), /owned/);
+  assert.equal(await page.locator('.said img, .said script, .said a').count(), 0);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('control: a page whose data could end its element runs what an agent wrote', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
+  p.ralph(['report']);
+  const path = join(p.dir, 'ralph-report.html');
+  const broken = readFileSync(path, 'utf8')
+    .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, '')
+    .replaceAll('\\u003c', '<');
+  p.write('broken.html', broken);
+  const { page } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'broken.html')).href);
+  assert.equal(await page.title(), 'owned');
+  await page.context().close();
+});
+
+test('a report is written over another report and over nothing else', (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
+  p.write('notes.html', '<p>mine</p>');
+  assert.match(p.ralph(['report', '--out', 'notes.html']).stderr, /notes\.html exists and is no report/);
+  assert.equal(p.read('notes.html'), '<p>mine</p>');
+  assert.equal(p.ralph(['report', '--out', 'r.html']).code, 0);
+  assert.equal(p.ralph(['report', '--out', 'r.html']).code, 0);
+  const agent = { CLAUDECODE: '1' };
+  assert.match(
+    p.ralph(['report', '--out', '../out.html'], agent).stderr,
+    /An agent writes a report to a new file of the project/,
+  );
+  assert.match(p.ralph(['report', '--out', '.claude/x.html'], agent).stderr, /An agent writes a report/);
+  assert.ok(!existsSync(join(p.dir, '..', 'out.html')));
+  assert.equal(p.ralph(['report', '--out', 'agents.html'], agent).code, 0, 'control: a new file of the project');
+  assert.match(p.ralph(['report', 'nothing']).stderr, /no loop has worked on nothing/);
+});
+
+test('a report names the archived loop that is asked for', (t) => {
+  const p = project(t);
+  const { loopId } = writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 4 });
+  const { json } = p.ralph(['report', 'dates', '--archived', loopId, '--json']);
+  assert.deepEqual(json, { success: true, path: 'ralph-report-dates.html', loopId, status: 'circuit-open' });
+  assert.match(p.ralph(['report', 'dates', '--archived', 'x']).stderr, /no archived loop is called x/);
+});
+
+test('the copy that init puts into a project says where report and dashboard are, and lists its commands', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  const copy = 'node .claude/skills/ralph-loop/scripts/main.cjs';
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
+  for (const command of ['report', 'dashboard']) {
+    assert.match(p.sh(`${copy} ${command}`).stderr, /this copy in the project has no report and no dashboard/);
+  }
+  assert.match(p.sh(`${copy} --help`).stdout, /^ {2}report /m);
+});

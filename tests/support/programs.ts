@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { onPath } from '../../src/state/process/find-program.ts';
+
+/** Programs that tests use and that npm does not bring, with the Debian package of each. */
+const PACKAGES = {
+  tmux: 'tmux',
+  bwrap: 'bubblewrap',
+  socat: 'socat',
+  'redis-server': 'redis-server',
+  chromium: 'chromium',
+} as const;
+
+export type Program = keyof typeof PACKAGES;
+
+/** Path of a program. Throws with the line that installs it where it is missing: its tests fail and are not skipped. */
+export const pathOfProgram = (program: Program): string => {
+  const path = onPath(program, process.env);
+  if (path === null) throw new Error(`This test needs ${program}. Run: ${installLine([program])}`);
+  return path;
+};
+
+/** Installs what is missing where it may: as root on Debian. Throws with the line that installs the rest. */
+export const installPrograms = (): void => {
+  const missing = missingPrograms();
+  if (missing.length === 0) return;
+  if (process.getuid?.() !== 0 || onPath('apt-get', process.env) === null) {
+    throw new Error(`The tests need ${missing.join(', ')}. Run: ${installLine(missing)}`);
+  }
+  console.log(`Installing ${missing.join(', ')} …`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const packages = missing.map((program) => PACKAGES[program]);
+  for (const words of [['update'], ['install', '--yes', '--no-install-recommends', ...packages]]) {
+    spawnSync('apt-get', ['-qq', ...words], { stdio: ['ignore', 'ignore', 'inherit'], env });
+  }
+  const left = missingPrograms();
+  if (left.length > 0) throw new Error(`${left.join(', ')} could not be installed. Run: ${installLine(left)}`);
+};
+
+const missingPrograms = (): Program[] =>
+  (Object.keys(PACKAGES) as Program[]).filter((program) => onPath(program, process.env) === null);
+
+const installLine = (programs: readonly Program[]): string =>
+  `apt-get install -y ${programs.map((program) => PACKAGES[program]).join(' ')}`;

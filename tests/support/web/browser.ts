@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { pathOfProgram } from '../programs.ts';
+
+/** Screenshots for a person to look at; CI keeps the folder. */
+const SCREENSHOTS = join('reports', 'screenshots');
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Starts the installed Chromium. As root it runs without its own sandbox. */
+export function startBrowser(): Promise<Browser> {
+  const root = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath: pathOfProgram('chromium'), args: [...root, '--disable-dev-shm-usage'] });
+}
+
+export interface View {
+  readonly scheme: 'light' | 'dark';
+  readonly width: number;
+}
+
+export const VIEWS: readonly View[] = [
+  { scheme: 'light', width: 1_400 },
+  { scheme: 'dark', width: 1_400 },
+  { scheme: 'light', width: 390 },
+  { scheme: 'dark', width: 390 },
+];
+
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors on the console, uncaught ones, and requests to anywhere but `allowed`. */
+  readonly problems: string[];
+}
+
+/** Opens a page that notes every error and every request to an address that does not begin so. */
+export async function watchedPage(browser: Browser, { scheme, width }: View, allowed: string): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, bypassCSP: false });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(allowed) && !request.url().startsWith('data:'))
+      problems.push(`request: ${request.url()}`);
+  });
+  return { page, problems };
+}
+
+/** Asserts that axe finds nothing serious. Its script is run by the test, not loaded by the page. */
+export async function assertAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)');
+  const found = violations.map(
+    ({ id, impact, nodes }) => `${impact}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+  );
+  assert.deepEqual(
+    found.filter((each) => /^(?:serious|critical)/.test(each)),
+    [],
+  );
+}
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Asserts that nothing is wider than the window. */
+export async function assertFits(page: Page): Promise<void> {
+  const [content, shown] = (await page.evaluate(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  )) as [number, number];
+  assert.ok(content <= shown, `the page is ${content} px wide in a window of ${shown}`);
+}
+
+export async function screenshot(page: Page, name: string, { scheme, width }: View): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${scheme}-${width}.png`), fullPage: true });
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, beforeEach, describe, it } from 'node:test';
+import type { Guardrails } from '../../../src/engine/schema/contract.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { NO_RULES } from './support/corpus-project.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'git-rules-')));
+after(() => rmSync(root, { recursive: true, force: true }));
+const dir = join(root, 'project');
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), text);
+};
+const git = (...args: string[]): unknown =>
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], { cwd: dir });
+
+const call = (command: string, rules: Partial<Guardrails>) =>
+  evaluateToolCall(
+    { tool: 'Bash', input: { command }, cwd: dir },
+    {
+      ...{ projectDir: dir, home: root, ownFiles: [], controlProgram: [], agentCommands: [], caseInsensitive: false },
+      guardrails: { ...NO_RULES, ...rules },
+    },
+  );
+const decide = async (command: string, rules: Partial<Guardrails>): Promise<string> =>
+  (await call(command, rules)).decision;
+
+/** A repository in which secrets are ignored and one protected file is tracked. */
+beforeEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+  put('.gitignore', 'secrets/\n*.pem\nlocal.txt\n');
+  put('src/.gitignore', 'generated.key\n');
+  put('src/index.ts', 'foo');
+  put('src/other.ts', 'foo');
+  put('deploy/prod.yaml', 'one');
+  git('init', '-q', '-b', 'work');
+  git('add', '-A');
+  git('commit', '-qm', 'Begin');
+  put('deploy/prod.yaml', 'two');
+  git('commit', '-qam', 'Go on');
+  for (const file of ['secrets/token.txt', 'config/app.pem', 'local.txt', 'src/generated.key']) put(file, 'foo');
+});
+
+describe('a search that passes over what .gitignore names', () => {
+  const rules = { privateFiles: ['secrets', '*.pem', 'local.txt', '*.key'] };
+  const FREE = ['rg foo', 'rg foo .', 'rg -n foo src', 'rg -l foo | xargs wc -l', 'fd -x cat', 'fd . src -X grep foo'];
+  for (const command of [...FREE, 'ag foo', 'rg --hidden foo', 'git grep foo'])
+    it(`is allowed: ${command}`, async () => assert.equal(await decide(command, rules), 'allow'));
+  for (const command of [
+    'rg -u foo',
+    'rg -uu foo',
+    'rg -uuu foo',
+    'rg --no-ignore foo',
+    'rg --no-ignore-vcs foo src',
+    'rg --no-ignore-files foo',
+    'ag -u foo',
+    'ag -U foo',
+    'ag -a foo',
+    'fd -I -x cat',
+    'fd --no-ignore -X cat',
+    'grep -rn foo .',
+    'grep -rn foo src',
+    'git grep --no-index foo',
+    'rg foo secrets/token.txt',
+    "echo '!secrets' > .ignore; rg foo",
+    ': > .gitignore; rg foo',
+    'rm .gitignore; rg foo',
+    'echo > src/.gitignore && rg foo src',
+    'RIPGREP_CONFIG_PATH=x rg foo',
+    'export RIPGREP_CONFIG_PATH=x; rg foo',
+    'find . -type f | xargs cat',
+  ])
+    it(`is denied: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
+  it('is denied without the ignore files, and where another ignore file may take them back', async () => {
+    put('.rgignore', '!secrets');
+    assert.equal(await decide('rg foo', rules), 'deny');
+    rmSync(join(dir, '.rgignore'));
+    put('.gitignore', '');
+    for (const command of FREE.slice(0, 2)) assert.equal(await decide(command, rules), 'deny', command);
+  });
+  it('names the option that leaves a private file out, by which the same search is allowed', async () => {
+    for (const [command, pattern, option] of [
+      ['rg -u foo', '*.pem', "-g '!*.pem'"],
+      ['ag -u foo', '*.pem', "--ignore '*.pem'"],
+      ['grep -rn foo .', '*.pem', "--exclude='*.pem'"],
+      ['grep -rn foo .', 'secrets', "--exclude-dir='secrets'"],
+      ['grep -rn foo .', 'policy:secret-bearing-paths', '--exclude='],
+      ['git grep --no-index foo', '*.pem', "-- ':!*.pem'"],
+      ['fd -I -x cat', 'local.txt', ''],
+    ] as const) {
+      const verdict = await call(command, { privateFiles: [pattern] });
+      const message = verdict.decision === 'deny' ? verdict.message : '';
+      assert.ok(message.includes(option) && message !== '', `${command}: ${message}`);
+      if (pattern.startsWith('policy:') || option === '') continue;
+      assert.equal(await decide(`${command} ${option}`, { privateFiles: [pattern] }), 'allow', `${command} ${option}`);
+    }
+  });
+});
+
+describe('policy:persistence-paths', () => {
+  const rules = { protectedFiles: ['policy:persistence-paths'] };
+  for (const path of [
+    ...['~/.bashrc', '~/.zshenv', '~/.ssh/authorized_keys', '~/.gitconfig', '~/.config/git/config', '~/.npmrc'],
+    ...['~/.config/systemd/user/x.service', '~/.config/autostart/x.desktop', '~/Library/LaunchAgents/x.plist'],
+    ...['.mcp.json', '.envrc', '.claude/agents/x.md', '.claude/skills/x/SKILL.md', '.git/hooks/pre-commit'],
+    ...['/etc/cron.d/x', '/var/spool/cron/root', '/etc/profile.d/x.sh', 'packages/a/.npmrc'],
+  ])
+    it(`covers ${path}`, async () => assert.equal(await decide(`echo x > ${path}`, rules), 'deny'));
+  for (const path of [
+    ...['src/profile.ts', 'docs/bashrc.md', '.gitignore', '.github/workflows/x.yml', 'src/ssh/index.ts', 'crontab.txt'],
+    ...[
+      '.claude/notes.md',
+      '.config.json',
+      'src/.gitkeep',
+      'src/hooks/use-x.ts',
+      'agents/x.md',
+      'src/profile/index.ts',
+    ],
+  ])
+    it(`leaves ${path} alone`, async () => assert.equal(await decide(`echo x > ${path}`, rules), 'allow'));
+  it('is a policy of its own', async () =>
+    assert.equal(await decide('echo x > ~/.bashrc', { protectedFiles: ['policy:secret-bearing-paths'] }), 'allow'));
+});
+
+describe('a reset or a stash', () => {
+  const rules = { protectedFiles: ['deploy/**'] };
+  const SAME = [
+    'git stash',
+    'git stash push -m wip',
+    'git reset --hard',
+    'git reset --hard HEAD',
+    'git reset --hard @',
+  ];
+  for (const command of SAME)
+    it(`is allowed where protected files are as HEAD has them: ${command}`, async () => {
+      put('src/index.ts', 'changed');
+      assert.equal(await decide(command, rules), 'allow');
+    });
+  it('is denied where they are not, or another commit has others', async () => {
+    for (const command of ['git reset --hard HEAD~1', 'git reset --keep HEAD^', 'git reset --hard "$X"'])
+      assert.equal(await decide(command, rules), 'deny', command);
+    put('deploy/prod.yaml', 'changed');
+    for (const command of SAME) assert.equal(await decide(command, rules), 'deny', command);
+  });
+  it('may be taken back where the stash holds none of them', async () => {
+    put('src/index.ts', 'changed');
+    git('stash');
+    for (const command of ['git stash pop', 'git stash apply', 'git stash apply stash@{0}', 'git stash pop 0'])
+      assert.equal(await decide(command, rules), 'allow', command);
+    git('stash', 'drop');
+    put('deploy/prod.yaml', 'changed');
+    git('stash');
+    for (const command of ['git stash pop', 'git stash apply 0'])
+      assert.equal(await decide(command, rules), 'deny', command);
+  });
+});

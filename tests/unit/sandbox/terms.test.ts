@@ -1,0 +1,126 @@
+import '../../support/starts-processes.ts';
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { sandboxProblem } from '../../../src/sandbox/availability.ts';
+import { clientSandbox } from '../../../src/sandbox/client-settings.ts';
+import { gitExcludes } from '../../../src/sandbox/git-excludes.ts';
+import { exclusionText } from '../../../src/sandbox/messages.ts';
+import { sandboxTerms, secretNames } from '../../../src/sandbox/terms.ts';
+import { withoutGitExcludes } from '../../../src/sandbox/without-git-excludes.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
+import { project, writeFiles } from '../../support/folder.ts';
+
+const ENV = { PATH: process.env['PATH'] ?? '', HOME: '/home/user' };
+
+test('paths of the settings become absolute: from the project, from the home, or as they are', () => {
+  const settings = { mode: 'on', allow_write: ['~/.cache', '/srv/x'], deny_write: ['a/b'], deny_read: ['~'] } as const;
+  assert.deepEqual(sandboxTerms({ ...settings, network: ['example.com'] }, '/project', ENV), {
+    allowWrite: ['/home/user/.cache', '/srv/x'],
+    denyWrite: ['/project/a/b'],
+    denyRead: ['/home/user'],
+    network: ['example.com'],
+  });
+});
+
+test('secrets are known by the end of their names, unless a command names them', () => {
+  const env = { API_KEY: '', GH_TOKEN: '', db_password: '', AWS_SECRET: '', KEYBOARD: '', PATH: '', MY_GH_TOKEN: '' };
+  assert.deepEqual(secretNames(env, []), ['API_KEY', 'GH_TOKEN', 'db_password', 'AWS_SECRET', 'MY_GH_TOKEN']);
+  assert.deepEqual(secretNames(env, ['x "$GH_TOKEN"', 'deploy ${API_KEY}']), [
+    'db_password',
+    'AWS_SECRET',
+    'MY_GH_TOKEN',
+  ]);
+});
+
+test('a task file and the settings of the user are one sandbox, key by key', () => {
+  const text = '---\nsandbox:\n  deny_read: [secret]\n  network: true\n---\n\nDo it.\n';
+  const { frontmatter, problems } = checkTaskFile('PROMPT.md', text);
+  assert.deepEqual(problems, []);
+  const userConfig = { sandbox: { mode: 'on', network: false } };
+  const resolved = resolvePolicy({ kind: 'prompt', frontmatter, userConfig, flags: { 'sandbox.network': 'false' } });
+  assert.ok(resolved.ok);
+  const { sandbox } = resolved.settings;
+  assert.deepEqual(sandbox, { mode: 'on', allow_write: [], deny_write: [], deny_read: ['secret'], network: false });
+});
+
+for (const [wrong, message] of [
+  ['mode: yes', /sandbox\.mode must be one of off, auto, on/],
+  ['deny_read: ["a/*.pem"]', /sandbox\.deny_read\[0\] must be a path without pattern/],
+  ['allow_write: ["~other/x"]', /must name a home as ~\//],
+  ['network: maybe', /sandbox\.network must be true, false or a list of domains/],
+  ['network: ["https://x.org/"]', /sandbox\.network\[0\] must be a domain|true, false or a list of domains/],
+] as const) {
+  test(`"sandbox: ${wrong}" is refused with the rule`, () => {
+    const { problems } = checkTaskFile('PROMPT.md', `---\nsandbox:\n  ${wrong}\n---\n\nDo it.\n`);
+    assert.match(problems.map((problem) => problem.message).join('\n'), message);
+  });
+}
+
+test("the client's settings close every path to its shell and to its file tools", (context) => {
+  const dir = project(context, { 'folder/file': '', file: '' });
+  const [folder, file, missing] = ['folder', 'file', 'missing'].map((name) => join(dir, name));
+  const terms = { allowWrite: [], denyWrite: [file ?? ''], denyRead: [folder ?? ''], network: false };
+  const closed = [missing ?? ''];
+  const { sandbox, permissions } = clientSandbox({ terms, closed, excluded: ['x *'], secrets: ['KEY'] });
+  assert.deepEqual(permissions, {
+    allow: ['Bash', 'Bash(x *)'],
+    deny: [`Edit(/${missing})`, `Edit(/${missing}/**)`, `Edit(/${file})`, `Read(/${folder})`, `Read(/${folder}/**)`],
+  });
+  assert.deepEqual(sandbox, {
+    ...{ enabled: true, failIfUnavailable: true, autoAllowBashIfSandboxed: true, allowUnsandboxedCommands: false },
+    excludedCommands: ['x *'],
+    filesystem: { allowWrite: [], denyWrite: [file], denyRead: [folder] },
+    network: { allowedDomains: [], deniedDomains: ['*'], strictAllowlist: true },
+    credentials: { envVars: [{ name: 'KEY', mode: 'deny' }] },
+  });
+  const open = clientSandbox({ terms: { ...terms, network: true }, closed, excluded: [], secrets: [] });
+  assert.deepEqual(open.sandbox.network, { allowedDomains: ['*'] });
+  const some = clientSandbox({ terms: { ...terms, network: ['x.org'] }, closed, excluded: [], secrets: [] });
+  assert.deepEqual(some.sandbox.network, { allowedDomains: ['x.org'], strictAllowlist: true });
+});
+
+test("git ignores what the sandbox shows, keeps the user's own list, and the loop's own git sees everything", (context) => {
+  const dir = project(context, { 'own-list': '*.log\n', 'git/app/x.log': '' });
+  const git = join(dir, 'git');
+  execFileSync('git', ['init', '-q', git]);
+  const own = join(dir, 'own-list');
+  const env = { ...ENV, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'core.excludesFile', GIT_CONFIG_VALUE_0: own };
+  const file = join(dir, 'state', 'excludes');
+  const closed = [join(git, 'app', 'closed'), '/elsewhere'];
+  const seen = { ...env, ...gitExcludes({ projectDir: join(git, 'app'), closed, file, env }) };
+  assert.match(readFileSync(file, 'utf8'), /^\*\.log\n\/app\/\.bash_profile\n[\s\S]*\n\/app\/closed\n$/);
+  writeFiles(git, { 'app/.bashrc': '', 'app/sub/.bashrc': '', 'app/closed/x': '', '.bashrc': '' });
+  const status = (variables: Record<string, string>): string =>
+    execFileSync('git', ['status', '--porcelain', '-uall'], { cwd: git, env: variables, encoding: 'utf8' });
+  assert.equal(status(seen), '?? .bashrc\n?? app/sub/.bashrc\n');
+  assert.deepEqual(withoutGitExcludes(seen), env);
+  assert.match(status(withoutGitExcludes(seen)), /\?\? app\/closed\/x/);
+});
+
+test('the sentence of a confined command has the setting for exactly the calls of that command', () => {
+  const [router, tdd] = (['router', 'tdd'] as const).map((command) =>
+    JSON.parse(/\{"sandbox.*\}/.exec(exclusionText('/x', command, '/a b/main.cjs', 'other'))?.[0] ?? '{}'),
+  );
+  assert.deepEqual(router.sandbox.excludedCommands, ["node '/a b/main.cjs' router *"]);
+  const steps = ['next', 'red', 'green', 'refactored', 'status'];
+  const calls = steps.map((step) => `node '/a b/main.cjs' tdd --loop other ${step}*`);
+  assert.deepEqual(tdd.sandbox.excludedCommands, calls);
+});
+
+test('a missing program, a refusing system and another system are told apart, each with what helps', (context) => {
+  const bin = project(context, {
+    'bwrap.sh': '#!/bin/sh\necho "No permissions to create new namespace" >&2; exit 1\n',
+  });
+  assert.match(sandboxProblem({ PATH: bin }, 'linux')?.fix ?? '', /apt-get install bubblewrap socat/);
+  writeFiles(bin, { 'socat.sh': '' });
+  for (const name of ['bwrap', 'socat']) execFileSync('ln', ['-s', `${bin}/${name}.sh`, `${bin}/${name}`]);
+  const refused = sandboxProblem({ PATH: bin }, 'linux');
+  assert.match(refused?.text ?? '', /bubblewrap fails: No permissions to create new namespace/);
+  assert.match(refused?.fix ?? '', /user\.max_user_namespaces/);
+  assert.match(sandboxProblem(ENV, 'darwin')?.text ?? '', /needs Linux/);
+  assert.equal(sandboxProblem(process.env, 'linux'), null, 'apt-get install bubblewrap socat');
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LoopHistory } from '../../../src/web/model/loop-history.ts';
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+
+/** The history of these events, one second apart. */
+function historyOf(...events: readonly (readonly [type: string, more?: object])[]): LoopHistory {
+  const history = new LoopHistory();
+  for (const [index, [type, more]] of events.entries()) {
+    history.take({ type, at: new Date(START + index * 1_000).toISOString(), loopId: 'l', iteration: 0, ...more });
+  }
+  return history;
+}
+
+const ended = (iteration: number, more: object = {}): [string, object] => [
+  'iteration.ended',
+  {
+    iteration,
+    kind: 'working',
+    durationMs: 5,
+    claimed: false,
+    decision: 'running',
+    toolCalls: 0,
+    deniedCalls: 0,
+    ...more,
+  },
+];
+
+test('the calls that the hooks and a runner record of one iteration are joined by their id', () => {
+  const { iterations } = historyOf(
+    ['tool.started', { id: 'a', tool: 'Bash', about: 'ls', nested: false }],
+    ['tool.asked', { callId: 'a', tool: 'Bash', about: 'ls' }],
+    ['tool.done', { callId: 'a', tool: 'Bash' }],
+    ['tool.ended', { id: 'a', tool: 'Bash', about: 'ls', nested: false, outcome: 'ok', durationMs: 7 }],
+    ['tool.denied', { callId: 'b', tool: 'Bash', about: 'git push', rule: 'git\\s+push', reason: 'no pushes' }],
+    ['tool.ended', { id: 'b', tool: 'Bash', about: 'git push', nested: true, outcome: 'failed', durationMs: 1 }],
+    ['tool.asked', { callId: 'c', tool: 'Read', about: 'x', agentId: 'sub' }],
+    ended(1, { toolCalls: 3, deniedCalls: 1 }),
+  );
+  const [iteration] = iterations;
+  assert.deepEqual(
+    iteration?.calls.map(({ id, outcome, durationMs, reason, nested }) => [id, outcome, durationMs, reason, nested]),
+    [
+      ['a', 'ok', 7, undefined, undefined],
+      ['b', 'denied', 1, 'no pushes', undefined],
+      ['c', 'running', null, undefined, true],
+    ],
+  );
+  assert.deepEqual([iteration?.toolCalls, iteration?.denied], [3, 1]);
+});
+
+test('checks belong to the iteration whose claim they judged; one that never ran is named', () => {
+  const failed = { name: 'tests', run: 'npm test', outcome: 'failed', tail: 'exit code 1.' };
+  const history = historyOf(
+    [
+      'loop.started',
+      {
+        maxIterations: 9,
+        limits: { maxCostUsd: 5 },
+        checks: [
+          { name: 'tests', run: 'npm test' },
+          { name: 'types', run: 'tsc' },
+        ],
+      },
+    ],
+    ['agent.text', { text: 'done' }],
+    ended(1, { claimed: true }),
+    ['completion.claimed'],
+    ['check.ran', failed],
+    ['completion.rejected', { reasons: ['tests: exit code 1.'] }],
+    ['agent.text', { text: 'now' }],
+    ended(2, { claimed: true }),
+    ['check.ran', { ...failed, outcome: 'ok', tail: 'exit code 0.' }],
+    ['loop.ended', { status: 'complete', message: 'complete', verified: true }],
+  );
+  assert.deepEqual(
+    history.iterations.map(({ outcome, reasons, said, checks }) => [outcome, reasons, said, checks.length]),
+    [
+      ['rejected', ['tests: exit code 1.'], 'done', 1],
+      ['complete', [], 'now', 1],
+    ],
+  );
+  assert.deepEqual(
+    history
+      .checks()
+      .map(({ name, runs, firstFailed, firstPassed, last }) => [name, runs, firstFailed, firstPassed, last]),
+    [
+      ['tests', 2, 1, 2, 'ok'],
+      ['types', 0, null, null, null],
+    ],
+  );
+  assert.deepEqual(history.limits({ maxIterations: 2, maxCostUsd: 1 }), [
+    { name: 'iterations', unit: 'count', limit: 9, used: 2 },
+    { name: 'cost', unit: 'usd', limit: 5, used: 1 },
+  ]);
+});
+
+test('a wait ends with what comes after it, and one that is announced twice is one', () => {
+  const { waits } = historyOf(
+    ended(1, { kind: 'idle' }),
+    ['wait.started', { why: 'idle', until: 'T1' }],
+    ['wait.started', { why: 'idle', until: 'T1' }],
+    ['operator.steer', { id: 's', text: 'hello' }],
+    ['idle.ended', { why: 'message' }],
+    ['loop.paused', { reason: 'operator' }],
+    ['loop.resumed', { why: 'operator' }],
+  );
+  assert.deepEqual(
+    waits.map(({ from, to, why }) => [from.slice(17, 19), to?.slice(17, 19), why]),
+    [
+      ['01', '04', 'idle'],
+      ['05', '06', 'paused: operator'],
+    ],
+  );
+});
+
+test('steering is shown with the iteration that it was delivered to', () => {
+  const { iterations } = historyOf(
+    ['operator.steer', { id: 's', text: 'Mind the tests' }],
+    ['agent.text', { text: 'one' }],
+    ended(1),
+    ['steering.delivered', { ids: ['s', 'unknown'] }],
+    ended(2),
+  );
+  assert.deepEqual(
+    iterations.map(({ steering }) => steering),
+    [[], ['Mind the tests']],
+  );
+});
+
+test('events of any shape make a history and no error', () => {
+  const odd = [null, 'x', 7, [], {}, [null], { text: 1 }];
+  for (const value of odd) {
+    const more = Object.fromEntries(
+      ['text', 'texts', 'ids', 'callId', 'agent', 'reasons', 'checks', 'limits', 'durationMs', 'why'].map((key) => [
+        key,
+        value,
+      ]),
+    );
+    const types = [
+      'tool.asked',
+      'tool.ended',
+      'agent.text',
+      'iteration.ended',
+      'check.ran',
+      'loop.started',
+      'steering.delivered',
+      'steering.sent',
+      'wait.started',
+      'completion.rejected',
+      'surprise',
+    ];
+    const history = historyOf(...types.map((type): [string, object] => [type, more]));
+    assert.doesNotThrow(() => JSON.stringify([history.iterations, history.checks(), history.limits({})]));
+  }
+});
