@@ -103,7 +103,10 @@ test('a draft is written to a folder named after its words, with the project’s
   assert.deepEqual(json, {
     ...{ success: true, path: join(p.dir, 'fix-flaky-auth-tests/RALPH.md'), name: 'fix-flaky-auth-tests' },
     ...{ kind: 'fix', commands: ['tests', 'lint'], problems: [] },
-    notes: ['The checks of the draft: pnpm test (package.json), pnpm run lint (package.json).'],
+    notes: [
+      'Checks that must pass at the end: pnpm test (package.json).',
+      'The agent also sees the output of pnpm run lint (package.json).',
+    ],
   });
   assert.match(p.read('fix-flaky-auth-tests/RALPH.md'), /run: pnpm test/);
   const start = p.ralph(['start', '--task', 'fix-flaky-auth-tests']);

@@ -128,9 +128,11 @@ function notesOn(
   { leftOut }: ProjectSignals,
 ): string[] {
   const notes: string[] = [];
-  if (commands.length > 0) {
-    notes.push(`The checks of the draft: ${commands.map(({ run, from }) => `${run} (${from})`).join(', ')}.`);
-  }
+  const gates = commands.filter(({ role }) => acceptance.includes(role));
+  const shown = commands.filter(({ role }) => !acceptance.includes(role));
+  const list = (some: readonly ProjectCommand[]): string => some.map(({ run, from }) => `${run} (${from})`).join(', ');
+  if (gates.length > 0) notes.push(`Checks that must pass at the end: ${list(gates)}.`);
+  if (shown.length > 0) notes.push(`The agent also sees the output of ${list(shown)}.`);
   if (evidence.length > 0 && leftOut.length > 0) notes.push(`Found and left out: ${leftOut.join(', ')}.`);
   if (acceptance.length > 0 && !commands.some(({ role }) => role === 'tests')) {
     const found = commands.length === 0 ? 'no command' : 'no test command';

@@ -86,7 +86,8 @@ test('a project without a command that proves the work is noted, an analysis nee
   const lint: ProjectSignals = { commands: [{ role: 'lint', run: 'x', from: 'y' }], leftOut: [], tests: [] };
   assert.match(draftTask('fix it', lint).notes.join(), /no test command/);
   assert.deepEqual(draftTask('fix it', { ...NODE, leftOut: ['make lint (npm run lint is chosen)'] }).notes, [
-    'The checks of the draft: npm test (package.json), npm run typecheck (package.json), npm run lint (package.json), npm run build (package.json), make test (make), cargo test (Cargo.toml).',
+    'Checks that must pass at the end: npm test (package.json), npm run typecheck (package.json), npm run build (package.json), make test (make), cargo test (Cargo.toml).',
+    'The agent also sees the output of npm run lint (package.json).',
     'Found and left out: make lint (npm run lint is chosen).',
   ]);
   assert.deepEqual(draftTask('analyse it', NONE).notes, []);
