@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { requestOf } from '../../src/drive/records/notification.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { shellWord } from '../../src/text/quote.ts';
 import { type Project, project } from '../support/project.ts';
 import { until } from '../support/until.ts';
+import { MAIN } from './support/command-agent.ts';
 
 const DONE = 'cat > /dev/null; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const WORK = 'cat > /dev/null; echo "Some work $$."';
@@ -85,4 +88,32 @@ test('each template has the form that its receiver reads', () => {
     address: 'https://ntfy.example.org/',
     body: { topic: 'my-topic', title: 'T', message: 'M', priority: 4 },
   });
+});
+
+/** Returns what a run writes to its terminal. */
+function onTerminal(p: Project, ...words: readonly string[]): string {
+  const command = [process.execPath, MAIN, ...words].map(shellWord).join(' ');
+  const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { cwd: p.dir, env: p.env, encoding: 'utf8' });
+  return stdout;
+}
+
+test('the bell of the terminal rings at the end of a run, unless the task turns it off', (t) => {
+  const p = project(t);
+  task(p, {});
+  const rung = onTerminal(p, 'run', '--agent', DONE);
+  assert.match(rung, /Complete after 1 iteration/);
+  assert.equal(rung.split('\u0007').length - 1, 1);
+  task(p, { bell: false });
+  const quiet = onTerminal(p, 'run', '--agent', DONE, '--fresh');
+  assert.match(quiet, /Complete after 1 iteration/);
+  assert.ok(!quiet.includes('\u0007'));
+});
+
+test('a promise in other words than the task asks for does not end the loop, and the next prompt names both', (t) => {
+  const p = project(t);
+  const terms = { completion_promise: 'ALL DONE', completion_gate: 'disabled', max_iterations: 2 };
+  p.write('.ralph/job/RALPH.md', `---\n${JSON.stringify(terms)}\n---\nWork.\n`);
+  p.write('agent.sh', '#!/bin/sh\ncat >> prompts; echo "<promise>All done</promise>"\n', 0o755);
+  assert.equal(p.ralph(['run', 'job', '--agent', './agent.sh']).code, 2);
+  assert.match(p.read('prompts'), /<promise>All done<\/promise>[^\n]*<promise>ALL DONE<\/promise>/);
 });
