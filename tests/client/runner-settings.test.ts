@@ -181,3 +181,27 @@ test('under acceptEdits the agent may run the checks that the user named, and a 
     assert.deepEqual([run.stdout.match(/"content":"checked"/g)?.length, run.code], [2, 0], run.stderr);
   });
 });
+
+test('a deny rule of the user or the project wins over a check that the task names, in every mode', async () => {
+  const frontmatter = 'validation: ["node check.mjs", "node other.mjs"]';
+  const forbids = (command: string): string => JSON.stringify({ permissions: { deny: [`Bash(${command})`] } });
+  const files = { 'check.mjs': '', 'other.mjs': '', '.claude/settings.json': forbids('node check.mjs') };
+  for (const mode of ['runner', 'hook'] as const) {
+    const model = steps([bash('node check.mjs'), bash('node other.mjs'), done]);
+    await inLoopProject({ frontmatter, files }, model, async (project) => {
+      writeFileSync(join(project.workspace.configDir, 'settings.json'), forbids('node other.mjs'));
+      const options = { permissionMode: 'acceptEdits' } as const;
+      const run = mode === 'runner' ? await runRunner(project, options) : await project.run(options);
+      project.model.check();
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      const answers = JSON.stringify(project.model.mainRequests().at(-1));
+      for (const name of ['check', 'other']) {
+        assert.match(
+          answers,
+          new RegExp(`Permission to use Bash with command node ${name}\\.mjs has been denied`),
+          mode,
+        );
+      }
+    });
+  }
+});

@@ -5,7 +5,7 @@ import type { FoundClient } from '../../claude/find-client.ts';
 import { allowedChecks } from '../../drive/start/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { bundleDir } from '../../install/places.ts';
-import { type AgentSettings, agentSettings } from '../../install/settings/session-settings.ts';
+import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { findShell } from '../../task/commands/shell.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
@@ -30,7 +30,7 @@ export function runnerAgent(
   if (command !== undefined) return commandAgent(command, own, env);
   const args = [
     ...allowedChecks(files, stored.contract),
-    ...clientArgs(withSandbox(own, started, env), settings, rest),
+    ...clientArgs(withSandbox(withUserRules(own, settings, env), started, env), settings, rest),
   ];
   const { path: program } = client();
   const start: StartAgent = (sessionId, options) =>
@@ -48,6 +48,16 @@ function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEn
     // The hooks ignore a Claude Code that the command starts.
     agentEnv: { ...own.env, RALPH_ACTIVE: '0' },
   };
+}
+
+/** An agent that does not load the user's settings keeps what these forbid: isolation takes nothing from its limits. */
+function withUserRules(
+  own: AgentSettings,
+  { isolation }: StartedLoop['settings'],
+  env: NodeJS.ProcessEnv,
+): AgentSettings {
+  const permissions = isolation === 'project' ? userRestrictions(env) : undefined;
+  return permissions === undefined ? own : { ...own, permissions };
 }
 
 function clientArgs(

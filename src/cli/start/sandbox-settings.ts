@@ -28,5 +28,7 @@ export function withSandbox<T extends AgentSettings>(
     secrets: secretNames(env, checkCommands(files, contract)),
   });
   const excludes = gitExcludes({ projectDir, closed, file: `${path}.git-excludes`, env });
-  return { ...settings, ...block, env: { ...settings.env, ...excludes } };
+  const { deny = [], ask = [] } = settings.permissions ?? {};
+  const permissions = { ...block.permissions, ask, deny: [...deny, ...block.permissions.deny] };
+  return { ...settings, ...block, permissions, env: { ...settings.env, ...excludes } };
 }

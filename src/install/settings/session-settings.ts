@@ -20,6 +20,13 @@ export interface AgentSettings {
   readonly disableAllHooks: false;
   readonly env: Readonly<Record<string, string>>;
   readonly hooks: Registration;
+  readonly permissions?: RestrictingRules;
+}
+
+/** Permission rules of the client that take rights away. */
+export interface RestrictingRules {
+  readonly deny: readonly string[];
+  readonly ask: readonly string[];
 }
 
 export interface LauncherSettings extends AgentSettings {
@@ -67,6 +74,21 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
   };
 }
 
+/**
+ * Returns what the user's own settings forbid or ask about: it holds for an agent that does not load these settings, too.
+ * undefined if there is none.
+ */
+export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | undefined {
+  const permissions = settingsIn(join(clientConfigDir(env), 'settings.json'))['permissions'];
+  const { deny, ask } = (permissions ?? {}) as { deny?: unknown; ask?: unknown };
+  const rules = { deny: strings(deny), ask: strings(ask) };
+  return rules.deny.length + rules.ask.length === 0 ? undefined : rules;
+}
+
+function strings(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
+}
+
 /** Command of the user's own status line, which ours runs as well; null if they have none. */
 export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const files = [
@@ -78,11 +100,16 @@ export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): stri
 }
 
 function commandIn(file: string): string | null {
+  const { command } = (settingsIn(file)['statusLine'] ?? {}) as { command?: unknown };
+  return typeof command === 'string' && command !== '' ? command : null;
+}
+
+/** Returns the keys of a settings file; none if there is no such file, or one that the client cannot read either. */
+function settingsIn(file: string): { readonly [key: string]: unknown } {
   try {
-    const { statusLine } = JSON.parse(readFileSync(file, 'utf8')) as { statusLine?: { command?: unknown } };
-    const command = statusLine?.command;
-    return typeof command === 'string' && command !== '' ? command : null;
+    const settings: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof settings === 'object' && settings !== null ? (settings as { [key: string]: unknown }) : {};
   } catch {
-    return null; // no such file, or one that the client cannot read either
+    return {};
   }
 }

@@ -184,7 +184,7 @@ const KEYS = {
   permission_mode: optional(choice(...PERMISSION_MODES), "The client's permission mode. A headless loop needs one."),
   isolation: optional(
     choice('project', 'client'),
-    'Whether a runner uses the settings of the project alone (the default), or all that the user has.',
+    'Whether a runner uses the settings of the project alone (the default; the deny and ask rules of the user hold), or all that the user has.',
   ),
   guardrails: optional(guardrails, 'What the agent must not run, write or read.'),
   sandbox: optional(sandbox, 'The sandbox of the operating system, for the agent and for every command of the loop.'),
