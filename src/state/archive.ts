@@ -34,15 +34,30 @@ export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tam
 
 /** Lists the archived states, or only the `most` newest, newest last, without files of other programs. */
 export function listArchive(files: LoopFiles, most?: number): { path: string; file: string; content: ReadState }[] {
-  return namesIn(files.archiveDir)
-    .map((file) => ({ file, age: orderOf(file) }))
-    .filter(({ age }) => age !== '')
-    .sort((a, b) => (a.age < b.age ? -1 : 1))
+  return archivedFiles(files)
     .slice(most === undefined ? 0 : -most)
-    .map(({ file }) => {
+    .map((file) => {
       const path = join(files.archiveDir, file);
       return { path, file, content: readState(path) };
     });
+}
+
+/** Returns the loop that was archived last, and the name of its file; null if none can be read. */
+export function lastArchived(files: LoopFiles): { readonly state: LoopState; readonly file: string } | null {
+  for (const file of archivedFiles(files).reverse()) {
+    const content = readState(join(files.archiveDir, file));
+    if (content.kind === 'loop') return { state: content.state, file };
+  }
+  return null;
+}
+
+/** Names the files in the archive, newest last. */
+function archivedFiles({ archiveDir }: LoopFiles): string[] {
+  return namesIn(archiveDir)
+    .map((file) => ({ file, age: orderOf(file) }))
+    .filter(({ age }) => age !== '')
+    .sort((a, b) => (a.age < b.age ? -1 : 1))
+    .map(({ file }) => file);
 }
 
 /** Changes the archived state of a loop that has ended, for what became known later. Called under the lock. */

@@ -101,31 +101,31 @@ function advised(
 
 export function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
-  const { name } = files;
+  const standing = standingOf(state, live === null ? 'archived' : live.clientAlive);
   const events = eventsOf(files, loopId)
     .filter(({ type }) => !ROUTINE.has(String(type)) && !String(type).startsWith('notice.'))
-    .slice(-MAX_EVENTS);
-  const common = { name, loopId, iteration, events, notices: noticesOf(files, loopId) };
+    .slice(-MAX_EVENTS)
+    .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
+  const active = live !== null && state.status !== 'ended';
+  return { active, name: files.name, loopId, iteration, events, notices: noticesOf(files, loopId), ...standing };
+}
+
+/** Says how a loop stands, why, and what to do next, from its state alone. `archived`: it was put away before its end. */
+export function standingOf(
+  state: LoopState,
+  driverAlive: boolean | null | 'archived',
+): Pick<Explanation, 'why' | 'next'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
     const { as, at, message: why, verified } = state.ended;
-    const before = events.filter((event) => event['type'] !== 'loop.ended' || event['at'] !== at);
-    const next = afterEnd(as, verified);
     const left = unheard(state);
-    return {
-      active: false,
-      status: as,
-      at,
-      ...common,
-      events: before,
-      ...advised({ why: left === null ? why : `${why} ${left}`, next }, state),
-    };
+    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(as, verified) };
+    return { status: as, at, ...advised(texts, state) };
   }
-  if (live === null) {
-    const texts = advised(EXPLAIN_TEXTS.putAway, state);
-    return { active: false, status: state.status, at: state.lastRunAt, ...common, ...texts };
+  if (driverAlive === 'archived') {
+    return { status: state.status, at: state.lastRunAt, ...advised(EXPLAIN_TEXTS.putAway, state) };
   }
-  const texts = explainLive(state, live.clientAlive);
-  return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, state) };
+  const texts = explainLive(state, driverAlive);
+  return { status: state.status, at: texts.at, ...advised(texts, state) };
 }
 
 function forReading(explanation: Explanation, found: ReadState, { paint, now }: CommandContext): string {

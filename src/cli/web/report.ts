@@ -53,13 +53,13 @@ function reportedLoop(context: CommandContext): ShownLoop {
     return archivedLoop(files, archived) ?? nothing(`no archived loop is called ${archived}`);
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
-    return (ended && shownLoop(ended.files, env)) ?? nothing(`no loop has worked on ${path}`);
+    return (ended && shownLoop(ended.files)) ?? nothing(`no loop has worked on ${path}`);
   }
   const chosen = files.name === null ? chosenLoop(context, 'report', path) : files;
-  const found = shownLoop(chosen, env);
+  const found = shownLoop(chosen);
   if (found !== null) return found;
   const last = path === null && chosen.name === null ? endedLast(context, null) : null;
-  return (last && shownLoop(last.files, env)) ?? nothing('no loop has run here');
+  return (last && shownLoop(last.files)) ?? nothing('no loop has run here');
 }
 
 function nothing(what: string): never {

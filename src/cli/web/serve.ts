@@ -28,7 +28,7 @@ export async function serveUntilSignal(context: CommandContext): Promise<number>
   const server = await serve({
     source: {
       places: () => projects().flatMap((project) => placesOf(project, env)),
-      loopOf: (files) => shownLoop(files, env),
+      loopOf: shownLoop,
       failed: (message) => context.err(`ralph-loop: ${message}`),
     },
     port: portOf(values['port']),

@@ -16,8 +16,8 @@ import { shownLoop } from './shown-loop.ts';
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /** Returns the loop of the context's files, live or over; null if there has been none. */
-export function lastReport({ files, env }: Pick<CommandContext, 'files' | 'env'>): ShownLoop | null {
-  return shownLoop(files, env);
+export function lastReport({ files }: Pick<CommandContext, 'files'>): ShownLoop | null {
+  return shownLoop(files);
 }
 
 /** Writes the report of a loop into one HTML file and returns its path, relative to the current directory. */

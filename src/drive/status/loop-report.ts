@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
-import { listArchive } from '../../state/archive.ts';
+import { lastArchived } from '../../state/archive.ts';
 import { findContract } from '../../state/contract-store.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
@@ -132,7 +132,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   return {
     ...{ active: true, iteration, startedAt, lastRunAt, lastFindingsCount: state.lastFindingsCount ?? 'unknown' },
     ...filesOf(files, taskPath),
-    ...{ name, loopId, status: clientAlive === false && isAtWork(state) ? 'interrupted' : state.status },
+    ...{ name, loopId, status: liveStatus(state, clientAlive) },
     ...{ mode, taskPath, maxIterations, idleIterations },
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
     waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
@@ -148,8 +148,10 @@ function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {
   return notices.length === 0 ? {} : { notices };
 }
 
-function isAtWork({ status }: LoopState): boolean {
-  return status === 'running' || status === 'waiting' || status === 'verifying';
+/** Returns `interrupted` for a loop at work whose driver has exited, else its status. */
+export function liveStatus({ status }: LoopState, driverAlive: boolean | null): LoopState['status'] | 'interrupted' {
+  const isAtWork = status === 'running' || status === 'waiting' || status === 'verifying';
+  return isAtWork && driverAlive === false ? 'interrupted' : status;
 }
 
 function fourKeyLoop(file: FourKeyState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop {
@@ -192,10 +194,7 @@ function kindByContract(files: LoopFiles, taskPath: string): TaskKind {
 
 function lastLoopOf(found: ReadState, files: LoopFiles): { readonly state: LoopState; readonly file: string } | null {
   if (found.kind === 'loop' && found.state.status === 'ended') return { state: found.state, file: files.state };
-  for (const { file, content } of listArchive(files).reverse()) {
-    if (content.kind === 'loop') return { state: content.state, file };
-  }
-  return null;
+  return lastArchived(files);
 }
 
 /** Describes the end of an archived loop; `path` is its file. One that was archived before it ended counts as interrupted. */

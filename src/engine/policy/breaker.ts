@@ -64,6 +64,21 @@ export function tripped(state: BreakerState, thresholds: Policy['breaker']): Tri
   return null;
 }
 
+/** Returns how often in a row each signal has been seen. */
+export function repeatsOf({
+  findings,
+  noProgress,
+  sameReply,
+  sameError,
+  denials,
+  tdd,
+}: BreakerState): Record<BreakerSignal, number> {
+  return {
+    ...{ findings: findings.repeats, noProgress, sameReply: sameReply.repeats, sameError: sameError.repeats },
+    ...{ denials, tdd: tdd.repeats },
+  };
+}
+
 function readings(state: BreakerState): [BreakerSignal, number, string][] {
   const { findings, noProgress, sameReply, sameError, denials, tdd } = state;
   return [

@@ -30,6 +30,12 @@ export const iterationRecord = z.strictObject({
   deniedCalls: count,
   outputTokens: count.nullable(),
   decision: z.string(),
+  /** How often in a row each signal of the circuit breaker has been seen; absent in records of former versions. */
+  breaker: z
+    .strictObject({
+      ...{ findings: count, noProgress: count, sameReply: count, sameError: count, denials: count, tdd: count },
+    })
+    .optional(),
   agent: agentRecord.optional(),
 });
 

@@ -3,6 +3,7 @@ import { redact } from '../../text/redact/redact.ts';
 import type { Effect } from '../effects.ts';
 import type { EventOf } from '../events.ts';
 import { misplacedText, nearMissText } from '../messages.ts';
+import { repeatsOf } from '../policy/breaker.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { CommonState, Failure, LoopState, StateOf } from '../schema/state.ts';
@@ -89,6 +90,7 @@ export function conclude(
     deniedCalls: ended.deniedCalls,
     outputTokens: ended.usage?.outputTokens ?? null,
     decision: decisionOf(decided),
+    breaker: repeatsOf(state.breaker),
   };
   return { state: decided, effects: [{ type: 'record-iteration', record }, named, ...verdict.effects] };
 }

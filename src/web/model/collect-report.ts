@@ -5,7 +5,8 @@ import { readAllLines } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { digest } from '../../text/digest.ts';
 import { elapsed } from '../../text/instant.ts';
-import { redactRecord } from '../../text/redact/redact.ts';
+import { redact } from '../../text/redact/redact.ts';
+import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
 import type { LoopRow, ReportData } from './report-data.ts';
 
@@ -18,7 +19,8 @@ export interface ShownLoop {
   readonly live: boolean;
   readonly why: string;
   readonly next: string;
-  readonly notices: ReportData['notices'];
+  /** Reads the notices, which a list of loops does not show. */
+  readonly notices: () => ReportData['notices'];
 }
 
 /** Stands for a project's loop of this name in requests: it names no path. */
@@ -26,12 +28,12 @@ export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name
   return digest(`${projectDir}\n${name ?? ''}`);
 }
 
-/** Reads the history of a loop and where the next read starts. */
+/** Reads the history of a loop and where the next read starts. Secrets are masked, paths shortened. */
 export function readHistory(
   files: LoopFiles,
   loopId: string,
 ): { readonly history: LoopHistory; readonly next: number } {
-  const history = new LoopHistory();
+  const history = new LoopHistory(shownText(files.projectDir));
   const former = readAllLines(files.iterations, loopId).entries.filter((entry) => entry['loopId'] === loopId);
   if (former.length === 0) return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
   // Former versions kept iterations in a journal of their own.
@@ -57,9 +59,17 @@ export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
   };
 }
 
-/** Returns what a report shows; of the iterations those from index `from` (0 is the first) on. */
-export function reportData(loop: ShownLoop, history: LoopHistory, at: string, from = 0): ReportData {
-  const { state, files, why, next, notices } = loop;
+/** What a reader has already: so many iterations and decisions from the start. */
+export interface Known {
+  readonly iterations: number;
+  readonly decisions: number;
+}
+
+const NOTHING: Known = { iterations: 0, decisions: 0 };
+
+/** Returns what a report shows, without the iterations and decisions that are known. */
+export function reportData(loop: ShownLoop, history: LoopHistory, at: string, known = NOTHING): ReportData {
+  const { state, files } = loop;
   const { inputTokens, outputTokens, cacheWriteTokens, costUsd } = state.usage;
   const row = rowOf(loop);
   const { facts } = history.start;
@@ -74,26 +84,27 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, fr
     const value = facts[key];
     return typeof value === 'string' ? [[key === 'client' ? 'Claude Code' : key, value]] : [];
   });
-  const data: ReportData = {
-    ...{ version: 1, generatedAt: at, row, why, next, notices, limits },
+  const said = { row, why: loop.why, next: loop.next, notices: loop.notices() };
+  return {
+    ...{ version: 1, generatedAt: at, limits },
+    ...mapTexts(said, shownText(files.projectDir)),
     checks: history.checks(),
-    iterations: history.iterations.slice(from),
-    skipped: Math.min(from, history.iterations.length),
+    iterations: history.iterations.slice(known.iterations),
+    decisions: history.decisions.slice(known.decisions),
+    skipped: {
+      iterations: Math.min(known.iterations, history.iterations.length),
+      decisions: Math.min(known.decisions, history.decisions.length),
+    },
     waits: history.waits,
-    decisions: history.decisions,
     environment: [...named, ['mode', state.mode], ['loop', state.loopId]],
   };
-  return withoutHome(redactRecord(data), files.projectDir);
 }
 
-/** Paths of the project become relative, the user's home a tilde. */
-function withoutHome(data: ReportData, projectDir: string): ReportData {
+/** Returns how a text is shown: secrets masked, paths of the project relative, the user's home a tilde. */
+export function shownText(projectDir: string): (text: string) => string {
   const home = process.env['HOME'] ?? process.env['USERPROFILE'] ?? '';
-  const shown = (text: string): string => {
-    const inside = text.replaceAll(`${projectDir}/`, '').replaceAll(projectDir, '.');
+  return (text) => {
+    const inside = redact(text).replaceAll(`${projectDir}/`, '').replaceAll(projectDir, '.');
     return home.length > 1 ? inside.replaceAll(home, '~') : inside;
   };
-  return JSON.parse(
-    JSON.stringify(data, (_key, value) => (typeof value === 'string' ? shown(value) : value)),
-  ) as ReportData;
 }

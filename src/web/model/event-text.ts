@@ -44,3 +44,20 @@ export function stringOf(value: unknown): string | null {
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
+
+const MOST_TEXT = 64 * 1024;
+const MOST_LIST = 2_000;
+const MOST_DEPTH = 12;
+
+/** Returns the same data with every text in it as `map` returns it. Longer, wider and deeper than any of ours is cut. */
+export function mapTexts<T>(data: T, map: (text: string) => string): T {
+  const mapped = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string') return map(value.slice(0, MOST_TEXT));
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth === MOST_DEPTH) return null;
+    if (Array.isArray(value)) return value.slice(0, MOST_LIST).map((each) => mapped(each, depth + 1));
+    const entries = Object.entries(value).slice(0, MOST_LIST);
+    return Object.fromEntries(entries.map(([key, each]) => [key, mapped(each, depth + 1)]));
+  };
+  return mapped(data, 0) as T;
+}

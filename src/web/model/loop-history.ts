@@ -1,6 +1,6 @@
 import { type Entry, isActivity } from '../../state/event-stream.ts';
-import { detail, MOST_WORDS, numberOf, reasonOf, stringOf, text } from './event-text.ts';
-import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
+import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, stringOf, text } from './event-text.ts';
+import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
 /** Calls of one iteration that are kept one by one; more are counted. */
@@ -21,19 +21,21 @@ export class LoopHistory {
   start: StartFacts = { limits: {}, checks: [], facts: {} };
   #open: Iteration | null = null;
   readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
-  #steering = new Map<string, string>();
+  readonly #steering = new Map<string, string>();
+  readonly #shown: (text: string) => string;
 
-  take(event: Entry): void {
+  /** `shown` returns a text as it may be shown. */
+  constructor(shown: (text: string) => string = (text) => text) {
+    this.#shown = shown;
+  }
+
+  take(recorded: Entry): void {
+    const event = mapTexts(recorded, this.#shown);
     const { type } = event;
     const at = text(event['at']);
     this.#endWait(text(type), at);
     if (isActivity(type) || type === 'agent.ended') this.#activity(text(type), at, event);
     else this.#decision(text(type), at, event);
-  }
-
-  /** Takes an iteration record of a former version. */
-  takeRecord(record: Entry): void {
-    this.#ended(text(record['endedAt']), record);
   }
 
   checks(): CheckSummary[] {
@@ -158,6 +160,7 @@ export class LoopHistory {
       tokens: tokens.every((each) => each === null) ? null : tokens.reduce<number>((sum, each) => sum + (each ?? 0), 0),
       model: stringOf(agent['model']) ?? open.model,
     } satisfies Partial<Iteration>);
+    open.breaker = nearest(record['breaker'], this.start.facts['breaker']);
     if (open.outcome === 'open') {
       open.outcome = record['kind'] === 'idle' ? 'idle' : record['claimed'] === true ? 'claimed' : 'worked';
     }
@@ -207,7 +210,7 @@ export class LoopHistory {
       }
     }
     if (this.decisions.length < MOST_DECISIONS) {
-      this.decisions.push({ at, type, iteration: numberOf(event['iteration']) ?? 0, text: detail(event) });
+      this.decisions.push({ at, type, iteration: numberOf(event['iteration']) ?? 0, text: this.#shown(detail(event)) });
     }
   }
 
@@ -225,6 +228,7 @@ export class LoopHistory {
     this.#open = {
       ...{ index: this.iterations.length + 1, number: (before?.number ?? 0) + 1, outcome: 'open', startedAt: at },
       ...{ endedAt: null, durationMs: null, costUsd: null, tokens: null, context: null, window: null, findings: null },
+      breaker: null,
       ...{ toolCalls: 0, denied: 0, model: null, decision: '', said: '', error: null, reasons: [], calls: [] },
       ...{ checks: [], commands: [], steering: [], commits: [] },
     };
@@ -250,6 +254,17 @@ export class LoopHistory {
 
 function isNamed(check: unknown): check is StartFacts['checks'][number] {
   return typeof check === 'object' && check !== null && 'name' in check && typeof check.name === 'string';
+}
+
+/** Returns the signal with the largest share of its threshold. A threshold of 0 switches a signal off. */
+function nearest(repeats: unknown, thresholds: unknown): Breaker | null {
+  if (typeof repeats !== 'object' || repeats === null) return null;
+  const limits = (thresholds ?? {}) as Record<string, unknown>;
+  const known = Object.entries(repeats).flatMap(([signal, count]): Breaker[] => {
+    const [threshold, seen] = [numberOf(limits[signal]) ?? 0, numberOf(count)];
+    return threshold > 0 && seen !== null ? [{ signal, repeats: seen, threshold }] : [];
+  });
+  return known.sort((a, b) => b.repeats / b.threshold - a.repeats / a.threshold)[0] ?? null;
 }
 
 /** Activity that begins no iteration. */

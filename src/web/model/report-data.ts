@@ -31,6 +31,12 @@ export interface Commit {
 /** How an iteration came out. `open`: it is at work, or its end was never recorded. */
 export type Outcome = 'open' | 'worked' | 'claimed' | 'rejected' | 'complete' | 'idle' | 'failed';
 
+export interface Breaker {
+  readonly signal: string;
+  readonly repeats: number;
+  readonly threshold: number;
+}
+
 export interface Iteration {
   /** Position in the loop, idle iterations included, from 1. */
   readonly index: number;
@@ -45,6 +51,8 @@ export interface Iteration {
   context: number | null;
   window: number | null;
   findings: number | null;
+  /** The signal of the circuit breaker that was nearest to its threshold; null if none is known. */
+  breaker: Breaker | null;
   toolCalls: number;
   denied: number;
   model: string | null;
@@ -127,6 +135,6 @@ export interface ReportData {
   readonly waits: readonly Wait[];
   readonly decisions: readonly Decision[];
   readonly environment: readonly (readonly [string, string])[];
-  /** Iterations before the first one here, in an answer that brings news only. */
-  readonly skipped: number;
+  /** So many come before the first ones here, in an answer that brings news only. */
+  readonly skipped: { readonly iterations: number; readonly decisions: number };
 }

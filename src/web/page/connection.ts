@@ -92,17 +92,23 @@ export function useReport(access: Access | null, key: string | null, version: nu
     const ended = new AbortController();
     const read = async (): Promise<void> => {
       const before = known.current;
-      const from = before === null ? 0 : Math.max(0, before.iterations.length - 2);
-      const about = before === null ? '' : `&loop=${encodeURIComponent(before.row.loopId ?? '')}`;
-      const answer = await fetch(`/loops/${key}?from=${from}${about}`, {
+      // The last two iterations may still change.
+      const iterations = Math.max(0, (before?.iterations.length ?? 0) - 2);
+      const decisions = before?.decisions.length ?? 0;
+      const loop = encodeURIComponent(before?.row.loopId ?? '');
+      const answer = await fetch(`/loops/${key}?iterations=${iterations}&decisions=${decisions}&loop=${loop}`, {
         headers: bearer(access.read),
         signal: ended.signal,
       });
       if (answer.status === 404) return setData('missing');
       if (!answer.ok) return;
       const news = (await answer.json()) as ReportData;
-      const kept = before !== null && news.skipped > 0 ? before.iterations.slice(0, news.skipped) : [];
-      known.current = { ...news, iterations: [...kept, ...news.iterations] };
+      const { skipped } = news;
+      known.current = {
+        ...news,
+        iterations: [...(before?.iterations.slice(0, skipped.iterations) ?? []), ...news.iterations],
+        decisions: [...(before?.decisions.slice(0, skipped.decisions) ?? []), ...news.decisions],
+      };
       setData(known.current);
     };
     // A read that failed is repeated with the next news.

@@ -31,7 +31,6 @@ export function Dashboard() {
     return () => removeEventListener('hashchange', follow);
   }, []);
   const data = useReport(access, key, key === null ? 0 : (changed[key] ?? 0));
-  const now = useNow();
   useEffect(() => {
     document.title =
       key !== null && data !== null && data !== 'missing' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
@@ -43,8 +42,8 @@ export function Dashboard() {
         link === 'refused'
           ? html`<p class="empty">This page needs the address that <code>ralph-loop dashboard</code> printed: its end is the key. Open that address again.</p>`
           : key === null
-            ? html`<${Loops} rows=${rows} now=${now} />`
-            : html`<${Chosen} data=${data} access=${access} now=${now} />`
+            ? html`<${Loops} rows=${rows} />`
+            : html`<${Chosen} data=${data} access=${access} />`
       }
     </main>`;
 }
@@ -71,27 +70,34 @@ function LinkState({ link }: { readonly link: Link }) {
   return html`<span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span>`;
 }
 
-function Chosen({
-  data,
-  access,
-  now,
-}: {
+interface ChosenProps {
   readonly data: ReturnType<typeof useReport>;
   readonly access: Access | null;
-  readonly now: number;
-}) {
-  if (data === null) return html`<p class="empty" role="status">Reading …</p>`;
-  if (data === 'missing') return html`<p class="empty">There is no such loop any more. <a href="#">All loops</a></p>`;
-  const controls = html`${data.row.waitingUntil !== null && data.row.live && html`<p class="countdown" role="timer">goes on in ${left(data.row.waitingUntil, now)}</p>`}
-    ${access?.act && data.row.live && html`<${Controls} row=${data.row} access=${access} />`}`;
-  return html`<${ReportView} data=${data} controls=${controls} />`;
+}
+
+/** Drawn again only for news of this loop. */
+function Chosen({ data, access }: ChosenProps) {
+  return useMemo(() => {
+    if (data === null) return html`<p class="empty" role="status">Reading …</p>`;
+    if (data === 'missing') return html`<p class="empty">There is no such loop any more. <a href="#">All loops</a></p>`;
+    const { waitingUntil, live } = data.row;
+    const controls = html`${waitingUntil !== null && live && html`<${Countdown} until=${waitingUntil} />`}
+      ${access?.act && live && html`<${Controls} row=${data.row} access=${access} />`}`;
+    return html`<${ReportView} data=${data} controls=${controls} />`;
+  }, [data, access]);
+}
+
+function Countdown({ until }: { readonly until: string }) {
+  const now = useNow();
+  return html`<p class="countdown" role="timer">goes on in ${left(until, now)}</p>`;
 }
 
 function left(until: string, now: number): string {
   return duration(Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000) * 1_000));
 }
 
-function Loops({ rows, now }: { readonly rows: readonly LoopRow[] | null; readonly now: number }) {
+function Loops({ rows }: { readonly rows: readonly LoopRow[] | null }) {
+  const now = useNow();
   const [filter, setFilter] = useState<Filter>('all');
   const [word, setWord] = useState('');
   if (rows === null) return html`<p class="empty" role="status">Reading …</p>`;

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import type { Call, Check, Commit, Iteration } from '../model/report-data.ts';
+import { Fold } from './fold.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { clean, clock, compact, dollars, duration, moment, oneLine, plural } from './text.ts';
 
@@ -28,7 +29,17 @@ export function IterationPanel({ iteration }: { readonly iteration: Iteration })
   </article>`;
 }
 
-function factsOf({ durationMs, costUsd, tokens, findings, model, toolCalls, denied, decision }: Iteration): string[] {
+function factsOf({
+  durationMs,
+  costUsd,
+  tokens,
+  findings,
+  breaker,
+  model,
+  toolCalls,
+  denied,
+  decision,
+}: Iteration): string[] {
   return [
     ...(durationMs === null ? [] : [duration(durationMs)]),
     ...(costUsd === null ? [] : [dollars(costUsd)]),
@@ -36,6 +47,9 @@ function factsOf({ durationMs, costUsd, tokens, findings, model, toolCalls, deni
     plural(toolCalls, 'tool call'),
     ...(denied === 0 ? [] : [`${denied} denied`]),
     ...(findings === null ? [] : [`${findings} findings open`]),
+    ...(breaker === null || breaker.repeats === 0
+      ? []
+      : [`circuit breaker: ${oneLine(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`]),
     ...(model === null ? [] : [oneLine(model)]),
     ...(decision === '' ? [] : [`then: ${oneLine(decision)}`]),
   ];
@@ -56,12 +70,15 @@ export function Mark({ good, label }: { readonly good: boolean | null; readonly 
 }
 
 function CommitDiff({ commit: { id, subject, stat, patch } }: { readonly commit: Commit }) {
-  return html`<details>
-    <summary><code>${id.slice(0, 10)}</code> ${oneLine(subject)} <span class="dim">${oneLine(stat)}</span></summary>
-    <pre class="diff" tabindex="0">${clean(patch)
-      .split('\n')
-      .map((line) => html`<span class=${lineTone(line)}>${line}${'\n'}</span>`)}</pre>
-  </details>`;
+  const summary = html`<code>${id.slice(0, 10)}</code> ${oneLine(subject)} <span class="dim">${oneLine(stat)}</span>`;
+  return html`<${Fold} summary=${summary} draw=${() => html`<${Diff} patch=${patch} />`} />`;
+}
+
+/** A diff, its lines told apart by sign and colour. */
+export function Diff({ patch }: { readonly patch: string }) {
+  return html`<pre class="diff" tabindex="0">${clean(patch)
+    .split('\n')
+    .map((line) => html`<span class=${lineTone(line)}>${line}${'\n'}</span>`)}</pre>`;
 }
 
 function lineTone(line: string): string {

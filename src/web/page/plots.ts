@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { Iteration, Limit } from '../model/report-data.ts';
+import type { Iteration } from '../model/report-data.ts';
 import { compact, dollars, duration } from './text.ts';
 
 interface Figure {
@@ -10,6 +10,8 @@ interface Figure {
   readonly text: (value: number) => string;
   /** The same for an axis, short. */
   readonly tick?: (value: number) => string;
+  /** Where it ends the loop, drawn as a line. */
+  readonly limit?: number;
 }
 
 export const FIGURES: readonly Figure[] = [
@@ -22,16 +24,17 @@ export const FIGURES: readonly Figure[] = [
     text: (value) => `${Math.round(value)} %`,
   },
   { name: 'Open findings', value: ({ findings }) => findings, text: compact },
+  {
+    name: 'Circuit breaker',
+    value: ({ breaker }) => (breaker === null ? null : (100 * breaker.repeats) / breaker.threshold),
+    text: (value) => `${Math.round(value)} %`,
+    limit: 100,
+  },
   { name: 'Denied calls', value: ({ denied }) => denied, text: compact },
 ];
 
 /** One plot for each figure that is known of any iteration. */
-export function Plots({
-  iterations,
-}: {
-  readonly iterations: readonly Iteration[];
-  readonly limits: readonly Limit[];
-}) {
+export function Plots({ iterations }: { readonly iterations: readonly Iteration[] }) {
   const done = iterations.filter(({ outcome }) => outcome !== 'open');
   const known = FIGURES.filter(({ value, name }) =>
     done.some((iteration) => value(iteration) !== null && (name !== 'Denied calls' || iteration.denied > 0)),
@@ -56,7 +59,7 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
     let plot: uPlot | null = null;
     const draw = (): void => {
       plot?.destroy();
-      plot = new uPlot(optionsOf(figure, element.clientWidth), [iterations.map(({ index }) => index), values], element);
+      plot = new uPlot(optionsOf(figure, element.clientWidth), dataOf(figure, iterations, values), element);
     };
     draw();
     const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -77,12 +80,17 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
   </figure>`;
 }
 
+function dataOf({ limit }: Figure, iterations: readonly Iteration[], values: (number | null)[]): uPlot.AlignedData {
+  const places = iterations.map(({ index }) => index);
+  return limit === undefined ? [places, values] : [places, values, places.map(() => limit)];
+}
+
 function minutes(milliseconds: number): string {
   const seconds = milliseconds / 1_000;
   return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 6) / 10} min`;
 }
 
-function optionsOf({ text, tick = text, name }: Figure, width: number): uPlot.Options {
+function optionsOf({ text, tick = text, name, limit }: Figure, width: number): uPlot.Options {
   const css = getComputedStyle(document.documentElement);
   const colour = (variable: string): string => css.getPropertyValue(variable).trim();
   const axis = {
@@ -115,6 +123,9 @@ function optionsOf({ text, tick = text, name }: Figure, width: number): uPlot.Op
         points: { size: 4 },
         ...(uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
       },
+      ...(limit === undefined
+        ? []
+        : [{ label: 'limit', stroke: colour('--bad'), width: 1, dash: [4, 4], points: { show: false } }]),
     ],
   };
 }

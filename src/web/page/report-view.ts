@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { CheckSummary, Limit, ReportData } from '../model/report-data.ts';
+import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
+import { Fold } from './fold.ts';
 import { IterationPanel, Mark } from './iteration.ts';
 import { OUTCOMES, toneOf } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
@@ -26,7 +27,7 @@ export function ReportView({ data, controls = null }: { readonly data: ReportDat
       <${IterationPanel} iteration=${iteration} />
     </section>`
     }
-    <${Plots} iterations=${iterations} limits=${data.limits} />
+    <${Plots} iterations=${iterations} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
     <${Figures} data=${data} />
@@ -108,36 +109,35 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
 
 function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
   if (decisions.length === 0) return null;
+  const draw = () => html`<div class="scroll tall" tabindex="0" role="region" aria-label="Events"><table>
+      <thead><tr><th scope="col">At</th><th scope="col">Event</th><th scope="col" class="number">After</th><th scope="col">What it says</th></tr></thead>
+      <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
+    </table></div>`;
   return html`<section aria-labelledby="decisions">
     <h2 id="decisions">What led to it</h2>
-    <details><summary>${plural(decisions.length, 'event')}</summary>
-      <div class="scroll tall" tabindex="0" role="region" aria-label="Events"><table>
-        <thead><tr><th scope="col">At</th><th scope="col">Event</th><th scope="col" class="number">After</th><th scope="col">What it says</th></tr></thead>
-        <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
-      </table></div>
-    </details>
+    <${Fold} summary=${plural(decisions.length, 'event')} draw=${draw} />
   </section>`;
 }
 
 function Figures({ data: { iterations } }: { readonly data: ReportData }) {
   if (iterations.length === 0) return null;
+  const draw =
+    () => html`<div class="scroll tall" tabindex="0" role="region" aria-label="Figures of the iterations"><table>
+      <thead><tr><th scope="col" class="number">Iteration</th><th scope="col">Outcome</th>${FIGURES.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}<th scope="col" class="number">Tool calls</th></tr></thead>
+      <tbody>${iterations.map((iteration) => html`<${FigureRow} iteration=${iteration} />`)}</tbody>
+    </table></div>`;
   return html`<section aria-labelledby="figures">
     <h2 id="figures">Figures</h2>
-    <details><summary>${plural(iterations.length, 'iteration')} as a table</summary>
-      <div class="scroll tall" tabindex="0" role="region" aria-label="Figures of the iterations"><table>
-        <thead><tr><th scope="col" class="number">Iteration</th><th scope="col">Outcome</th>${FIGURES.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}<th scope="col" class="number">Tool calls</th></tr></thead>
-        <tbody>${iterations.map(
-          (
-            iteration,
-          ) => html`<tr><td class="number">${iteration.number}</td><td>${OUTCOMES[iteration.outcome].label}</td>
-          ${FIGURES.map(({ value, text }) => {
-            const known = value(iteration);
-            return html`<td class="number">${known === null ? '–' : text(known)}</td>`;
-          })}<td class="number">${iteration.toolCalls}</td></tr>`,
-        )}</tbody>
-      </table></div>
-    </details>
+    <${Fold} summary=${`${plural(iterations.length, 'iteration')} as a table`} draw=${draw} />
   </section>`;
+}
+
+function FigureRow({ iteration }: { readonly iteration: Iteration }) {
+  const figures = FIGURES.map(({ value, text }) => {
+    const known = value(iteration);
+    return html`<td class="number">${known === null ? '–' : text(known)}</td>`;
+  });
+  return html`<tr><td class="number">${iteration.number}</td><td>${OUTCOMES[iteration.outcome].label}</td>${figures}<td class="number">${iteration.toolCalls}</td></tr>`;
 }
 
 function Surroundings({ data: { environment, generatedAt } }: { readonly data: ReportData }) {

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { Iteration, Wait } from '../model/report-data.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { clock, duration, oneLine } from './text.ts';
@@ -39,7 +39,17 @@ export function Strip({ iterations, chosen, choose }: Chosen) {
   </div>`;
 }
 
-function Cell({ iteration, isChosen, choose }: { iteration: Iteration; isChosen: boolean; choose: Chosen['choose'] }) {
+interface CellProps extends Pick<Chosen, 'choose'> {
+  readonly iteration: Iteration;
+  readonly isChosen: boolean;
+}
+
+/** Drawn again only if its iteration is another one: a loop may have thousands. */
+function Cell({ iteration, isChosen, choose }: CellProps) {
+  return useMemo(() => drawn({ iteration, isChosen, choose }), [iteration, isChosen]);
+}
+
+function drawn({ iteration, isChosen, choose }: CellProps) {
   const { index, number, outcome, denied, steering, durationMs } = iteration;
   const { sign, label } = OUTCOMES[outcome];
   const notes = [denied > 0 ? `${denied} denied` : '', steering.length > 0 ? 'steered' : ''].filter(

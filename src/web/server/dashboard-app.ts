@@ -77,10 +77,12 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
     });
   });
   app.get('/loops/:key', (context) => {
-    const from = Number(context.req.query('from') ?? 0);
+    const count = (name: string): number => Number(context.req.query(name) ?? 0);
+    const known = { iterations: count('iterations'), decisions: count('decisions') };
     const key = context.req.param('key');
-    if (!KEY.test(key) || !Number.isInteger(from) || from < 0) return context.json({ message: 'No such loop.' }, 404);
-    const data = feed.report(key, from, context.req.query('loop') ?? null);
+    const isValid = Object.values(known).every((each) => Number.isInteger(each) && each >= 0);
+    if (!KEY.test(key) || !isValid) return context.json({ message: 'No such loop.' }, 404);
+    const data = feed.report(key, known, context.req.query('loop') ?? null);
     return data === null ? context.json({ message: 'No such loop.' }, 404) : context.json(data);
   });
   app.post(

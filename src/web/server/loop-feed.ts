@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
+import { type Known, keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
 import type { LoopRow, ReportData } from '../model/report-data.ts';
 
@@ -23,10 +23,12 @@ export interface News {
 
 interface Watched {
   readonly files: LoopFiles;
-  /** Sizes and times of the files that change with the loop. */
-  stamp: string;
+  /** Sizes and times of the state file and of the stream. */
+  state: string;
+  events: string;
   version: number;
   loop: ShownLoop | null;
+  row: LoopRow | null;
 }
 
 interface Opened {
@@ -51,7 +53,7 @@ export class LoopFeed {
   #timer: NodeJS.Timeout | null = null;
   readonly #failures = new Set<string>();
   #ticks = 0;
-  #shown = '';
+  #rows: readonly LoopRow[] = [];
 
   constructor(source: LoopSource, now: () => string) {
     this.#source = source;
@@ -66,7 +68,7 @@ export class LoopFeed {
   listen(hear: (news: News) => void): () => void {
     this.#look(true);
     this.#listeners.add(hear);
-    hear({ loops: this.#rows(), changed: this.#versions() });
+    hear({ loops: this.#rows, changed: this.#versions() });
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
     return () => {
       this.#listeners.delete(hear);
@@ -82,13 +84,13 @@ export class LoopFeed {
     return this.#watched.get(key)?.files ?? null;
   }
 
-  /** Returns a loop's report, its iterations from `from` on if it is still the loop `loopId`; null for an unknown key. */
-  report(key: string, from: number, loopId: string | null): ReportData | null {
+  /** Returns a loop's report, without what is known of it if it is still the loop `loopId`; null for an unknown key. */
+  report(key: string, known: Known, loopId: string | null): ReportData | null {
     const files = this.filesOf(key);
     const loop = files && this.#read(files);
     if (files === null || loop === null) return null;
     const { history } = this.#open(key, files, loop.state.loopId);
-    return reportData(loop, history, this.#now(), loopId === loop.state.loopId ? from : 0);
+    return reportData(loop, history, this.#now(), loopId === loop.state.loopId ? known : undefined);
   }
 
   #open(key: string, files: LoopFiles, loopId: string): Opened {
@@ -109,30 +111,41 @@ export class LoopFeed {
 
   #tick(): void {
     this.#ticks += 1;
+    const before = this.#rows;
     const changed = this.#look(this.#ticks % LOOK_TICKS === 0);
-    const rows = this.#rows();
-    const shown = JSON.stringify(rows);
-    const loops = shown === this.#shown ? {} : { loops: rows };
-    this.#shown = shown;
+    const loops = this.#rows === before ? {} : { loops: this.#rows };
     if (!changed && loops.loops === undefined) return;
     for (const hear of this.#listeners) hear({ ...loops, ...(changed && { changed: this.#versions() }) });
   }
 
-  /** Reads what changed; `whole`: also whether there are other loops, and whether the drivers live. */
+  /**
+   * Reads what changed; `whole`: also whether there are other loops, and whether the drivers live. An event alone changes
+   * nothing in the list, so only the state is read for it. Returns whether any loop has news.
+   */
   #look(whole: boolean): boolean {
-    if (whole) this.#discover();
+    let isOther = whole && this.#discover();
     let changed = false;
     for (const watched of this.#watched.values()) {
-      const stamp = this.#stampOf(watched.files);
-      const isNew = stamp !== watched.stamp;
-      if (!isNew && !(whole && watched.loop?.live === true)) continue;
-      const before = watched.loop?.status;
-      watched.stamp = stamp;
-      watched.loop = this.#read(watched.files);
-      if (!isNew && watched.loop?.status === before) continue;
+      const { state, events } = watched;
+      watched.state = stampOf(watched.files.state);
+      watched.events = stampOf(watched.files.events);
+      const isRead = watched.state !== state || (whole && watched.loop?.live === true);
+      if (isRead) {
+        watched.loop = this.#read(watched.files);
+        const row = watched.loop && rowOf(watched.loop);
+        if (JSON.stringify(row) !== JSON.stringify(watched.row)) {
+          watched.row = row;
+          isOther = true;
+          watched.version += 1;
+          changed = true;
+          continue;
+        }
+      }
+      if (watched.events === events && watched.state === state) continue;
       watched.version += 1;
       changed = true;
     }
+    if (isOther) this.#rows = sorted([...this.#watched.values()].flatMap(({ row }) => row ?? []));
     return changed;
   }
 
@@ -151,41 +164,40 @@ export class LoopFeed {
     this.#source.failed(message);
   }
 
-  #discover(): void {
+  /** Returns whether a loop was forgotten; one that is found is read by the look that follows. */
+  #discover(): boolean {
     let found: readonly LoopFiles[];
     try {
       found = this.#source.places();
     } catch (error) {
       // A project that is being removed; the loops known so far stay.
       this.#fail((error as Error).message);
-      return;
+      return false;
     }
     const places = new Map(found.map((files) => [keyOf(files), files]));
-    for (const key of this.#watched.keys()) if (!places.has(key)) this.#watched.delete(key);
+    const gone = [...this.#watched.keys()].filter((key) => !places.has(key));
+    for (const key of gone) this.#watched.delete(key);
     for (const [key, files] of places) {
-      if (!this.#watched.has(key)) this.#watched.set(key, { files, stamp: '', version: 0, loop: null });
+      if (this.#watched.has(key)) continue;
+      this.#watched.set(key, { files, state: '', events: '', version: 0, loop: null, row: null });
     }
-  }
-
-  #rows(): LoopRow[] {
-    const rows = [...this.#watched.values()].flatMap(({ loop }) => (loop === null ? [] : [rowOf(loop)]));
-    return rows.sort((a, b) => Number(b.live) - Number(a.live) || b.startedAt.localeCompare(a.startedAt));
+    return gone.length > 0;
   }
 
   #versions(): Record<string, number> {
     return Object.fromEntries([...this.#watched].map(([key, { version }]) => [key, version]));
   }
+}
 
-  #stampOf({ state, events }: LoopFiles): string {
-    return [state, events]
-      .map((path) => {
-        try {
-          const { size, mtimeMs, ino } = statSync(path);
-          return `${size} ${mtimeMs} ${ino}`;
-        } catch (error) {
-          return String((error as NodeJS.ErrnoException).code);
-        }
-      })
-      .join();
+function sorted(rows: LoopRow[]): LoopRow[] {
+  return rows.sort((a, b) => Number(b.live) - Number(a.live) || b.startedAt.localeCompare(a.startedAt));
+}
+
+function stampOf(path: string): string {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat === undefined ? 'none' : `${stat.size} ${stat.mtimeMs} ${stat.ino}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
   }
 }

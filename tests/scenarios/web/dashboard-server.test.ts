@@ -100,7 +100,7 @@ test('the dashboard refuses who has no token, another host, a foreign page, and 
     [404, { path: '/../../secret.txt', headers: own }],
     [404, { path: '/loops/%252e%252e', headers: own }],
     [404, { path: '/loops/0123456789abcdef', headers: own }],
-    [404, { path: `/loops/${key}?from=-1`, headers: own }],
+    [404, { path: `/loops/${key}?iterations=-1`, headers: own }],
   ];
   for (const [wanted, asked] of refused) {
     const [got, text] = await ask(server, asked);

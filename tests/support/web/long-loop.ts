@@ -49,6 +49,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   add('loop.started', {
     ...{ maxIterations: 400, taskPath, mode: 'runner', client: '2.1.330', model: 'sonnet', system: 'linux x64' },
     ...{ node: 'v20.20.2', contract: '9f2c11d0aa31' },
+    breaker: { findings: 6, noProgress: 3, sameReply: 3, sameError: 4, denials: 2, tdd: 0 },
     limits: { maxCostUsd: 60, maxTokens: null, maxTimeMs: 48 * 60 * MINUTE, maxIdleMs: null },
     checks: [
       { name: 'tests', run: 'npm test' },
@@ -117,6 +118,10 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
         outputTokens: usage.outputTokens,
         decision: claims ? 'verifying' : 'running',
       },
+      breaker: {
+        ...{ findings: index % 6, noProgress: index > shape.iterations - 3 ? index - shape.iterations + 3 : index % 2 },
+        ...{ sameReply: 0, sameError: 0, denials: index % 17 === 0 ? 1 : 0, tdd: 0 },
+      },
       agent: { model: 'sonnet', turns: 4, durationMs, costUsd: spent, usage },
     });
     if (claims) reject(add, index, () => (at += 9 * SECOND));
@@ -133,12 +138,12 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   }
   const message = `stopped by the circuit breaker after ${iteration} iterations: three iterations in a row changed nothing.`;
   const fresh = initialState({
-    ...{ loopId, name: shape.name, mode: 'runner', taskPath, contractHash: null, maxIterations: 100 },
+    ...{ loopId, name: shape.name, mode: 'runner', taskPath, contractHash: null, maxIterations: 400 },
     ...{ at: new Date(start).toISOString(), consented: true },
   });
   const counted: LoopState = {
     ...fresh,
-    ...{ iteration, maxIterations: 100, lastRunAt: time() },
+    ...{ iteration, maxIterations: 400, lastRunAt: time() },
     usage: { ...fresh.usage, costUsd, inputTokens: 400_000, outputTokens: 500_000, cacheWriteTokens: 1_200_000 },
   };
   const state: LoopState =

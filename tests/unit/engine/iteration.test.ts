@@ -39,6 +39,7 @@ describe('an iteration', () => {
       deniedCalls: 2,
       outputTokens: 7,
       decision: 'running',
+      breaker: { findings: 0, noProgress: 0, sameReply: 0, sameError: 0, denials: 0, tdd: 0 },
     });
     assert.deepEqual(saying(effects, 'iteration.completed'), {
       type: 'iteration.completed',

@@ -155,3 +155,38 @@ test('events of any shape make a history and no error', () => {
     assert.doesNotThrow(() => JSON.stringify([history.iterations, history.checks(), history.limits({})]));
   }
 });
+
+test('the signal that is nearest to its threshold is the level of the circuit breaker', () => {
+  const signals = { findings: 0, noProgress: 0, sameReply: 0, sameError: 0, denials: 0, tdd: 0 };
+  const { iterations } = historyOf(
+    ['loop.started', { limits: {}, breaker: { ...signals, findings: 6, noProgress: 3 } }],
+    ended(1, { breaker: { ...signals, findings: 3, noProgress: 2, tdd: 9 } }),
+    ended(2),
+  );
+  assert.deepEqual(
+    iterations.map(({ breaker }) => breaker),
+    [{ signal: 'noProgress', repeats: 2, threshold: 3 }, null],
+  );
+});
+
+test('texts, lists and depths that no version of this program writes are cut', () => {
+  let deep: unknown = 'end';
+  for (let level = 0; level < 100_000; level += 1) deep = [deep];
+  const long = 'x'.repeat(10 * 1024 * 1024);
+  const { iterations } = historyOf(
+    ['agent.text', { text: long, deep }],
+    ['check.ran', { name: 'tests', run: long, outcome: 'failed', tail: long }],
+    ['steering.sent', { texts: Array.from({ length: 100_000 }, (_, index) => `text ${index}`) }],
+    ended(1),
+  );
+  assert.ok(JSON.stringify(iterations).length < 300_000);
+  assert.equal(iterations[0]?.steering.length, 2_000);
+});
+
+test('every text is shown as the reader may see it, those that are made of several as well', () => {
+  const history = new LoopHistory((text) => text.replaceAll('/home/me', '~').replaceAll('path: ~', 'path: HOME'));
+  history.take({ type: 'agent.text', at: 'x', loopId: 'l', iteration: 0, text: 'see /home/me/a' });
+  history.take({ type: 'notice.change', at: 'x', loopId: 'l', iteration: 0, path: '/home/me/b' });
+  assert.equal(history.iterations[0]?.said, 'see ~/a');
+  assert.equal(history.decisions[0]?.text, 'path: HOME/b');
+});
