@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import { devNull } from 'node:os';
+import { onPath } from '../../state/process/find-program.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { redact } from '../../text/redact/redact.ts';
+import { GIT_TEXTS } from './messages.ts';
+
+export interface GitCall {
+  readonly env: NodeJS.ProcessEnv;
+  /** Git folder, absolute: git looks for no other, whatever the agent wrote into its work tree. */
+  readonly gitDir?: string;
+  /** Absolute. */
+  readonly workTree?: string;
+  /** Folder that git is started in: the work tree or the git folder if absent. */
+  readonly cwd?: string;
+  readonly index?: string;
+  /** Folder of git objects that are written, in place of the one in the git folder. */
+  readonly objects?: string;
+  readonly input?: Buffer | string;
+  /** Whether git may connect to another repository. */
+  readonly network?: boolean;
+  /** More variables, such as the identity of a commit. */
+  readonly more?: Readonly<Record<string, string>>;
+  readonly timeMs?: number;
+}
+
+export interface GitEnd {
+  readonly ok: boolean;
+  readonly code: number | null;
+  /** Names of files are bytes, so that nothing is decoded unasked. */
+  readonly output: Buffer;
+  /** Error output, without credentials, at most 2,000 characters. */
+  readonly complaint: string;
+}
+
+const LOCAL_MS = 300_000;
+const NETWORK_MS = 600_000;
+const MOST_COMPLAINT = 2_000;
+const MOST_OUTPUT = 512 * 1024 * 1024;
+
+/** Settings above every configuration: no hook, no program of a repository, no signature, nothing in the background. */
+const SETTINGS: readonly (readonly [string, string])[] = [
+  ['core.hooksPath', devNull],
+  ['core.fsmonitor', 'false'],
+  ['core.untrackedCache', 'false'],
+  ['core.splitIndex', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['commit.gpgSign', 'false'],
+  ['push.gpgSign', 'false'],
+  ['push.followTags', 'false'],
+  ['push.recurseSubmodules', 'no'],
+  ['submodule.recurse', 'false'],
+  ['fetch.writeCommitGraph', 'false'],
+  ['protocol.file.allow', 'always'],
+];
+
+/** What a user sets to reach their repositories; every other variable of git is dropped. */
+const KEPT = /^GIT_(?:CONFIG_(?!PARAMETERS$)|SSH|ASKPASS|SSL_|PROXY_|HTTP_)/;
+
+/** Runs git without a terminal. Throws RalphError `refused` if it is not installed; every other failure is in the answer. */
+export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
+  const { env, gitDir, workTree, cwd, input = '', network = false } = call;
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) throw new RalphError('refused', GIT_TEXTS.noGit);
+  return new Promise((resolve) => {
+    const child = spawn(program, words, {
+      cwd: cwd ?? workTree ?? gitDir,
+      env: environment(call),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      windowsHide: true,
+      // Without a terminal, ssh and credential helpers cannot ask and wait.
+      detached: process.platform !== 'win32',
+    });
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let complaint = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MOST_OUTPUT) chunks.push(chunk);
+      else child.kill('SIGKILL');
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaint = `${complaint}${chunk.toString('utf8')}`.slice(-MOST_COMPLAINT);
+    });
+    // A git that ends before it has read everything reports the reason itself.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+    const late = setTimeout(() => child.kill('SIGKILL'), call.timeMs ?? (network ? NETWORK_MS : LOCAL_MS));
+    const finish = (code: number | null, said: string): void => {
+      clearTimeout(late);
+      resolve({ ok: code === 0, code, output: Buffer.concat(chunks), complaint: withoutCredentials(said.trim()) });
+    };
+    child.once('error', (error) => finish(null, error.message));
+    child.once('close', (code, signal) => finish(code, signal === null ? complaint : `${complaint}ended by ${signal}`));
+  });
+}
+
+/** Returns git's output without its last newline. Throws RalphError `state-io` with `what` and git's complaint. */
+export async function askGit(words: readonly string[], call: GitCall, what: string): Promise<string> {
+  return (await bytesOfGit(words, call, what)).toString('utf8').replace(/\n$/, '');
+}
+
+/** Returns git's output. Throws RalphError `state-io` with `what` and git's complaint. */
+export async function bytesOfGit(words: readonly string[], call: GitCall, what: string): Promise<Buffer> {
+  const { ok, output, complaint } = await git(words, call);
+  if (!ok) throw new RalphError('state-io', GIT_TEXTS.failed(what, complaint));
+  return output;
+}
+
+/** Splits a NUL-separated list; each entry stands for its bytes, one character each. */
+export function listed(output: Buffer): string[] {
+  return output
+    .toString('latin1')
+    .split('\0')
+    .filter((entry) => entry !== '');
+}
+
+/** Returns the bytes of a path as `listed` returns it. */
+export const pathBytes = (path: string): Buffer => Buffer.from(path, 'latin1');
+
+function withoutCredentials(text: string): string {
+  return redact(text.replace(/(:\/\/)[^\s/@]+@/g, '$1'));
+}
+
+function environment({ env, gitDir, workTree, index, objects, network = false, more }: GitCall): NodeJS.ProcessEnv {
+  const given: Record<string, string | undefined> = {};
+  for (const [key, value] of Object.entries(env)) {
+    if (!/^(?:GIT_|RALPH_)/.test(key) || KEPT.test(key)) given[key] = value;
+  }
+  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
+  const first = Number.isInteger(own) && own >= 0 ? own : 0;
+  for (const [at, [key, value]] of SETTINGS.entries()) {
+    given[`GIT_CONFIG_KEY_${first + at}`] = key;
+    given[`GIT_CONFIG_VALUE_${first + at}`] = value;
+  }
+  return {
+    ...given,
+    GIT_CONFIG_COUNT: String(first + SETTINGS.length),
+    GIT_ALLOW_PROTOCOL: network ? 'file:git:http:https:ssh' : 'none',
+    GIT_GRAFT_FILE: devNull,
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_PAGER: 'cat',
+    GIT_TERMINAL_PROMPT: '0',
+    LC_ALL: 'C',
+    ...(gitDir !== undefined && { GIT_DIR: gitDir }),
+    ...(workTree !== undefined && { GIT_WORK_TREE: workTree }),
+    ...(index !== undefined && { GIT_INDEX_FILE: index }),
+    ...(objects !== undefined && { GIT_OBJECT_DIRECTORY: objects }),
+    ...more,
+  };
+}

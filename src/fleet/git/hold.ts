@@ -1,0 +1,82 @@
+import { mkdirSync, utimesSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { GIT_TEXTS } from './messages.ts';
+
+/** Possession of a folder for minutes or hours, which ends with its process at the latest. */
+export interface Hold {
+  /** Ends the possession. Does nothing the second time. Never throws. */
+  readonly release: () => void;
+}
+
+const LOCK = { waitMs: 20_000 };
+/** A third of the time after which a holder in another process namespace counts as dead. */
+const RENEWAL_MS = 20_000;
+const LOOK_MS = 100;
+
+/** Returns whether a live process holds it. */
+export function isHeld(path: string): boolean {
+  const owner = readOwner(path);
+  return typeof owner === 'object' && ownerLives(owner, path);
+}
+
+/**
+ * Takes what the file at `path` stands for; null while a live process holds it, this one included. A dead holder is
+ * replaced. The lock is held for a moment alone: git works for minutes, and this process has other work meanwhile.
+ */
+export function takeHold(path: string): Hold | null {
+  mkdirSync(dirname(path), { recursive: true });
+  const owner = newOwner();
+  const taken = withLock(`${path}.lock`, LOCK, () => {
+    if (isHeld(path)) return false;
+    writeAtomically(path, JSON.stringify(owner));
+    return true;
+  });
+  if (!taken) return null;
+  const renewal = setInterval(() => renew(path, owner.token), RENEWAL_MS);
+  renewal.unref();
+  let isOver = false;
+  const release = (): void => {
+    if (isOver) return;
+    isOver = true;
+    clearInterval(renewal);
+    try {
+      withLock(`${path}.lock`, LOCK, () => {
+        if (isOurs(path, owner.token)) removeIfThere(path);
+      });
+    } catch {
+      // The file system fails: the hold ends with this process.
+    }
+  };
+  return { release };
+}
+
+function renew(path: string, token: string): void {
+  const now = new Date();
+  try {
+    if (isOurs(path, token)) utimesSync(path, now, now);
+  } catch {
+    // Shown by the next call that matters; holders of this namespace are known by their process.
+  }
+}
+
+function isOurs(path: string, token: string): boolean {
+  const owner = readOwner(path);
+  return typeof owner === 'object' && owner.token === token;
+}
+
+/** Waits until no live process holds it and takes it. Throws RalphError `lock-timeout` after `waitMs`. */
+export async function awaitHold(path: string, waitMs: number): Promise<Hold> {
+  for (const end = performance.now() + waitMs; ; await sleep(LOOK_MS)) {
+    const hold = takeHold(path);
+    if (hold !== null) return hold;
+    if (performance.now() < end) continue;
+    const owner = readOwner(path);
+    throw new RalphError('lock-timeout', GIT_TEXTS.held(path, typeof owner === 'object' ? owner.pid : 0));
+  }
+}

@@ -1,0 +1,131 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import * as z from 'zod';
+import { storedContract } from '../../engine/schema/contract.ts';
+import { homeOf } from '../../sandbox/terms.ts';
+import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
+import { hashContract } from '../../state/hash-contract.ts';
+import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { GIT_TEXTS } from './messages.ts';
+import { type Folders, relocateContract } from './relocate.ts';
+
+/** Runtime files of a work tree, relative to it, with a slash at the end. */
+export const RUNTIME = '.claude/context/runtime/';
+
+/** Locks, drafts and holders of this machine's processes, and the file that hides the folder. */
+const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder(?:\.json)?|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
+/**
+ * Files outside the project that a loop needs elsewhere. A resume makes the snapshot of protected files and the view of
+ * git for its own machine.
+ */
+const OUTSIDE =
+  /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
+const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
+const STATE = /^ralph-state(?:\..+)?\.json$/;
+const FOLDERS = 'place.json';
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const folders = z.object({ project: z.string().min(1), home: z.string().min(1) });
+
+/** Copies what the loops of a project keep, in it and outside it, to `runtime/` and `outside/` of a new folder. */
+export function collectState(project: string, env: NodeJS.ProcessEnv, to: string): void {
+  const { runtimeDir, outsideDir } = filesOf(project, env);
+  for (const path of regularFiles(runtimeDir)) copyFile(path, join(to, 'runtime', relative(runtimeDir, path)));
+  for (const name of namesIn(outsideDir)) {
+    const path = join(outsideDir, name);
+    if (!OUTSIDE.test(name) || LEFT.test(name) || !lstatSync(path).isFile()) continue;
+    copyFile(path, join(to, 'outside', name));
+  }
+  writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeOf(env) }));
+}
+
+/**
+ * Puts what `collectState` copied where the loops of a project at this path look for it. A contract whose hash was sound
+ * names the folders of this machine, and the state names its new hash; a contract that was tampered with stays so.
+ * Throws RalphError `refused` if the way to the runtime files is a link, `state-corrupt` for an invalid folder.
+ */
+export function restoreState(from: string, project: string, env: NodeJS.ProcessEnv): void {
+  const files = filesOf(project, env);
+  const old = readFolders(from);
+  const here: Folders = { project, home: homeOf(env) };
+  const hashes = new Map<string, string>();
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  for (const name of namesIn(join(from, 'outside'))) {
+    const path = join(from, 'outside', name);
+    if (!OUTSIDE.test(name) || LEFT.test(name) || !lstatSync(path).isFile()) continue;
+    const to = join(files.outsideDir, name);
+    const contract = CONTRACT.test(name) ? movedContract(path, old, here, hashes) : null;
+    if (contract === null) copyFile(path, to, 0o600);
+    else writeFileSync(to, contract, { mode: 0o600 });
+  }
+  hideRuntimeDir(files);
+  const runtime = join(from, 'runtime');
+  for (const path of regularFiles(runtime)) {
+    const name = relative(runtime, path);
+    const to = join(files.runtimeDir, name);
+    const state = STATE.test(name) ? movedState(path, hashes) : null;
+    if (state === null) copyFile(path, to);
+    else writeFileSync(to, state);
+  }
+}
+
+/** Paths of the files of any loop of the project. Throws RalphError `refused` if a link leads to them. */
+function filesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles {
+  const files = loopFiles(project, null, env);
+  for (let at = files.runtimeDir; at !== files.projectDir; at = dirname(at)) {
+    const stat = lstatSync(at, { throwIfNoEntry: false });
+    if (stat !== undefined && !stat.isDirectory()) throw new RalphError('refused', GIT_TEXTS.turned(at));
+  }
+  return files;
+}
+
+/** Lists the regular files below a folder that belong to no process; links are not followed. */
+function regularFiles(folder: string): string[] {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (LEFT.test(entry.name)) return [];
+    return entry.isDirectory() ? regularFiles(path) : entry.isFile() ? [path] : [];
+  });
+}
+
+function copyFile(from: string, to: string, mode = 0o644): void {
+  mkdirSync(dirname(to), { recursive: true });
+  writeFileSync(to, readFileSync(from), { mode });
+}
+
+function readFolders(from: string): Folders {
+  try {
+    return folders.parse(JSON.parse(readRegularFile(join(from, FOLDERS), MOST_BYTES) ?? ''));
+  } catch (error) {
+    throw new RalphError('state-corrupt', GIT_TEXTS.noFolders, error);
+  }
+}
+
+function movedContract(path: string, old: Folders, here: Folders, hashes: Map<string, string>): string | null {
+  const found = storedContract.safeParse(parsed(path));
+  if (!found.success || hashContract(found.data.contract) !== found.data.hash) return null;
+  const contract = relocateContract(found.data.contract, old, here);
+  const hash = hashContract(contract);
+  hashes.set(found.data.hash, hash);
+  return `${JSON.stringify({ hash, contract }, null, 2)}\n`;
+}
+
+/** The process that worked on the loop is on another machine, where its number means another one. */
+function movedState(path: string, hashes: ReadonlyMap<string, string>): string | null {
+  const state = parsed(path);
+  if (typeof state !== 'object' || state === null || !('contractHash' in state)) return null;
+  const { contractHash } = state;
+  const hash = typeof contractHash === 'string' ? (hashes.get(contractHash) ?? contractHash) : null;
+  const moved = { ...state, contractHash: hash, clientPid: null, clientStartedAt: null };
+  return `${JSON.stringify(moved, null, 2)}\n`;
+}
+
+function parsed(path: string): unknown {
+  try {
+    return JSON.parse(readRegularFile(path, MOST_BYTES) ?? 'null');
+  } catch {
+    return null; // torn or foreign: it comes back as it is, and the loop says so
+  }
+}

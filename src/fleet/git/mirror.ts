@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { namesIn } from '../../state/files/read-regular-file.ts';
+import { uniqueToken } from '../../state/files/write-atomically.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { askGit, type GitCall, type GitEnd, git } from './git.ts';
+import { awaitHold } from './hold.ts';
+import { GIT_TEXTS } from './messages.ts';
+import { checkRef, environmentOf, type FleetPlace, type FleetRepository, mirrorPath, plainUrl } from './place.ts';
+
+/** A first fetch of a large repository takes minutes, and others wait for it. */
+const WAIT_MS = 1_800_000;
+const BRANCHES_AND_TAGS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+
+/**
+ * Fetches the repository into the machine's bare mirror of it, and `refs` with it; returns the mirror's path. One process
+ * at a time; what a killed one left is cleared away. Nothing is ever removed from its objects: workspaces borrow them.
+ * Throws RalphError `state-io` if the repository does not answer.
+ */
+export async function fetchMirror(
+  place: FleetPlace,
+  repository: FleetRepository,
+  refs: readonly string[] = [],
+): Promise<string> {
+  const mirror = mirrorPath(place, repository.id);
+  const [url, env] = [plainUrl(repository.url), environmentOf(place)];
+  const wanted = refs.map((ref) => `+${checkRef(ref)}:${ref}`);
+  mkdirSync(dirname(mirror), { recursive: true, mode: 0o700 });
+  const hold = await awaitHold(`${mirror}.holder`, WAIT_MS);
+  try {
+    dropDrafts(mirror);
+    if (!existsSync(mirror)) await makeMirror(mirror, env);
+    const call = { env, gitDir: mirror, network: true };
+    const known = await git(['config', '--get', 'remote.origin.url'], { env, gitDir: mirror });
+    if (known.output.toString('utf8').trimEnd() !== url) {
+      const set = await unlocking(mirror, () => git(['config', 'remote.origin.url', url], { env, gitDir: mirror }));
+      if (!set.ok) throw new RalphError('state-io', GIT_TEXTS.failed('the mirror was set up', set.complaint));
+    }
+    const words = ['fetch', '--quiet', '--prune', '--no-tags', '--no-write-fetch-head', 'origin'];
+    const fetched = await unlocking(mirror, () => git([...words, ...BRANCHES_AND_TAGS, ...wanted], call));
+    if (!fetched.ok) throw new RalphError('state-io', GIT_TEXTS.unreachable(fetched.complaint));
+    return mirror;
+  } finally {
+    hold.release();
+  }
+}
+
+/** Makes the empty mirror under another name, so that a mirror is never half made. */
+async function makeMirror(mirror: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const draft = `${mirror}.${uniqueToken()}.new`;
+  mkdirSync(draft, { mode: 0o700 });
+  await askGit(['init', '--quiet', '--bare', '--template=', draft], { env, cwd: draft }, 'the mirror was made');
+  renameSync(draft, mirror);
+}
+
+function dropDrafts(mirror: string): void {
+  const folder = dirname(mirror);
+  for (const name of namesIn(folder)) {
+    if (!name.startsWith(`${basename(mirror)}.`) || !name.endsWith('.new')) continue;
+    rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+}
+
+/** Attempts on locks that killed processes left; each has one file. */
+const MOST_LOCKS = 50;
+/** Longer than git holds the lock of a reference: its git may outlive a killed worker for a moment. */
+const ORPHAN_MS = 2_000;
+
+/** Runs git again without the lock file that it found, as long as a killed one left more of them. */
+async function unlocking(mirror: string, run: () => Promise<GitEnd>): Promise<GitEnd> {
+  for (let left = MOST_LOCKS; ; left -= 1) {
+    const end = await run();
+    const lock = /Unable to create '(.+\.lock)': File exists/.exec(end.complaint)?.[1];
+    const path = lock === undefined ? null : resolve(mirror, lock);
+    if (end.ok || path === null || left === 0 || !path.startsWith(mirror + sep)) return end;
+    await sleep(ORPHAN_MS);
+    rmSync(path, { force: true });
+  }
+}
+
+/** Reads a reference in the remote repository itself; null if it is absent. Throws RalphError `state-io` if that does not answer. */
+export async function readRef(
+  mirror: string,
+  ref: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string | null> {
+  const call: GitCall = { env, gitDir: mirror, network: true };
+  const { ok, output, complaint } = await git(['ls-remote', '--refs', 'origin', checkRef(ref)], call);
+  if (!ok) throw new RalphError('state-io', GIT_TEXTS.unreachable(complaint));
+  const lines = output
+    .toString('utf8')
+    .split('\n')
+    .map((line) => line.split('\t'));
+  return lines.find(([, name]) => name === ref)?.[0] ?? null;
+}
+
+/** Returns whether the commit is in the object store of a git folder. */
+export async function hasCommit(gitDir: string, sha: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  return (await git(['cat-file', '-e', `${sha}^{commit}`], { env, gitDir })).ok;
+}

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { onPath } from '../../state/process/find-program.ts';
+import { redact } from '../../text/redact/redact.ts';
+import { changedFiles, headOf, treeOf } from './capture.ts';
+import { askGit, type GitCall, git } from './git.ts';
+import { PUBLISH_TEXTS } from './messages.ts';
+import { checkCommit } from './place.ts';
+import { type PushOutcome, pushRef } from './push-ref.ts';
+import { assertOwnRepository, ownGit, type Workspace } from './workspace-paths.ts';
+
+export interface Publication {
+  readonly branch: string;
+  readonly how: 'none' | 'branch' | 'pull-request';
+  /** Branch that the work began on, and that a pull request asks to be merged into. */
+  readonly base: string;
+  /** Body of a pull request. */
+  readonly report: string;
+  /** Commit of the branch in the repository as it is known; null if it does not exist. */
+  readonly expected: string | null;
+}
+
+export interface PublishOutcome {
+  /** `same`: there are no commits to publish. */
+  readonly kind: PushOutcome | 'none' | 'same';
+  /** The commit that is or would be the branch's; null if nothing was asked for. */
+  readonly sha: string | null;
+  readonly pullRequest: string | null;
+  readonly message: string;
+}
+
+const WHAT = 'the work was published';
+
+/**
+ * Pushes the commits of a workspace as a branch, with what its agent left uncommitted in a last one, and opens a pull
+ * request with gh if asked to and gh is installed. Files of the loop and of the client are not published. A branch that
+ * another one moved meanwhile is left alone (`fenced`). Hooks of the repository do not run. Throws RalphError `state-io`.
+ */
+export async function publish(ws: Workspace, request: Publication): Promise<PublishOutcome> {
+  const { branch, how, base, expected } = request;
+  const end = (kind: PublishOutcome['kind'], sha: string | null, message: string): PublishOutcome => {
+    return { kind, sha, pullRequest: null, message };
+  };
+  if (how === 'none') return end('none', null, PUBLISH_TEXTS.none);
+  assertOwnRepository(ws);
+  const sha = await committed(ws);
+  const baseRef = `refs/heads/${nameOf(base)}`;
+  const ahead = await git(['rev-list', '--count', '--max-count=1', sha, '--not', baseRef], normalCall(ws));
+  if (ahead.ok && ahead.output.toString('utf8').trim() === '0') return end('same', sha, PUBLISH_TEXTS.same(branch));
+  if (expected !== null) checkCommit(expected);
+  let said = '';
+  const kind = await pushRef(ws, `refs/heads/${nameOf(branch)}`, sha, expected, (complaint) => {
+    said = complaint;
+  });
+  if (kind !== 'pushed') return end(kind, sha, said);
+  if (how === 'branch') return end(kind, sha, PUBLISH_TEXTS.pushed(branch));
+  return { ...end(kind, sha, ''), ...(await openPullRequest(ws, request)) };
+}
+
+const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, '');
+
+/** Calls git with the attributes of the repository, and none of the agent's settings. */
+function normalCall(ws: Workspace, index?: string): GitCall {
+  const objects = join(ownGit(ws), 'objects');
+  return { env: ws.env, gitDir: ws.mirror, workTree: ws.dir, objects, ...(index !== undefined && { index }) };
+}
+
+/** Returns the commit to publish: the agent's last one, or one more with what it left uncommitted. */
+async function committed(ws: Workspace): Promise<string> {
+  const head = await headOf(ws);
+  const { kept, gone } = await changedFiles(ws, head);
+  const files = { kept: kept.filter(isWork), gone: gone.filter(isWork) };
+  if (files.kept.length + files.gone.length === 0) return head;
+  const tree = await treeOf(head, files, ws, (index) => normalCall(ws, index));
+  if (tree === (await askGit(['rev-parse', `${head}^{tree}`], normalCall(ws), WHAT))) return head;
+  const isNamed = (await git(['var', 'GIT_COMMITTER_IDENT'], normalCall(ws))).ok;
+  const input = `${PUBLISH_TEXTS.rest(ws.loopId)}\n`;
+  const call = { ...normalCall(ws), input, ...(!isNamed && { more: OWN_NAME }) };
+  return askGit(['commit-tree', tree, '-p', head], call, WHAT);
+}
+
+const OWN_NAME = {
+  ...{ GIT_AUTHOR_NAME: 'ralph-loop', GIT_AUTHOR_EMAIL: 'ralph-loop@localhost' },
+  ...{ GIT_COMMITTER_NAME: 'ralph-loop', GIT_COMMITTER_EMAIL: 'ralph-loop@localhost' },
+};
+
+function isWork(path: string): boolean {
+  return !/^\.(?:claude|ralph)\//.test(path) && !/(?:^|\/)\.ralph-runner[^/]*\//.test(path);
+}
+
+const GH_MS = 120_000;
+const PULL_REQUEST = /https?:\/\/\S+\/pull\/\d+/;
+
+async function openPullRequest(
+  ws: Workspace,
+  { branch, base, report }: Publication,
+): Promise<Pick<PublishOutcome, 'pullRequest' | 'message'>> {
+  const gh = onPath(process.platform === 'win32' ? 'gh.exe' : 'gh', ws.env);
+  if (gh === null) return { pullRequest: null, message: PUBLISH_TEXTS.noGh(branch) };
+  const url = await askGit(['config', '--get', 'remote.origin.url'], { env: ws.env, gitDir: ownGit(ws) }, WHAT);
+  const where = ['--repo', url, '--head', nameOf(branch), '--base', nameOf(base)];
+  const words = ['pr', 'create', ...where, '--title', PUBLISH_TEXTS.title(branch), '--body-file', '-'];
+  const { code, said, complaint } = await runGh(ws, gh, words, report);
+  const address = PULL_REQUEST.exec(code === 0 ? said : complaint)?.[0] ?? null;
+  if (address !== null) {
+    const text = code === 0 ? PUBLISH_TEXTS.opened : PUBLISH_TEXTS.exists;
+    return { pullRequest: address, message: text(branch, address) };
+  }
+  return { pullRequest: null, message: PUBLISH_TEXTS.pullFailed(branch, redact(complaint.trim() || said.trim())) };
+}
+
+/** gh starts git itself, so it works in the worker's own git folder and not in the agent's. */
+function runGh(
+  ws: Workspace,
+  gh: string,
+  words: readonly string[],
+  input: string,
+): Promise<{ readonly code: number | null; readonly said: string; readonly complaint: string }> {
+  const own = Object.entries(ws.env).filter(([key]) => !key.startsWith('RALPH_'));
+  return new Promise((resolve) => {
+    const child = spawn(gh, words, {
+      cwd: ownGit(ws),
+      env: { ...Object.fromEntries(own), GH_PROMPT_DISABLED: '1', GIT_DIR: ownGit(ws), GIT_TERMINAL_PROMPT: '0' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: GH_MS,
+      killSignal: 'SIGKILL',
+      windowsHide: true,
+    });
+    let [said, complaint] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      said = `${said}${chunk}`.slice(-10_000);
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      complaint = `${complaint}${chunk}`.slice(-10_000);
+    });
+    // A gh that ends before it has read everything reports the reason itself.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+    child.once('error', (error) => resolve({ code: null, said, complaint: error.message }));
+    child.once('close', (code) => resolve({ code, said, complaint }));
+  });
+}

@@ -1,0 +1,72 @@
+import { rmdirSync, rmSync } from 'node:fs';
+import { ENTRIES, withIndex } from './capture.ts';
+import { askGit, bytesOfGit, git, listed, pathBytes } from './git.ts';
+import { agentGit, ownCall, type Workspace } from './workspace-paths.ts';
+
+const WHAT = 'the checkpoint was put back';
+const LINK_TO_REPOSITORY = '160000';
+
+/**
+ * Brings a clean work tree of a checkpoint's first parent to the checkpoint's files and its staged changes. git writes
+ * every file and refuses names that lead out of the work tree, through a link or into a git folder.
+ */
+export async function restoreWork(ws: Workspace, checkpoint: string): Promise<void> {
+  const call = ownCall(ws);
+  const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', `${checkpoint}^1`, `${checkpoint}:work`];
+  const { gone, changed } = differences(listed(await bytesOfGit(raw, call, WHAT)));
+  for (const path of gone) removeFile(ws, path);
+  await withIndex(ws, async (index) => {
+    await askGit(['read-tree', `${checkpoint}:work`], ownCall(ws, index), WHAT);
+    const input = pathBytes(changed.map((path) => `${path}\0`).join(''));
+    await askGit(['checkout-index', '--force', '-z', '--stdin'], { ...ownCall(ws, index), input }, WHAT);
+  });
+  await restoreIndex(ws, checkpoint);
+}
+
+/** Reads `:MODE MODE SHA SHA STATUS`, NUL, path. A link to another repository has no files to put back. */
+function differences(parts: readonly string[]): { readonly gone: string[]; readonly changed: string[] } {
+  const gone: string[] = [];
+  const changed: string[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [before = '', after = '', , , status = ''] = (parts[at] ?? '').slice(1).split(' ');
+    const path = parts[at + 1] ?? '';
+    if (status.startsWith('D')) {
+      if (before !== LINK_TO_REPOSITORY) gone.push(path);
+    } else if (after !== LINK_TO_REPOSITORY) changed.push(path);
+  }
+  return { gone, changed };
+}
+
+/** Removes a file that git has just checked out, and the folders that are empty without it, as git does. */
+function removeFile(ws: Workspace, path: string): void {
+  const at = (name: string): Buffer => Buffer.concat([Buffer.from(`${ws.dir}/`), pathBytes(name)]);
+  rmSync(at(path), { force: true });
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    try {
+      rmdirSync(at(path.slice(0, end)));
+    } catch {
+      return; // not empty
+    }
+  }
+}
+
+/** What was staged, with the sides of a conflict. The figures of unchanged files are kept, so that git need not read them. */
+async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
+  const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
+  await askGit(['read-tree', '-i', '-m', `${checkpoint}:index`], call, WHAT);
+  const conflict = await git(['cat-file', 'blob', `${checkpoint}:conflict/${ENTRIES}`], ownCall(ws));
+  if (conflict.ok) {
+    await askGit(['update-index', '-z', '--index-info'], { ...call, input: conflict.output }, WHAT);
+  }
+  // Fails where a file differs, which it may.
+  await git(['update-index', '-q', '--refresh'], call);
+}
+
+/** Writes the files of a checkpoint's `state/` to an empty folder. */
+export async function extractState(ws: Workspace, checkpoint: string, to: string): Promise<void> {
+  await withIndex(ws, async (index) => {
+    const call = { ...ownCall(ws, index), workTree: to };
+    await askGit(['read-tree', `${checkpoint}:state`], call, WHAT);
+    await askGit(['checkout-index', '--all', '--force'], call, WHAT);
+  });
+}

@@ -1,0 +1,178 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { uniqueToken, writeAtomically } from '../../state/files/write-atomically.ts';
+import { loopFiles } from '../../state/loop-files.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { readCheckpoint } from './checkpoint-meta.ts';
+import { askGit, type GitCall } from './git.ts';
+import { type Hold, isHeld, takeHold } from './hold.ts';
+import { restoreState } from './loop-state.ts';
+import { GIT_TEXTS } from './messages.ts';
+import { fetchMirror, hasCommit } from './mirror.ts';
+import {
+  checkCommit,
+  checkLoopId,
+  environmentOf,
+  type FleetPlace,
+  type FleetRepository,
+  loopsDir,
+  mirrorPath,
+} from './place.ts';
+import { extractState, restoreWork } from './restore.ts';
+import { agentGit, lastPath, ownGit, scratch, type Workspace } from './workspace-paths.ts';
+
+export type { Workspace };
+
+export interface WorkspaceRequest {
+  readonly repository: FleetRepository;
+  readonly loopId: string;
+  readonly branch: string;
+  /** Where the loop begins without a checkpoint. */
+  readonly base: { readonly sha: string };
+  readonly checkpoint: string | null;
+}
+
+/** Reference of a loop's checkpoints in the repository. */
+export const checkpointRef = (loopId: string): string => `refs/ralph/${checkLoopId(loopId)}`;
+
+const holds = new Map<string, Hold>();
+const NAMES = 'workspace.json';
+
+/**
+ * Makes a work tree with a branch's commits and, if there is a checkpoint, the files and the loop state of it; its loop's
+ * project is the top of the repository. A folder whose holder lives is left alone: a frozen worker may still write there.
+ * What a dead one left is removed and made again from the checkpoint. Throws RalphError, with nothing left behind:
+ * `refused` for a commit that is gone, `state-corrupt` for an invalid checkpoint, `state-io` if git fails.
+ */
+export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest): Promise<Workspace> {
+  const { repository, loopId, branch, base, checkpoint } = request;
+  const [env, start] = [environmentOf(place), checkCommit(checkpoint ?? base.sha)];
+  checkLoopId(loopId);
+  const mirror = mirrorPath(place, repository.id);
+  if (!(await hasCommit(mirror, start, env))) await fetchStart(place, request, start);
+  if (checkpoint !== null) {
+    const meta = await readCheckpoint(mirror, checkpoint, env);
+    if (meta.loopId !== loopId) throw new RalphError('state-corrupt', GIT_TEXTS.otherLoop(checkpoint, meta.loopId));
+  }
+  const { home, hold } = freeFolder(place, loopId);
+  try {
+    clearFolder(home, env);
+    for (const path of [home, join(home, 'work'), join(home, 'tmp')]) mkdirSync(path, { mode: 0o700 });
+    const dir = realpathSync(join(home, 'work'));
+    const ws: Workspace = { dir, loopId, branch, mirror, home, env };
+    await makeRepositories(ws, checkpoint === null ? start : `${start}^1`);
+    if (checkpoint !== null) await fillFrom(ws, checkpoint);
+    writeAtomically(join(home, NAMES), JSON.stringify({ loopId, branch, mirror }));
+    holds.set(home, hold);
+    return ws;
+  } catch (error) {
+    clearFolder(home, env);
+    hold.release();
+    throw error;
+  }
+}
+
+async function fetchStart(place: FleetPlace, { repository, loopId, checkpoint }: WorkspaceRequest, start: string) {
+  const refs = checkpoint === null ? [] : [checkpointRef(loopId)];
+  const mirror = await fetchMirror(place, repository, refs);
+  if (await hasCommit(mirror, start, environmentOf(place))) return;
+  throw new RalphError('refused', checkpoint === null ? GIT_TEXTS.noCommit(start) : GIT_TEXTS.noCheckpoint(start));
+}
+
+/** Takes the first folder of the loop that no live process holds. */
+function freeFolder(place: FleetPlace, loopId: string): { readonly home: string; readonly hold: Hold } {
+  mkdirSync(loopsDir(place), { recursive: true, mode: 0o700 });
+  for (let copy = 1; ; copy += 1) {
+    const home = join(loopsDir(place), copy === 1 ? loopId : `${loopId}~${copy}`);
+    const hold = takeHold(`${home}.holder`);
+    if (hold !== null) return { home, hold };
+  }
+}
+
+/** Removes a work tree and the state that its loop keeps outside of it. */
+function clearFolder(home: string, env: NodeJS.ProcessEnv): void {
+  const work = join(home, 'work');
+  // The folder outside is found by the real path of the work tree, which has to be there for it.
+  mkdirSync(work, { recursive: true, mode: 0o700 });
+  const gone = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 } as const;
+  rmSync(loopFiles(work, null, env).outsideDir, gone);
+  rmSync(home, gone);
+}
+
+/** The agent's repository borrows the mirror's objects; the worker's own borrows both and takes every file as bytes. */
+async function makeRepositories(ws: Workspace, start: string): Promise<void> {
+  const { env, dir, mirror } = ws;
+  const what = 'the work tree was made';
+  const [agent, own] = [agentGit(ws), ownGit(ws)];
+  const format = await askGit(['rev-parse', '--show-object-format'], { env, gitDir: mirror }, what);
+  const init = ['init', '--quiet', '--template=', `--object-format=${format}`];
+  const url = await askGit(['config', '--get', 'remote.origin.url'], { env, gitDir: mirror }, what);
+  const origin: readonly (readonly [string, string])[] = [
+    ['remote.origin.url', url],
+    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+  ];
+  await askGit([...init, dir], { env, cwd: dir }, what);
+  await askGit([...init, '--bare', own], { env, cwd: ws.home }, what);
+  const call: GitCall = { env, gitDir: agent, workTree: dir };
+  for (const [key, value] of origin) await askGit(['config', key, value], call, what);
+  await askGit(['config', 'remote.origin.url', url], { env, gitDir: own }, what);
+  const objects = [join(mirror, 'objects'), join(agent, 'objects')];
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  };
+  write(join(agent, 'objects', 'info', 'alternates'), `${objects[0]}\n`);
+  write(join(own, 'objects', 'info', 'alternates'), `${objects.join('\n')}\n`);
+  write(join(own, 'info', 'attributes'), '* -text -ident -filter !working-tree-encoding\n');
+  const refs = await askGit(
+    ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/tags'],
+    { env, gitDir: mirror },
+    what,
+  );
+  write(join(agent, 'packed-refs'), `${refs.replace(/ refs\/heads\//g, ' refs/remotes/origin/')}\n`);
+  await askGit(['checkout', '--quiet', '--detach', '--force', start], call, what);
+}
+
+async function fillFrom(ws: Workspace, checkpoint: string): Promise<void> {
+  await restoreWork(ws, checkpoint);
+  const folder = join(scratch(ws), `state.${uniqueToken()}`);
+  mkdirSync(folder);
+  await extractState(ws, checkpoint, folder);
+  restoreState(folder, ws.dir, ws.env);
+  rmSync(folder, { recursive: true, force: true });
+  writeAtomically(lastPath(ws), `${checkpoint}\n`);
+}
+
+/** Removes the work tree and the loop's state outside of it, unless another live process holds it. Never throws for what is gone. */
+export function closeWorkspace(ws: Pick<Workspace, 'home' | 'env'>): void {
+  const hold = holds.get(ws.home) ?? takeHold(`${ws.home}.holder`);
+  if (hold === null) return;
+  holds.delete(ws.home);
+  try {
+    clearFolder(ws.home, ws.env);
+  } finally {
+    hold.release();
+  }
+}
+
+/** Lists the workspaces that no live process holds, for `closeWorkspace`; half made ones are among them. */
+export function staleWorkspaces(place: FleetPlace): Workspace[] {
+  const env = environmentOf(place);
+  if (!existsSync(loopsDir(place))) return [];
+  return readdirSync(loopsDir(place), { withFileTypes: true }).flatMap((entry) => {
+    const home = join(loopsDir(place), entry.name);
+    if (!entry.isDirectory() || isHeld(`${home}.holder`)) return [];
+    const names = namesOf(home);
+    const { loopId = entry.name.replace(/~\d+$/, ''), branch = '', mirror = '' } = names;
+    return [{ dir: join(home, 'work'), home, loopId, branch, mirror, env }];
+  });
+}
+
+function namesOf(home: string): Partial<Pick<Workspace, 'loopId' | 'branch' | 'mirror'>> {
+  try {
+    return JSON.parse(readRegularFile(join(home, NAMES), 100_000) ?? '{}') as ReturnType<typeof namesOf>;
+  } catch {
+    return {}; // torn: it was being made
+  }
+}
