@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { project } from '../support/project.ts';
@@ -10,6 +11,8 @@ interface Case {
   readonly work: string;
   /** Programs that stand for tools that may not be installed; they pass once the file `fixed` is there. */
   readonly tools?: readonly string[];
+  /** The same project for the real tools, which `npm run test:projects` has. */
+  readonly real?: Pick<Case, 'files' | 'work'>;
 }
 
 const FIXED = 'touch fixed';
@@ -63,12 +66,29 @@ const CASES: Readonly<Record<string, Case>> = {
     commands: ['cargo test', 'cargo clippy', 'cargo build'],
     work: FIXED,
     tools: ['cargo', 'cargo-clippy'],
+    real: {
+      files: {
+        'Cargo.toml': '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n',
+        'src/lib.rs':
+          'pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n',
+      },
+      work: 'sed -i "s/a - b/a + b/" src/lib.rs',
+    },
   },
   Go: {
     files: { 'go.mod': 'module x\n' },
     commands: ['go test ./...', 'go vet ./...', 'go build ./...'],
     work: FIXED,
     tools: ['go'],
+    real: {
+      files: {
+        'go.mod': 'module calc\n\ngo 1.19\n',
+        'calc.go': 'package calc\n\nfunc Add(a, b int) int { return a - b }\n',
+        'calc_test.go':
+          'package calc\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(Add(1, 2))\n\t}\n}\n',
+      },
+      work: 'sed -i "s/a - b/a + b/" calc.go',
+    },
   },
   make: {
     files: { Makefile: 'check:\n\ttest -f fixed\nbuild:\n\ttrue\n' },
@@ -86,13 +106,22 @@ const CASES: Readonly<Record<string, Case>> = {
 
 const AGENT = 'if [ -f .claimed ]; then sh work.sh; fi; touch .claimed; echo "<promise>DONE</promise>"';
 
-for (const [kind, { files, commands, work, tools = [] }] of Object.entries(CASES)) {
+const withToolchains = process.env['RALPH_TEST_TOOLCHAINS'] === '1';
+/** A cargo that rustup installed finds its toolchain in the home folder, and a test has a home of its own. */
+const RUSTUP = { RUSTUP_HOME: process.env['RUSTUP_HOME'] ?? join(homedir(), '.rustup') };
+
+for (const [kind, { real, commands, ...stubbed }] of Object.entries(CASES)) {
+  const { files, work, tools = [] } = withToolchains && real !== undefined ? { ...real, tools: [] } : stubbed;
   test(`a run on plain words completes in a project of ${kind} at the first honest claim`, (t) => {
     const p = project(t);
     for (const [path, content] of Object.entries(files)) p.write(path, content);
     for (const tool of tools) p.write(`../tools/${tool}`, '#!/bin/sh\ntest -f fixed\n', 0o755);
     p.write('work.sh', work);
-    const env = { PATH: `${join(p.dir, '../tools')}:${process.env['PATH']}`, RALPH_RETRY_WAIT: '10ms' };
+    const env = {
+      PATH: `${join(p.dir, '../tools')}:${process.env['PATH']}`,
+      RALPH_RETRY_WAIT: '10ms',
+      ...(withToolchains && RUSTUP),
+    };
     const ran = p.ralph(['run', '--yes', '--agent', AGENT, 'fix the failing tests'], env);
     const draft = '.ralph/fix-failing-tests/RALPH.md';
     assert.deepEqual(

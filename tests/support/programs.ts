@@ -8,9 +8,17 @@ const PACKAGES = {
   socat: 'socat',
   'redis-server': 'redis-server',
   chromium: 'chromium',
+  cargo: 'cargo',
+  'cargo-clippy': 'rust-clippy',
+  go: 'golang-go',
 } as const;
 
 export type Program = keyof typeof PACKAGES;
+
+/** What `npm test` needs. */
+const NEEDED: readonly Program[] = ['tmux', 'bwrap', 'socat', 'redis-server', 'chromium'];
+/** What `npm run test:projects` needs as well, where every other run has stubs. */
+export const TOOLCHAINS: readonly Program[] = ['cargo', 'cargo-clippy', 'go'];
 
 /** Path of a program. Throws with the line that installs it where it is missing: its tests fail and are not skipped. */
 export const pathOfProgram = (program: Program): string => {
@@ -20,8 +28,8 @@ export const pathOfProgram = (program: Program): string => {
 };
 
 /** Installs what is missing where it may: as root on Debian. Throws with the line that installs the rest. */
-export const installPrograms = (): void => {
-  const missing = missingPrograms();
+export const installPrograms = (needed: readonly Program[] = NEEDED): void => {
+  const missing = missingOf(needed);
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || onPath('apt-get', process.env) === null) {
     throw new Error(`The tests need ${missing.join(', ')}. Run: ${installLine(missing)}`);
@@ -32,12 +40,12 @@ export const installPrograms = (): void => {
   for (const words of [['update'], ['install', '--yes', '--no-install-recommends', ...packages]]) {
     spawnSync('apt-get', ['-qq', ...words], { stdio: ['ignore', 'ignore', 'inherit'], env });
   }
-  const left = missingPrograms();
+  const left = missingOf(needed);
   if (left.length > 0) throw new Error(`${left.join(', ')} could not be installed. Run: ${installLine(left)}`);
 };
 
-const missingPrograms = (): Program[] =>
-  (Object.keys(PACKAGES) as Program[]).filter((program) => onPath(program, process.env) === null);
+const missingOf = (programs: readonly Program[]): Program[] =>
+  programs.filter((program) => onPath(program, process.env) === null);
 
 const installLine = (programs: readonly Program[]): string =>
   `apt-get install -y ${programs.map((program) => PACKAGES[program]).join(' ')}`;
