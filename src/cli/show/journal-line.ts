@@ -34,6 +34,9 @@ const NOT_DETAILS = new Set(
   'v type at loopId iteration message status reasons from processes changes digest terms'.split(' '),
 );
 
+/** Longer than any event that this program writes. */
+const MOST_TEXT = 64 * 1024;
+
 /** Text of a detail that needs no name; null for a value that is none. */
 const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   taskPath: (value) => String(value),
@@ -63,7 +66,7 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
   const shown = [entry['status'], message, details.join(', ')].filter((part) => typeof part === 'string' && part);
   const line =
-    `${paint(colour, printable(type))}  ${printable(shown.join('; ')).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
+    `${paint(colour, printable(type))}  ${printable(shown.join('; ').slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
   return [line, ...reasons.flatMap(reasonLines).map(printable)].join('\n');
 }

@@ -30,7 +30,9 @@ export async function serveDashboard({ source, port, readOnly, now, control }: S
   const feed = new LoopFeed(source, now);
   let bound = port;
   const app = dashboardApp({ feed, tokens, port: () => bound, control });
-  const limits = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000, maxHeaderSize: 16 * 1024 };
+  // Silent connections fill the places of others until they are looked for.
+  const times = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
+  const limits = { ...times, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 };
   const server = createServer(limits, getRequestListener(app.fetch));
   server.maxConnections = MOST_CONNECTIONS;
   bound = await listen(server, port);

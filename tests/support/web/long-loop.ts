@@ -47,7 +47,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   const add = (type: string, more: object = {}): void =>
     void lines.push(streamed({ type, at: time(), loopId, iteration, ...more }));
   add('loop.started', {
-    ...{ maxIterations: 400, taskPath, mode: 'runner', client: '2.1.330', model: 'sonnet', system: 'linux x64' },
+    ...{ maxIterations: 100, taskPath, mode: 'runner', client: '2.1.330', model: 'sonnet', system: 'linux x64' },
     ...{ node: 'v20.20.2', contract: '9f2c11d0aa31' },
     breaker: { findings: 6, noProgress: 3, sameReply: 3, sameError: 4, denials: 2, tdd: 0 },
     limits: { maxCostUsd: 60, maxTokens: null, maxTimeMs: 48 * 60 * MINUTE, maxIdleMs: null },
@@ -63,7 +63,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
     const claims = index % 23 === 0;
     const fails = index % 71 === 0;
     const open = shape.live === true && index === shape.iterations;
-    add('iteration.started', { begins: iteration + 1, maxIterations: 400 });
+    add('iteration.started', { begins: iteration + 1, maxIterations: 100 });
     if (index % 41 === 0) {
       add('operator.steer', {
         id: `s${index}`,
@@ -138,12 +138,12 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   }
   const message = `stopped by the circuit breaker after ${iteration} iterations: three iterations in a row changed nothing.`;
   const fresh = initialState({
-    ...{ loopId, name: shape.name, mode: 'runner', taskPath, contractHash: null, maxIterations: 400 },
+    ...{ loopId, name: shape.name, mode: 'runner', taskPath, contractHash: null, maxIterations: 100 },
     ...{ at: new Date(start).toISOString(), consented: true },
   });
   const counted: LoopState = {
     ...fresh,
-    ...{ iteration, maxIterations: 400, lastRunAt: time() },
+    ...{ iteration, maxIterations: 100, lastRunAt: time() },
     usage: { ...fresh.usage, costUsd, inputTokens: 400_000, outputTokens: 500_000, cacheWriteTokens: 1_200_000 },
   };
   const state: LoopState =
