@@ -24,7 +24,7 @@ const project = join(folder, 'project');
 mkdirSync(project);
 const env = { ...process.env, XDG_STATE_HOME: join(folder, 'state') };
 const loops = Array.from({ length: LOOPS }, (_, index) =>
-  writeLongLoop(project, env, { name: `loop-${index}`, iterations: 300, live: index < RUNNING }),
+  writeLongLoop(project, env, { name: `loop-${index}`, iterations: 300, live: index < RUNNING, driven: true }),
 );
 const words = [join(root, 'dist', 'plugin', 'scripts', 'main.cjs'), 'dashboard', '--json'];
 const server = spawn(process.execPath, words, { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -167,7 +167,9 @@ test('of 10,000 connections 64 are held, silent ones are closed, and the dashboa
     const socket = connect(server.port, '127.0.0.1');
     return socket.on('connect', () => (opened += 1)).on('error', () => (failed += 1));
   });
-  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
   const held = (): number => {
     const now = socketsOf(server.child) - before;
     most = Math.max(most, now);
