@@ -22,6 +22,8 @@ const SCRIPTS = ['main', 'statusline'];
 const START = 'src/drive/start/start-loop.ts';
 /** Commands with the page and the server, which nothing else loads. */
 const WEB = ['src/cli/web/serve.ts', 'src/cli/web/write-report.ts'];
+/** Every command of the fleet. */
+const FLEET = ['src/cli/fleet/run-fleet.ts'];
 
 async function build(): Promise<void> {
   mkdirSync(generated, { recursive: true });
@@ -171,14 +173,17 @@ function fileOfParts({ outputs }: esbuild.Metafile): (part: string) => string {
     return part;
   };
   const hooks = [...CLIENT_HOOKS, 'statusline'].map(path);
-  const [first, second, third, fourth] = PROGRAM_FILES;
+  const [first, second, third, fourth, fifth] = PROGRAM_FILES;
   const atOnce = reach(hooks, false);
   const later = reach(hooks, true, [partOf(START)]);
-  const others = reach([...hooks, ...SCRIPTS.map(path), ...HOST_HOOKS.map(path)], true, WEB.map(partOf));
+  const commands = [...hooks, ...SCRIPTS.map(path), ...HOST_HOOKS.map(path)];
+  const others = reach(commands, true, [...WEB, ...FLEET].map(partOf));
+  const web = reach(commands, true, FLEET.map(partOf));
   return (name) => {
     const part = `.build/parts/${name}`;
     if (atOnce.has(part)) return first;
-    return later.has(part) ? second : others.has(part) ? third : fourth;
+    if (later.has(part)) return second;
+    return others.has(part) ? third : web.has(part) ? fourth : fifth;
   };
 }
 

@@ -26,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   logs: async () => (await import('./history/logs.ts')).LOGS_COMMAND,
   report: async () => (await import('./web/report.ts')).REPORT_COMMAND,
   dashboard: async () => (await import('./web/dashboard.ts')).DASHBOARD_COMMAND,
+  fleet: async () => (await import('./fleet/fleet.ts')).FLEET_COMMAND,
   archive: async () => (await import('./history/archive.ts')).ARCHIVE_COMMAND,
   signs: async () => (await import('./history/signs.ts')).SIGNS_COMMAND,
   tdd: async () => (await import('./tdd/tdd.ts')).TDD_COMMAND,

@@ -4,7 +4,7 @@ import { COMMON_OPTIONS, type Command, type OptionDefinition } from './command.t
 const COLUMNS = 80;
 
 const GROUPS: Readonly<Record<string, string>> = {
-  'Run a loop': 'run start resume router',
+  'Run a loop': 'run start resume router fleet',
   'Steer it': 'steer pause wake stop cancel accept reset',
   'Look at it': 'status attach dashboard report list explain logs signs archive worktree statusline',
   'Write a task': 'draft scaffold check plan tdd',

@@ -1,19 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord } from '../engine/schema/tdd.ts';
+import { canonicalJson } from '../text/canonical-json.ts';
 
 /** SHA-256 of the contract with sorted keys: independent of the order of writing. */
 export function hashContract(contract: Contract): string {
-  return createHash('sha256').update(canonical(contract)).digest('hex');
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
-  }
-  return JSON.stringify(value);
+  return createHash('sha256').update(canonicalJson(contract)).digest('hex');
 }
 
 /** SHA-256 of a list's scenarios and commands, without its progress. */

@@ -65,7 +65,7 @@ export function configFiles(
   return {
     'run config': join(projectDir, RUN_CONFIG),
     'project config': join(projectDir, PROJECT_CONFIG),
-    'user config': join(base, 'ralph-loop', 'config.json'),
+    'user config': env['RALPH_USER_CONFIG'] || join(base, 'ralph-loop', 'config.json'),
   };
 }
 

@@ -2,6 +2,7 @@ import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
 import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
 import { log, REPEATED } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { instantOf } from '../../text/instant.ts';
 import { type DriverContext, driverContext } from '../turn/ownership.ts';
 
@@ -13,6 +14,7 @@ export async function runHook(
   decide: (context: DriverContext) => Promise<object | null> | object | null,
   failed: (message: string, logPath: string) => object | null,
 ): Promise<void> {
+  hideFleetVariables(process.env);
   try {
     const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '');
     if (input === null || !events.includes(input.event)) {

@@ -10,12 +10,13 @@ export interface SupervisedRun {
   /** node's own arguments and the program, then the words of the command. */
   readonly words: readonly string[];
   readonly onEvent: (event: RunnerEvent) => void;
-  readonly onPermit: (spent: Parameters<AskPermit>[0]) => Permit;
+  /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
+  readonly onPermit: (spent: Parameters<AskPermit>[0]) => Permit | Promise<Permit>;
 }
 
 export interface Supervised {
   readonly pid: number | undefined;
-  readonly signal: (name: 'SIGINT' | 'SIGTERM') => void;
+  readonly signal: (name: 'SIGINT' | 'SIGTERM' | 'SIGKILL') => void;
   readonly done: Promise<SupervisedEnd>;
 }
 
@@ -49,9 +50,9 @@ export function supervise({ directory, env, words, onEvent, onPermit }: Supervis
       if (event !== null) onEvent(event);
     });
   }
-  child.on('message', ({ id, spent }: PermitRequest) => {
-    if (child.connected)
-      child.send({ type: 'permit', id, permit: onPermit(spent) } satisfies PermitAnswer, () => undefined);
+  child.on('message', async ({ id, spent }: PermitRequest) => {
+    const permit = await answerOf(onPermit, spent);
+    if (child.connected) child.send({ type: 'permit', id, permit } satisfies PermitAnswer, () => undefined);
   });
   return {
     pid: child.pid,
@@ -61,6 +62,15 @@ export function supervise({ directory, env, words, onEvent, onPermit }: Supervis
       child.on('close', (code, signal) => resolve({ code, signal, complaint: complaint.trim() }));
     }),
   };
+}
+
+async function answerOf(onPermit: SupervisedRun['onPermit'], spent: PermitRequest['spent']): Promise<Permit> {
+  try {
+    return await onPermit(spent);
+  } catch {
+    // The supervisor keeps its own error; without an answer no agent may start.
+    return { kind: 'leave' };
+  }
 }
 
 /** A run prints nothing but events; what is none is left out. */

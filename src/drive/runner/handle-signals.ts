@@ -94,8 +94,9 @@ function steerBy({ files, options }: Runner, command: Parameters<typeof operate>
   operate(files, options.env, now(), command);
 }
 
-function leaveIt(runner: Runner): void {
-  tellInterrupted(runner, 'client-exit');
+/** Leaves the loop as it stands, to be resumed; one that has ended meanwhile stays ended. */
+export function leaveIt(runner: Runner): void {
+  attempt(runner, () => tellInterrupted(runner, 'client-exit'));
   leave(runner, 'signal');
 }
 

@@ -7,6 +7,7 @@ import { endTurn } from '../turn/end-turn.ts';
 import { type Dispatched, isStep, type Prompt, type Turn } from '../turn/turn.ts';
 import { waitStep, waitUntil } from '../turn/wait.ts';
 import { takeIteration } from './count-usage.ts';
+import { leaveIt } from './handle-signals.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
 import { backOff, MOST_RETRIES, type Runner, tellChecklist } from './runner.ts';
@@ -53,7 +54,8 @@ async function deliver(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dis
 }
 
 /** Returns what follows where the loops beside this one leave nothing for another agent run; null if it may start. */
-async function heldBack({ options }: Runner, turn: Turn): Promise<Dispatched | null> {
+async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
+  const { options } = runner;
   if (options.askPermit === undefined) return null;
   const { usage } = turn.loaded.state;
   const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
@@ -72,6 +74,9 @@ async function heldBack({ options }: Runner, turn: Turn): Promise<Dispatched | n
     }
     case 'budget':
       return dispatch(turn, { type: 'shared-budget-reached', at, reading: permit.reading });
+    case 'leave':
+      leaveIt(runner);
+      return { turn, effects: [] };
     default:
       return permit satisfies never;
   }

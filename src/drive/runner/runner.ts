@@ -42,7 +42,9 @@ export type Permit =
   | { readonly kind: 'go' }
   /** The account is at its rate limit until then (ISO-8601 UTC). */
   | { readonly kind: 'hold'; readonly until: string }
-  | { readonly kind: 'budget'; readonly reading: string };
+  | { readonly kind: 'budget'; readonly reading: string }
+  /** The supervisor takes the loop elsewhere, or has ended it: the runner exits and leaves it to be resumed. */
+  | { readonly kind: 'leave' };
 
 export type AskPermit = (spent: Spent) => Promise<Permit>;
 

@@ -51,6 +51,8 @@ export interface StartRequest extends ContractRequest {
   readonly startPoint?: StartPoint | null;
   /** How git sees the project; for a loop that is resumed. */
   readonly gitPins?: GitPins | null;
+  /** Digest of the portable terms that alone may be started. */
+  readonly expectedTerms?: string;
   /** What a person was shown and approved; nothing else is started. */
   readonly approved?: Approval;
 }

@@ -67,6 +67,7 @@ export const HOOK_TEXTS = {
 } as const;
 
 export const START_TEXTS = {
+  otherTerms: 'the task has other terms than those that were agreed to.',
   taskOutside: (path: string, project: string): string =>
     `The task file ${path} is outside the project ${project}. Move it into the project, or start in its own project.`,
   taskUnreadable: (path: string, code: string): Message | string => {

@@ -24,6 +24,9 @@ export const checkpointMeta = z.object({
   lastCommand: z.string().max(200).nullable(),
   contractDigest: z.string().max(200),
   spent: z.object({ costUsd: z.number().min(0).nullable(), tokens: z.number().min(0) }),
+  /** How the loop ended in this generation, and why; null while it goes on. */
+  outcome: z.string().max(100).nullable().default(null),
+  reason: z.string().max(20_000).default(''),
   at: z.iso.datetime(),
   leftOut: z
     .array(z.object({ path: z.string(), why: z.enum(['size', 'repository', 'unreadable', 'special']) }))
@@ -32,7 +35,8 @@ export const checkpointMeta = z.object({
 
 export type CheckpointMeta = z.infer<typeof checkpointMeta>;
 /** The same without what `makeCheckpoint` finds out itself. */
-export type NewCheckpointMeta = Omit<CheckpointMeta, 'leftOut'>;
+export type NewCheckpointMeta = Omit<CheckpointMeta, 'leftOut' | 'outcome' | 'reason'> &
+  Partial<Pick<CheckpointMeta, 'outcome' | 'reason'>>;
 
 /** Reads what a checkpoint says, from the mirror or a workspace. Throws RalphError `state-corrupt` if it is none. */
 export async function readCheckpoint(

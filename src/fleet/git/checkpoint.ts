@@ -30,7 +30,7 @@ export async function makeCheckpoint(
 ): Promise<string> {
   assertOwnRepository(ws);
   const { head, work, index, conflict, leftOut } = await capture(ws);
-  const described: CheckpointMeta = { ...meta, leftOut: [...leftOut] };
+  const described: CheckpointMeta = { outcome: null, reason: '', ...meta, leftOut: [...leftOut] };
   const trees = [
     ['work', work],
     ['index', index],

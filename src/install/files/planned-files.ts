@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROGRAM_FILES, WEB_FILE } from '../../state/process/code-cache.ts';
+import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/process/code-cache.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
 import { bundledText } from './bundled-text.ts';
@@ -35,7 +35,11 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** A project's copy has no web page: people have the report and the dashboard from the npm package or the plugin. */
-const SCRIPTS = ['main.cjs', 'statusline.cjs', ...PROGRAM_FILES.filter((file) => file !== WEB_FILE)];
+const SCRIPTS = [
+  'main.cjs',
+  'statusline.cjs',
+  ...PROGRAM_FILES.filter((file) => file !== WEB_FILE && file !== FLEET_FILE),
+];
 
 /** Lists what `init` puts into a project, except the settings file. Throws `refused` on an incomplete bundle. */
 export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] {

@@ -14,9 +14,10 @@ type Require = (path: string) => unknown;
 type Part = (require: Require) => object;
 type Parts = Readonly<Record<string, Part>>;
 
-/** Files of the program in the order in which a part is looked for: hooks, what they seldom need, everything else, the web page. */
 export const WEB_FILE = 'ralph-web.cjs';
-export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs', WEB_FILE] as const;
+export const FLEET_FILE = 'ralph-fleet.cjs';
+/** Files of the program in the order in which a part is looked for: hooks, what they seldom need, everything else, web page, fleet. */
+export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs', WEB_FILE, FLEET_FILE] as const;
 
 /** A cache of this age is written again by the next run, which adds the functions that it compiled. */
 const REFRESH_MS = 3_600_000;

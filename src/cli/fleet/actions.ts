@@ -1,0 +1,15 @@
+/** What `ralph-loop fleet` can do: the word after it. */
+export const ACTIONS = [
+  'worker',
+  'add',
+  'status',
+  'logs',
+  'steer',
+  'pause',
+  'resume',
+  'cancel',
+  'retry',
+  'doctor',
+] as const;
+
+export type FleetAction = (typeof ACTIONS)[number];

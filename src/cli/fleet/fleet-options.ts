@@ -1,0 +1,56 @@
+import { join, resolve } from 'node:path';
+import type { FleetPlace } from '../../fleet/git/place.ts';
+import { WORD } from '../../fleet/job.ts';
+import { FLEET_TEXTS } from '../../fleet/messages.ts';
+import { outsideRoot } from '../../state/loop-files.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { type CommandContext, valuesOf } from '../command.ts';
+
+const DEFAULT_ACCOUNT = 'default';
+
+export function placeOfFleet({ values, env }: CommandContext): FleetPlace {
+  const given = values['dir'];
+  return { dir: typeof given === 'string' ? resolve(given) : join(outsideRoot(env), 'fleet') };
+}
+
+export function accountOf({ values }: CommandContext): string {
+  return word('account', String(values['account'] ?? DEFAULT_ACCOUNT));
+}
+
+/** Returns the words of an option that takes several, also separated by commas. Throws `usage` for an invalid one. */
+export function wordsOfOption(context: CommandContext, option: string): string[] {
+  const given = valuesOf(context, option).length > 0 ? valuesOf(context, option) : [context.values[option] ?? ''];
+  const words = given.flatMap((value) => String(value).split(',')).filter((each) => each !== '');
+  return [...new Set(words.map((each) => word(option, each)))];
+}
+
+function word(option: string, value: string): string {
+  if (WORD.test(value)) return value;
+  throw new RalphError('usage', FLEET_TEXTS.word(option, value));
+}
+
+/** Returns a number above 0, or null without the option. Throws `usage`. */
+export function numberOf({ values }: CommandContext, option: string): number | null {
+  const value = values[option];
+  if (value === undefined) return null;
+  const number = Number(value);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new RalphError('usage', FLEET_TEXTS.number(option, String(value)));
+}
+
+/** Returns a whole number from 1 to `most`. Throws `usage`. */
+export function wholeOf({ values }: CommandContext, option: string, otherwise: number, most: number): number {
+  const value = values[option];
+  if (value === undefined) return otherwise;
+  const number = Number(value);
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  throw new RalphError('usage', FLEET_TEXTS.whole(option, String(value), most));
+}
+
+/** Returns the one id that the command is about. Throws `usage`. */
+export function idOf({ positionals }: CommandContext): string {
+  const [id, ...more] = positionals;
+  if (id === undefined) throw new RalphError('usage', FLEET_TEXTS.needsId);
+  if (more.length > 0) throw new RalphError('usage', FLEET_TEXTS.oneId);
+  return id;
+}

@@ -1,0 +1,48 @@
+import { advise } from '../../text/message.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { type Command, options } from '../command.ts';
+import { ACTIONS } from './actions.ts';
+import { noFleet } from './no-fleet.ts';
+
+export const FLEET_COMMAND: Command = {
+  name: 'fleet',
+  summary: 'Run loops on many machines from one queue.',
+  usage: 'ACTION [ID | TASK...] [options]',
+  help: 'worker runs loops on this machine; add TASK... queues tasks of a repository; status [ID], logs ID and doctor show; steer ID "TEXT", pause, resume, cancel and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
+  example: 'ralph-loop fleet add tasks/docs --repo git@host:me/app.git --base main',
+  options: options({
+    'repo URL...': 'add: the repository. worker: serve only these.',
+    'base REF': 'add: branch, tag or commit to begin from (main).',
+    'after ID...': 'add: start when this loop is complete.',
+    'label NAME...': 'add: needs a worker with this label.',
+    'integrate HOW': 'add: none, branch or pr (branch).',
+    'account NAME': 'Whose login pays; one queue each (default).',
+    'take-overs N': 'add: workers in a row that may die in it (5).',
+    'arg NAME=VALUE...': 'add: value of an argument of the task folder.',
+    'agent CMD': 'add: another command-line agent.',
+    'max-iterations N': 'add: limit of iterations.',
+    'max-time DURATION': 'add: limit of total time, such as 8h.',
+    'max-cost DOLLARS': 'add: limit of the loop. worker: of all loops.',
+    'max-tokens N': 'The same in tokens.',
+    'permission-mode MODE': 'add: the mode of the client; required for it.',
+    'model NAME': "add: the client's model.",
+    'set KEY=VALUE...': 'add: any frontmatter setting.',
+    yes: 'add: agree to settings of the repository that start programs.',
+    'slots N': 'worker: loops at once (a third of the cores).',
+    'labels A,B': 'worker: what this machine offers.',
+    'dir DIR': 'worker, add: folder for repositories.',
+    'f, follow': 'logs: keep printing until Ctrl+C.',
+    all: 'status: also the loops that have ended.',
+  }),
+  control: true,
+  async run(context) {
+    const [word, ...words] = context.positionals;
+    const action = ACTIONS.find((name) => name === word);
+    if (action === undefined) {
+      const said = word === undefined ? 'the action is missing.' : `fleet has no action ${word}.`;
+      throw new RalphError('usage', advise(said, 'Help', 'fleet --help'));
+    }
+    const { runFleet } = await import('./run-fleet.ts').catch(noFleet);
+    return runFleet(action, { ...context, positionals: words });
+  },
+};

@@ -1,0 +1,104 @@
+import { dollarText } from '../../engine/messages.ts';
+import { fleetSpent } from '../../fleet/queue/budget.ts';
+import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
+import { loopNamed } from '../../fleet/queue/loop-index.ts';
+import { printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import { localTime } from '../../text/instant.ts';
+import type { FleetContext } from './fleet-context.ts';
+import { idOf } from './fleet-options.ts';
+
+/** Loops that a list shows in full. */
+const MOST = 50;
+
+/** Shows the loops of the fleet, or one of them. The exit code is that of reading, not of the loops. */
+export async function showStatus(context: FleetContext): Promise<number> {
+  const { positionals, server, answer } = context;
+  if (positionals.length > 0) {
+    const loop = await loopStatus(server, await loopNamed(server, idOf(context)));
+    answer(published(loop), () => oneLoop(loop).join('\n'));
+    return 0;
+  }
+  const isAll = context.values['all'] === true;
+  const loops = await fleetStatus(server, isAll || !context.forPeople ? Number.POSITIVE_INFINITY : MOST);
+  const [spent, refused] = [await fleetSpent(server), await refusedJobs(server)];
+  const counts = countsOf(loops);
+  answer({ counts, spent, refused, loops: loops.map(published) }, () => {
+    const wanted = loops.filter(({ state }) => isAll || (state !== 'ended' && state !== 'forgotten'));
+    const shown = isAll ? loops : (wanted.length > 0 ? wanted : loops).slice(0, MOST);
+    const hidden = loops.length - shown.length;
+    const sums = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
+    return [
+      sums.length === 0 ? 'The fleet has no loops.' : `Loops: ${sums.join(', ')}.`,
+      `Spent: ${dollarText(spent.costUsd)}, ${spent.tokens} tokens; reserved for iterations at work: ${dollarText(spent.reserved.costUsd)}.`,
+      ...Object.entries(refused).map(
+        ([id, count]) => `Refused ${count} times, not signed by this fleet: ${printable(id)}`,
+      ),
+      ...(shown.length === 0 ? [] : ['', table(shown.map(rowOf))]),
+      ...(hidden > 0 ? [`${hidden} more: ralph-loop fleet status --all`] : []),
+    ].join('\n');
+  });
+  return 0;
+}
+
+function countsOf(loops: readonly FleetLoop[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const loop of loops) {
+    const state = stateText(loop);
+    counts[state] = (counts[state] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** Returns the state in a word: the outcome of a loop that has ended. */
+function stateText({ state, result }: FleetLoop): string {
+  return state === 'ended' && result !== null ? result.outcome : state;
+}
+
+function rowOf(loop: FleetLoop): string[] {
+  const { loopId, progress, result, task } = loop;
+  const iterations = result?.iterations ?? progress?.iteration ?? 0;
+  const cost = result?.costUsd ?? progress?.costUsd ?? null;
+  const waits = loop.state === 'waiting' && progress?.waits ? ` (${progress.waits})` : '';
+  const most = progress === null || progress.maxIterations === 0 ? '' : `/${progress.maxIterations}`;
+  const cells = [
+    loopId,
+    `${stateText(loop)}${waits}`,
+    `${iterations}${most}`,
+    cost === null ? '' : dollarText(cost),
+    task,
+  ];
+  return cells.map(printable);
+}
+
+function oneLoop(loop: FleetLoop): string[] {
+  const { loopId, task, repository, by, at, generation, progress, result, failure, until } = loop;
+  const rows: (readonly [string, string])[] = [
+    ['loop', loopId],
+    ['state', stateText(loop)],
+    ['task', `${task} in ${repository}`],
+    ['submitted', `${localTime(at)} by ${by}${generation > 1 ? `, submission ${generation}` : ''}`],
+    ...(until === null ? [] : [['again at', localTime(new Date(until).toISOString())] as const]),
+    ...(progress === null
+      ? []
+      : ([
+          ['iteration', `${progress.iteration}${progress.maxIterations === 0 ? '' : ` of ${progress.maxIterations}`}`],
+          ['worker', `${progress.worker}, attempt ${progress.attempt}`],
+          ['checkpoint', progress.sha ?? 'none'],
+        ] as const)),
+    ...(result === null
+      ? []
+      : ([
+          ['reason', result.reason],
+          ['verified', result.verified ? 'yes' : 'no'],
+          ['branch', result.branch ?? 'none'],
+          ['cost', result.costUsd === null ? 'unknown' : dollarText(result.costUsd)],
+        ] as const)),
+    ...(failure === null ? [] : [['failure', failure] as const]),
+  ];
+  return [table(rows.map(([name, value]) => [name, printable(value)]))];
+}
+
+function published(loop: FleetLoop): object {
+  return loop;
+}

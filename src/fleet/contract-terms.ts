@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { type RiskySetting, rememberAgreed, unagreedSettings } from '../drive/start/agreed-settings.ts';
+import { type ConsentTerms, consentDigest } from '../drive/start/consent-terms.ts';
+import { portableTerms } from '../drive/start/portable-terms.ts';
+import { prepareContract } from '../drive/start/prepare-contract.ts';
+import type { ContractRequest } from '../drive/start/read-settings.ts';
+import type { Policy } from '../engine/schema/policy.ts';
+import type { FleetPlace } from './git/place.ts';
+import type { Submission } from './job.ts';
+
+/** A task in a work tree, with the settings that a submission gives it. */
+export interface FleetTask extends Pick<Submission['contract'], 'flags' | 'args'> {
+  readonly projectDir: string;
+  readonly name: string;
+  /** Relative to the project. */
+  readonly task: string;
+}
+
+/** Variables that are settings of a loop: one of the fleet takes its settings from the repository and its submission. */
+const SETTINGS = ['RALPH_MAX_ITERATIONS', 'RALPH_COMPLETION_SIGNAL', 'RALPH_CIRCUIT_BREAKER_THRESHOLD', 'RALPH_LOOP'];
+
+/** Returns the environment of a loop: without the settings of this machine, which no other machine has. */
+export function loopEnvironment({ dir }: FleetPlace, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => !SETTINGS.includes(name));
+  return { ...Object.fromEntries(kept), RALPH_USER_CONFIG: join(dir, 'no-user-config.json') };
+}
+
+export interface FleetTerms {
+  readonly terms: ConsentTerms;
+  readonly digest: string;
+  readonly policy: Policy;
+  /** Relative to the project. */
+  readonly taskPath: string;
+  /** Settings of the repository that start programs or widen permissions, and that this machine has not agreed to. */
+  readonly risky: readonly RiskySetting[];
+}
+
+/** Reads the task and returns what its user agrees to, the same on every machine. Throws RalphError with every problem. */
+export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string): FleetTerms {
+  const fixed = { consented: true, headless: true, launched: true, clientVersion: null, mode: 'runner' } as const;
+  const request: ContractRequest = { ...task, env, at, bundleDir: null, ...fixed };
+  const prepared = prepareContract(request);
+  const terms = portableTerms(prepared);
+  const { taskPath } = prepared.terms;
+  const risky = unagreedSettings(request, prepared.resolved);
+  return { terms, digest: consentDigest(terms), policy: prepared.resolved.policy, taskPath, risky };
+}
+
+/** Agrees on this machine to settings that the signed submission covers. */
+export function agreeTo({ risky }: FleetTerms, env: NodeJS.ProcessEnv): void {
+  if (risky.length > 0) rememberAgreed(env, risky);
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { LOOP_NAME } from '../state/loop-files.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import { FLEET_TEXTS } from './messages.ts';
+
+/** Size of a submission as JSON, in bytes. */
+const MOST_BYTES = 256 * 1024;
+
+/** Names a loop of the fleet: the task's name and ten random characters; the branch is `ralph/ID`. */
+export const FLEET_ID = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,52}-[0-9a-z]{10}$/;
+export const WORD = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
+
+const hexadecimal = (length: number) => z.string().regex(new RegExp(`^[0-9a-f]{${length}}$`));
+const commit = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
+const word = z.string().regex(WORD);
+
+/** A loop as it was submitted: written once, signed, never changed. */
+export const submission = z.strictObject({
+  v: z.literal(1),
+  loopId: z.string().regex(FLEET_ID),
+  /** Counts from 1; a loop that is resumed or retried after an end has the next one. */
+  generation: z.int().min(1).max(10_000),
+  /** Name of the loop in its project. */
+  name: z.string().regex(LOOP_NAME),
+  repository: z.strictObject({ id: hexadecimal(16), url: z.string().min(1).max(2048) }),
+  base: z.strictObject({ ref: z.string().min(1).max(255), sha: commit }),
+  branch: z.string().regex(/^ralph\/[a-zA-Z0-9][a-zA-Z0-9._-]*$/),
+  checkpointRef: z.string().regex(/^refs\/ralph\/[a-zA-Z0-9][a-zA-Z0-9._-]*$/),
+  /** Relative to the project; the digest is the SHA-256 of the file at `base.sha`. */
+  task: z.strictObject({ path: z.string().min(1).max(1024), digest: hexadecimal(64) }),
+  contract: z.strictObject({
+    /** SHA-256 over `terms`. */
+    digest: hexadecimal(64),
+    /** What the submitter agreed to, as keys and values that are the same on every machine. */
+    terms: z.array(z.tuple([z.string(), z.string()])),
+    /** Settings of the command line, by key path, and arguments of the task. */
+    flags: z.record(z.string(), z.string()),
+    args: z.record(z.string(), z.string()),
+  }),
+  limits: z.strictObject({ iterationTimeoutMs: z.int().min(0), maxTakeOvers: z.int().min(0).max(100) }),
+  needs: z.strictObject({ labels: z.array(word).max(20) }),
+  /** Loops that have to be complete before this one starts. */
+  after: z.array(z.string().regex(FLEET_ID)).max(50),
+  account: word,
+  publish: z.enum(['none', 'branch', 'pull-request']),
+  submittedBy: z.string().max(200),
+  submittedAt: z.string().max(40),
+});
+
+/** What the queue holds of a loop. */
+export const envelope = z.strictObject({ submission, signature: hexadecimal(64) });
+
+export type Submission = z.infer<typeof submission>;
+export type Envelope = z.infer<typeof envelope>;
+
+export function jobIdOf({ loopId, generation }: Pick<Submission, 'loopId' | 'generation'>): string {
+  return `${loopId}.${generation}`;
+}
+
+/** Returns the submission of a job's data; null for anything else, including what is larger than a submission may be. */
+export function envelopeOf(data: unknown): Envelope | null {
+  const text = JSON.stringify(data) ?? '';
+  if (Buffer.byteLength(text) > MOST_BYTES) return null;
+  const parsed = envelope.safeParse(data);
+  return parsed.success && isConsistent(parsed.data.submission) ? parsed.data : null;
+}
+
+/** Throws RalphError `usage` for a submission that no worker would take. */
+export function checkSubmission(value: Submission): void {
+  const size = Buffer.byteLength(JSON.stringify(value));
+  if (size > MOST_BYTES - 1024) throw new RalphError('usage', FLEET_TEXTS.tooLarge(size));
+  submission.parse(value);
+}
+
+/** A reference names its loop: what one loop may move is no other's. */
+function isConsistent({ loopId, branch, checkpointRef, repository }: Submission): boolean {
+  const isOwn = branch === `ralph/${loopId}` && checkpointRef === `refs/ralph/${loopId}`;
+  return isOwn && repository.id === repositoryId(repository.url);
+}
+
+/** Returns the id of a repository: the first 16 hexadecimal digits of the SHA-256 of its address. */
+export function repositoryId(url: string): string {
+  const normal = url.replace(/\/+$/, '').replace(/\.git$/, '');
+  return createHash('sha256').update(normal).digest('hex').slice(0, 16);
+}
+
+/** Throws RalphError `usage` for an address that holds credentials, or that git would take for an option. */
+export function checkRepositoryUrl(url: string): void {
+  const withPassword = /^[a-z+.-]+:\/\/[^/@]*:[^/@]*@/i.test(url);
+  const withToken = /^https?:\/\/[^/@]+@/i.test(url);
+  if (withPassword || withToken) throw new RalphError('usage', FLEET_TEXTS.credentialsInUrl);
+  if (url.startsWith('-') || /[\0-\x20]/.test(url) || /^[a-z]+::/i.test(url)) {
+    throw new RalphError('usage', FLEET_TEXTS.badUrl(url));
+  }
+}

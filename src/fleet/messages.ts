@@ -1,0 +1,75 @@
+/** Messages about loops over many machines. */
+export const FLEET_TEXTS = {
+  noUrl: 'RALPH_FLEET_URL is not set. Name the server, for example: export RALPH_FLEET_URL=redis://127.0.0.1:6379',
+  badKey: (least: number): string =>
+    `RALPH_FLEET_KEY is missing or shorter than ${least} characters. Make one for all members of the fleet: openssl rand -hex 32`,
+  otherKey: 'the members of this fleet use another RALPH_FLEET_KEY. Set the same key everywhere.',
+  unreachable: (place: string, why: string): string =>
+    `no server answers at ${place} (${why}). Start it, or correct RALPH_FLEET_URL.`,
+  noPackages: (line: string): string => `the fleet needs the packages bullmq and ioredis. Install them: ${line}`,
+  tooLarge: (bytes: number): string =>
+    `the terms of this task take ${bytes} bytes, more than the 256 KiB of a submission. Move long commands into scripts.`,
+  credentialsInUrl:
+    'the address of the repository holds credentials. Leave them out: each worker uses the git credentials of its machine.',
+  badUrl: (url: string): string => `${JSON.stringify(url)} is no address of a repository.`,
+  noBase: (ref: string): string => `the repository has no branch, tag or commit ${ref}.`,
+  noLoop: (id: string): string => `the fleet has no loop ${id}. List its loops: ralph-loop fleet status`,
+  number: (option: string, value: string): string => `--${option} ${value}: give a number above 0.`,
+  whole: (option: string, value: string, most: number): string =>
+    `--${option} ${value}: give a whole number from 1 to ${most}.`,
+  word: (option: string, value: string): string =>
+    `--${option} ${value}: use letters, digits, ".", "_" and "-", at most 64.`,
+  integrate: (value: string): string => `--integrate ${value}: give none, branch or pr.`,
+  needs: (option: string): string => `--${option} is missing.`,
+  already: (id: string): string => `the same work is queued already, as ${id}.`,
+  noTask: 'name the tasks to queue, as they are called in the repository.',
+  needsId: 'name the loop by its id. List them: ralph-loop fleet status',
+  oneId: 'name one loop.',
+  needsText: 'give the id of the loop and, quoted, the message.',
+  longText: (length: number, most: number): string => `the message has ${length} characters; at most ${most}.`,
+  keyThere: 'set',
+  noGit: 'git is not in PATH.',
+  noClient: 'Claude Code was not found; only loops with another agent can run here.',
+  noAppendOnly: 'off: a restart loses the queue. Set appendonly yes.',
+  evicts: (policy: string): string =>
+    `${policy}: the server drops jobs when its memory is full. Set maxmemory-policy noeviction.`,
+  needsAgreement: (lines: readonly string[]): string =>
+    `configuration files of the repository start programs or widen permissions:\n${lines.map((line) => `  ${line}`).join('\n')}\nAgree to them with --yes.`,
+  ended: (id: string, outcome: string): string => `${id} has ended (${outcome}).`,
+  notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
+  notPaused: (id: string, state: string): string => `${id} is ${state}, not paused.`,
+  forgotten: (id: string): string =>
+    `the queue has forgotten the job of ${id}. Its last checkpoint is refs/ralph/${id} in the repository.`,
+  unsigned: (id: string): string =>
+    `the submission of ${id} is not signed with this fleet’s key; nothing of it was used.`,
+} as const;
+
+/** What a command to a loop does. */
+export const CONTROL_TEXTS = {
+  steer: 'The agent receives it at its next tool call, or with its next prompt.',
+  pause: 'The loop pauses after the iteration at work.',
+  cancel: 'The loop is cancelled as soon as its worker reads this, usually within a second.',
+  again: 'The loop is queued again, from its last checkpoint.',
+} as const;
+
+/** Reasons that end or hold a loop, and what a worker says of itself. */
+export const WORKER_TEXTS = {
+  refusedJob: 'not signed with this fleet’s key, or changed since',
+  replayed: 'a former submission of a loop that has gone on since',
+  lost: 'the checkpoint is gone or was changed by hand; nothing was started over',
+  takeOvers: (count: number): string => `${count} workers in a row ended before an iteration did`,
+  terms: (changes: readonly string[]): string =>
+    `the task no longer has the terms that were agreed to: ${changes.join('; ')}`,
+  dependency: (id: string, outcome: string): string => `the loop ${id} before it is ${outcome}`,
+  budget: (reading: string): string => `the budget of the fleet is used up: ${reading}`,
+  unpushed: (count: number): string => `the last ${count} iterations could not be pushed`,
+  paused: 'paused by its user',
+  cancelled: 'cancelled by its user',
+  died: (how: string): string => `its runner ended (${how}) before the loop did`,
+  fenced: 'another worker has taken this loop over; what was not pushed is dropped',
+  lockLost: 'the lock could not be renewed; the agent was ended',
+  ready: (slots: number, account: string): string =>
+    `waiting for loops of the account ${account}, at most ${slots} at once.`,
+  lockTime: (name: string, value: string): string => `${name} ${value}: give a duration of at least 1s.`,
+  leaving: 'ending after the iterations at work; a second signal ends them now.',
+} as const;

@@ -1,0 +1,87 @@
+import { type FleetServer, KEYS } from './connect.ts';
+
+/** What all loops of the fleet together may use; null is no limit. */
+export interface FleetLimits {
+  readonly maxCostUsd: number | null;
+  readonly maxTokens: number | null;
+}
+
+export interface Amount {
+  readonly costUsd: number;
+  readonly tokens: number;
+}
+
+export interface FleetSpent extends Amount {
+  readonly reserved: Amount;
+}
+
+/** Dollars are counted in millionths: Redis adds whole numbers. */
+const MICRO = 1_000_000;
+
+/**
+ * Counts reservations whose holder has not settled them in time as spent, then reserves if the limits allow. One script,
+ * so that two workers never reserve the same dollar. The server's clock decides.
+ */
+const RESERVE = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local cost, tokens = 0, 0
+local held = redis.call('HGETALL', KEYS[2])
+for i = 1, #held, 2 do
+  local c, k, untilAt = string.match(held[i + 1], '^(%d+) (%d+) (%d+)$')
+  if tonumber(untilAt) <= now then
+    redis.call('HINCRBY', KEYS[1], 'cost', c)
+    redis.call('HINCRBY', KEYS[1], 'tokens', k)
+    redis.call('HDEL', KEYS[2], held[i])
+  elseif held[i] ~= ARGV[1] then
+    cost = cost + c
+    tokens = tokens + k
+  end
+end
+cost = cost + (redis.call('HGET', KEYS[1], 'cost') or 0)
+tokens = tokens + (redis.call('HGET', KEYS[1], 'tokens') or 0)
+if ARGV[1] == '' then return {1, cost, tokens} end
+local c, k, life, maxCost, maxTokens = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+if (maxCost >= 0 and cost + c > maxCost) or (maxTokens >= 0 and tokens + k > maxTokens) then return {0, cost, tokens} end
+redis.call('HSET', KEYS[2], ARGV[1], string.format('%d %d %d', c, k, now + life))
+return {1, cost, tokens}
+`;
+
+/** A reservation that has been counted as spent meanwhile is not counted twice. */
+const SETTLE = `
+if redis.call('HDEL', KEYS[2], ARGV[1]) == 0 then return 0 end
+redis.call('HINCRBY', KEYS[1], 'cost', ARGV[2])
+redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[3])
+return 1
+`;
+
+/** Reserves for one iteration. Returns null, or what is spent and reserved where the limits leave too little. */
+export async function reserve(
+  { redis }: FleetServer,
+  id: string,
+  amount: Amount,
+  lifeMs: number,
+  { maxCostUsd, maxTokens }: FleetLimits,
+): Promise<Amount | null> {
+  const limits = [maxCostUsd === null ? -1 : micro(maxCostUsd), maxTokens ?? -1];
+  const words = [id, micro(amount.costUsd), Math.ceil(amount.tokens), Math.ceil(lifeMs), ...limits];
+  const [granted, cost, tokens] = (await redis.eval(RESERVE, 2, KEYS.spent, KEYS.reserved, ...words)) as number[];
+  return granted === 1 ? null : { costUsd: (cost ?? 0) / MICRO, tokens: tokens ?? 0 };
+}
+
+/** Replaces a reservation by what was used; one that was never made, or was settled before, changes nothing. */
+export async function settle({ redis }: FleetServer, id: string, used: Amount): Promise<void> {
+  await redis.eval(SETTLE, 2, KEYS.spent, KEYS.reserved, id, micro(used.costUsd), Math.ceil(used.tokens));
+}
+
+export async function fleetSpent({ redis }: FleetServer): Promise<FleetSpent> {
+  const none = ['', 0, 0, 0, -1, -1];
+  const [, all = 0, tokens = 0] = (await redis.eval(RESERVE, 2, KEYS.spent, KEYS.reserved, ...none)) as number[];
+  const [cost, used] = await redis.hmget(KEYS.spent, 'cost', 'tokens');
+  const spent = { costUsd: Number(cost ?? 0) / MICRO, tokens: Number(used ?? 0) };
+  return { ...spent, reserved: { costUsd: all / MICRO - spent.costUsd, tokens: tokens - spent.tokens } };
+}
+
+function micro(dollars: number): number {
+  return Math.ceil(dollars * MICRO);
+}

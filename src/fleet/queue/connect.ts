@@ -1,0 +1,89 @@
+import type { Job, Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { RalphError } from '../../text/ralph-error.ts';
+import { jobIdOf } from '../job.ts';
+import { FLEET_TEXTS } from '../messages.ts';
+import type { Packages } from './load-packages.ts';
+
+/** Keys of the fleet beside those of the queue. */
+export const KEYS = {
+  loops: 'ralph:loops',
+  keyCheck: 'ralph:key-check',
+  spent: 'ralph:budget',
+  reserved: 'ralph:budget:reserved',
+  refused: 'ralph:refused',
+  account: (name: string): string => `ralph:account:${name}`,
+  events: (loop: string): string => `ralph:events:${loop}`,
+  commands: (loop: string): string => `ralph:commands:${loop}`,
+} as const;
+
+/** Time that the server has to accept a connection of a command. */
+const CONNECT_MS = 5_000;
+
+/** A connection to the fleet's server, and its queues, one for each account. */
+export class FleetServer {
+  readonly redis: Redis;
+  readonly packages: Packages;
+  readonly #queues = new Map<string, Queue>();
+
+  private constructor(packages: Packages, redis: Redis) {
+    this.packages = packages;
+    this.redis = redis;
+  }
+
+  /** Connects once. Throws RalphError `refused` where no server answers; a `patient` connection is renewed for ever. */
+  static async connect(packages: Packages, url: string, patient = false): Promise<FleetServer> {
+    const redis = packages.newRedis(url, {
+      lazyConnect: true,
+      connectTimeout: CONNECT_MS,
+      maxRetriesPerRequest: null,
+      retryStrategy: (times) => (patient ? Math.min(50 * times, 1_000) : null),
+    });
+    let last: Error | null = null;
+    redis.on('error', (error) => {
+      last = error;
+    });
+    try {
+      await redis.connect();
+      await redis.ping();
+    } catch (error) {
+      redis.disconnect();
+      const { message } = last ?? (error as Error);
+      throw new RalphError('refused', FLEET_TEXTS.unreachable(placeOf(url), message), error);
+    }
+    return new FleetServer(packages, redis);
+  }
+
+  queue(account: string): Queue {
+    const known = this.#queues.get(account);
+    if (known !== undefined) return known;
+    const queue = new this.packages.bullmq.Queue(queueOf(account), { connection: this.redis });
+    queue.on('error', () => undefined); // the connection's own listener has it
+    this.#queues.set(account, queue);
+    return queue;
+  }
+
+  async job(account: string, loopId: string, generation: number): Promise<Job | undefined> {
+    return this.queue(account).getJob(jobIdOf({ loopId, generation }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+    this.redis.disconnect();
+  }
+
+  /** Returns the server's clock, in epoch milliseconds: the only one that orders and delays. */
+  async now(): Promise<number> {
+    const [seconds = 0, micros = 0] = await this.redis.time();
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+}
+
+export function queueOf(account: string): string {
+  return `ralph-${account}`;
+}
+
+/** Returns the address without credentials. */
+export function placeOf(url: string): string {
+  return url.replace(/\/\/[^/@]*@/, '//').replace(/[?#].*$/, '');
+}

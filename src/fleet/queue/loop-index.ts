@@ -1,0 +1,87 @@
+import * as z from 'zod';
+import { RalphError } from '../../text/ralph-error.ts';
+import { jobIdOf, type Submission, WORD } from '../job.ts';
+import { FLEET_TEXTS } from '../messages.ts';
+import type { FleetKey } from '../signing.ts';
+import { type FleetServer, KEYS } from './connect.ts';
+
+/** Days after which the queue forgets a loop that has ended. */
+const KEPT_SECONDS = 30 * 24 * 3600;
+
+const entry = z.object({
+  generation: z.int().min(1),
+  account: z.string().regex(WORD),
+  name: z.string(),
+  task: z.string(),
+  repository: z.string(),
+  by: z.string(),
+  at: z.string(),
+});
+
+/** What `status` needs of a loop without its job's data. */
+export type LoopEntry = z.infer<typeof entry> & { readonly loopId: string };
+
+/** Throws RalphError `refused` where the fleet's members use another key. */
+export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<void> {
+  await redis.setnx(KEYS.keyCheck, key.fingerprint);
+  if ((await redis.get(KEYS.keyCheck)) !== key.fingerprint) throw new RalphError('refused', FLEET_TEXTS.otherKey);
+}
+
+/** Adds a loop to its queue. Returns the id of the loop that is queued: of an equal one, if that has not ended. */
+export async function addLoop(server: FleetServer, key: FleetKey, submission: Submission): Promise<string> {
+  const { loopId, account } = submission;
+  const job = await server.queue(account).add('loop', key.seal(submission), {
+    jobId: jobIdOf(submission),
+    attempts: 1,
+    removeOnComplete: { age: KEPT_SECONDS },
+    removeOnFail: { age: KEPT_SECONDS },
+    deduplication: { id: sameWork(submission) },
+  });
+  const queued = (job.id ?? '').replace(/\.\d+$/, '');
+  if (queued === loopId) await server.redis.hset(KEYS.loops, loopId, JSON.stringify(entryOf(submission)));
+  return queued;
+}
+
+/** Two submissions of the same work, of which the queue keeps the first until it has ended. */
+function sameWork({ loopId, generation, repository, base, contract, task }: Submission): string {
+  const own = generation > 1 ? `#${loopId}.${generation}` : '';
+  return `${repository.id}#${base.sha}#${task.digest}#${contract.digest}${own}`;
+}
+
+function entryOf({ generation, account, name, task, repository, submittedBy, submittedAt }: Submission) {
+  const short = { generation, account, name, task: task.path, repository: repository.url };
+  return { ...short, by: submittedBy, at: submittedAt };
+}
+
+/** Returns every loop of the fleet, the newest first. */
+export async function allLoops({ redis }: FleetServer): Promise<LoopEntry[]> {
+  const found = Object.entries(await redis.hgetall(KEYS.loops));
+  return found
+    .flatMap(([loopId, text]) => entryFrom(loopId, text))
+    .sort((a, b) => b.at.localeCompare(a.at) || a.loopId.localeCompare(b.loopId));
+}
+
+/** Returns the loop of this id. Throws RalphError `no-loop`. */
+export async function loopNamed({ redis }: FleetServer, loopId: string): Promise<LoopEntry> {
+  const [found] = entryFrom(loopId, (await redis.hget(KEYS.loops, loopId)) ?? '');
+  if (found !== undefined) return found;
+  throw new RalphError('no-loop', FLEET_TEXTS.noLoop(loopId));
+}
+
+/** What is no entry was not written by us. */
+function entryFrom(loopId: string, text: string): LoopEntry[] {
+  try {
+    const parsed = entry.safeParse(JSON.parse(text));
+    return parsed.success ? [{ ...parsed.data, loopId }] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Removes entries whose jobs the queue has forgotten. */
+export async function forgetOld(server: FleetServer, before: string): Promise<void> {
+  for (const { loopId, account, generation, at } of await allLoops(server)) {
+    if (at >= before || (await server.job(account, loopId, generation)) !== undefined) continue;
+    await server.redis.hdel(KEYS.loops, loopId);
+  }
+}

@@ -1,0 +1,116 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { RiskySetting } from '../drive/start/agreed-settings.ts';
+import { fitName } from '../drive/start/find-task.ts';
+import { hasFolder, taskKind } from '../task/task-file.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import { fleetTerms, loopEnvironment } from './contract-terms.ts';
+import { git } from './git/git.ts';
+import { fetchMirror } from './git/mirror.ts';
+import { type FleetPlace, plainUrl } from './git/place.ts';
+import { closeWorkspace, openWorkspace, type Workspace } from './git/workspace.ts';
+import { checkSubmission, repositoryId, type Submission } from './job.ts';
+import { FLEET_TEXTS } from './messages.ts';
+
+/** What is the same for all tasks that are submitted together. */
+export interface SubmitRequest
+  extends Pick<Submission, 'needs' | 'after' | 'account' | 'publish' | 'submittedBy' | 'submittedAt'> {
+  readonly url: string;
+  /** A branch, a tag or a commit of the repository. */
+  readonly base: string;
+  /** Task files or folders, relative to the repository's top. */
+  readonly tasks: readonly string[];
+  readonly flags: Readonly<Record<string, string>>;
+  readonly args: Readonly<Record<string, string>>;
+  readonly maxTakeOvers: number;
+  /** Asked for settings of the repository that start programs or widen permissions. */
+  readonly agrees: (risky: readonly RiskySetting[]) => boolean;
+}
+
+const ID_DIGITS = 10;
+
+/**
+ * Reads the tasks as they stand at the base commit, and returns what their user agrees to by submitting them. Throws
+ * RalphError with the problems of all of them, with nothing queued.
+ */
+export async function prepareSubmissions(
+  place: FleetPlace,
+  env: NodeJS.ProcessEnv,
+  request: SubmitRequest,
+): Promise<Submission[]> {
+  if (/^https?:\/\/[^/@]+@/i.test(request.url)) throw new RalphError('usage', FLEET_TEXTS.credentialsInUrl);
+  const url = plainUrl(request.url);
+  const repository = { id: repositoryId(url), url };
+  const own = loopEnvironment(place, env);
+  const here: FleetPlace = { ...place, env: own };
+  const mirror = await fetchMirror(here, repository);
+  const base = { ref: request.base, sha: await commitOf(mirror, request.base, own) };
+  const loopId = freeId('submission');
+  const ws = await openWorkspace(here, { repository, loopId, branch: `ralph/${loopId}`, base, checkpoint: null });
+  try {
+    const problems: string[] = [];
+    const submissions = request.tasks.flatMap((task) => {
+      try {
+        return [submissionOf(ws, { ...request, repository, base, task }, own)];
+      } catch (error) {
+        if (!(error instanceof RalphError) || error.code === 'mode-missing') throw error;
+        problems.push(error.message);
+        return [];
+      }
+    });
+    if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
+    return submissions;
+  } finally {
+    await closeWorkspace(ws);
+  }
+}
+
+type OneTask = Omit<SubmitRequest, 'base'> & Pick<Submission, 'repository' | 'base'> & { readonly task: string };
+
+function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): Submission {
+  const { task, flags, args, repository, base, needs, after, account, publish, submittedBy, submittedAt } = request;
+  const name = nameOf(task);
+  const found = fleetTerms({ projectDir: ws.dir, name, task, flags, args }, env, submittedAt);
+  if (found.risky.length > 0 && !request.agrees(found.risky)) {
+    throw new RalphError('refused', FLEET_TEXTS.needsAgreement(found.risky.map(({ line }) => line)));
+  }
+  const { taskPath, policy, terms, digest } = found;
+  const loopId = freeId(name);
+  const submission: Submission = {
+    ...{ v: 1, loopId, generation: 1, name, repository, base, branch: `ralph/${loopId}` },
+    checkpointRef: `refs/ralph/${loopId}`,
+    task: { path: taskPath, digest: sha256(readFileSync(join(ws.dir, taskPath))) },
+    contract: { digest, terms: terms.map(([key, value]) => [key, value]), flags: { ...flags }, args: { ...args } },
+    limits: { iterationTimeoutMs: policy.pace.iterationTimeoutMs ?? 0, maxTakeOvers: request.maxTakeOvers },
+    ...{ needs, after, account, publish, submittedBy, submittedAt },
+  };
+  checkSubmission(submission);
+  return submission;
+}
+
+/** Returns the loop's name: that of the task's folder, or of a file without one. */
+function nameOf(task: string): string {
+  const isFile = /\.[a-z]+$/i.test(task);
+  const words = isFile && hasFolder(taskKind(task)) ? basename(dirname(task)) : basename(task).replace(/\.[^.]*$/, '');
+  return fitName(words).replace(/\.{2,}/g, '.') || 'task';
+}
+
+function freeId(name: string): string {
+  const digits = [...randomBytes(ID_DIGITS)].map((byte) => (byte % 36).toString(36)).join('');
+  return `${name.slice(0, 50).replace(/\.(?:lock)?$/, '')}-${digits}`;
+}
+
+/** Throws RalphError `usage` for a name that the repository does not have. */
+async function commitOf(mirror: string, ref: string, env: NodeJS.ProcessEnv): Promise<string> {
+  for (const name of [`refs/heads/${ref}`, `refs/tags/${ref}`, ...(/^[0-9a-f]{40,64}$/.test(ref) ? [ref] : [])]) {
+    const words = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`];
+    const { ok, output } = await git(words, { env, gitDir: mirror });
+    if (ok) return output.toString('utf8').trim();
+  }
+  throw new RalphError('usage', FLEET_TEXTS.noBase(ref));
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

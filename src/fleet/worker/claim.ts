@@ -1,0 +1,194 @@
+import { hostname } from 'node:os';
+import { diffTerms } from '../../drive/start/consent-terms.ts';
+import { isVerified } from '../../drive/status/ended-loop.ts';
+import { describeLoop } from '../../drive/status/loop-report.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { agreeTo, type FleetTerms, fleetTerms } from '../contract-terms.ts';
+import { type CheckpointMeta, readCheckpoint } from '../git/checkpoint.ts';
+import { fetchMirror, readRef } from '../git/mirror.ts';
+import type { FleetPlace } from '../git/place.ts';
+import { publish } from '../git/publish.ts';
+import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
+import type { Submission } from '../job.ts';
+import { WORKER_TEXTS } from '../messages.ts';
+import type { FleetLimits } from '../queue/budget.ts';
+import type { FleetServer } from '../queue/connect.ts';
+import { EventSink } from '../queue/events.ts';
+import type { FleetKey } from '../signing.ts';
+import { CheckpointLine, type Meta } from './checkpoint-line.ts';
+import { filesIn, type HeldEnd, type Holding, LoopHolder } from './hold-loop.ts';
+import { PutBack } from './leaving.ts';
+import { LoopCommands } from './loop-commands.ts';
+import type { LoopProgress, LoopResult } from './loop-result.ts';
+import { Reservations } from './reservations.ts';
+
+/** What one claim of a job works with. */
+export interface Claim {
+  readonly submission: Submission;
+  readonly server: FleetServer;
+  readonly key: FleetKey;
+  readonly place: FleetPlace;
+  readonly env: NodeJS.ProcessEnv;
+  readonly program: readonly string[];
+  readonly limits: FleetLimits;
+  /** Last checkpoint that a worker has told of; null where none has. */
+  readonly told: string | null;
+  readonly lost: AbortSignal;
+  readonly leaving: AbortSignal;
+  readonly hurry: AbortSignal;
+  readonly progress: (progress: LoopProgress) => Promise<void>;
+}
+
+/** Works on a loop from its last checkpoint until it ends. Throws `PutBack` where it waits, `LostLoop` where it is another's. */
+export async function workOn(claim: Claim): Promise<LoopResult> {
+  const { submission, place, env, told } = claim;
+  const { repository, checkpointRef, loopId, branch, base } = submission;
+  const mirror = await fetchMirror(place, repository);
+  const last = await readRef(mirror, checkpointRef, env);
+  if (last !== null) await fetchMirror(place, repository, [checkpointRef]);
+  const former = last === null ? null : await readCheckpoint(mirror, last, env).catch(onlyInvalid);
+  const isGone = last === null && (told !== null || submission.generation > 1);
+  if (isGone || (last !== null && former?.loopId !== loopId)) {
+    return withoutWork('checkpoint-lost', WORKER_TEXTS.lost, former, last);
+  }
+  if (former !== null && former.generation > submission.generation) {
+    return withoutWork('replayed', WORKER_TEXTS.replayed, former, last);
+  }
+  const ws = await openWorkspace(place, { repository, loopId, branch, base, checkpoint: last });
+  try {
+    return await inWorkspace(claim, ws, former, last);
+  } finally {
+    await closeWorkspace(ws);
+  }
+}
+
+function onlyInvalid(error: unknown): null {
+  if (error instanceof RalphError && error.code === 'state-corrupt') return null;
+  throw error;
+}
+
+async function inWorkspace(
+  claim: Claim,
+  ws: Workspace,
+  former: CheckpointMeta | null,
+  last: string | null,
+): Promise<LoopResult> {
+  const { submission, lost } = claim;
+  const isOver = former !== null && former.generation === submission.generation && former.outcome !== null;
+  // Its worker ended between the last checkpoint and the end of the job.
+  if (isOver) return finish(claim, ws, new CheckpointLine(ws, submission, last, former, lost), null);
+  const line = new CheckpointLine(ws, submission, last, nextMeta(submission, former), lost);
+  const { takeOvers } = line.meta;
+  if (takeOvers > submission.limits.maxTakeOvers) {
+    await line.push({ signedOff: true, outcome: 'take-overs', reason: WORKER_TEXTS.takeOvers(takeOvers) });
+    return finish(claim, ws, line, null);
+  }
+  // From here on no former holder can publish anything.
+  await line.push({});
+  const terms = termsIn(claim, ws);
+  if (typeof terms === 'string') {
+    await line.push({ signedOff: true, outcome: 'contract-changed', reason: terms });
+    return finish(claim, ws, line, null);
+  }
+  agreeTo(terms, claim.env);
+  return hold(claim, ws, line);
+}
+
+async function hold(claim: Claim, ws: Workspace, line: CheckpointLine): Promise<LoopResult> {
+  const { submission, server, key, env, program, limits, lost, leaving, hurry } = claim;
+  const { loopId } = submission;
+  const { attempt } = line.meta;
+  const files = filesIn(ws, submission, env);
+  const events = new EventSink(server, loopId, attempt, env);
+  const commands = new LoopCommands({ server, key, submission, files, env }, line.meta.lastCommand);
+  const budget = new Reservations(server, limits, `${loopId}:${attempt}`, submission.limits.iterationTimeoutMs);
+  const progress = (waits: string | null, maxIterations: number): Promise<void> =>
+    claim.progress(progressOf(line, waits, maxIterations));
+  const holding: Holding = {
+    ...{ submission, server, ws, files, env, program, line, commands, budget, events },
+    ...{ lost, leaving, hurry, progress },
+  };
+  await progress(null, 0);
+  const holder = new LoopHolder(holding);
+  let end: HeldEnd;
+  try {
+    end = await holder.run();
+    await holder.signOff(end.kind === 'ended' ? end.outcome : null, end.kind === 'ended' ? end.reason : '');
+  } finally {
+    await events.flush().catch(() => undefined);
+  }
+  if (end.kind === 'ended') return finish(claim, ws, line, end);
+  await progress(end.why === '' ? null : end.why, holder.maxIterations);
+  throw new PutBack(end.until, end.why);
+}
+
+/** Publishes the branch of a loop whose last checkpoint is published. Can be repeated. */
+async function finish(
+  { submission, env }: Claim,
+  ws: Workspace,
+  line: CheckpointLine,
+  end: Extract<HeldEnd, { kind: 'ended' }> | null,
+): Promise<LoopResult> {
+  const { meta, sha } = line;
+  const outcome = meta.outcome ?? 'error';
+  const { branch, base } = submission;
+  const isWanted = submission.publish !== 'none' && !UNPUBLISHED.has(outcome);
+  const how = !isWanted ? 'none' : outcome === 'complete' ? submission.publish : 'branch';
+  const report = `${meta.reason}\n\n${end?.report ?? ''}`.trim();
+  const expected = await readRef(ws.mirror, `refs/heads/${branch}`, env);
+  const { kind, message } = await publish(ws, { branch, how, base: base.ref, report, expected });
+  if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
+  const { lastState } = describeLoop(filesIn(ws, submission, env), env);
+  return {
+    ...{ outcome, verified: outcome === 'complete' && isVerified(lastState), iterations: meta.iteration, sha },
+    ...{ costUsd: meta.spent.costUsd, tokens: meta.spent.tokens, report: end?.report ?? '' },
+    reason: kind === 'fenced' ? `${meta.reason} ${message}` : meta.reason,
+    branch: kind === 'pushed' ? branch : null,
+  };
+}
+
+const AGAIN_MS = 10_000;
+
+/** Outcomes after which there is no result to look at. */
+const UNPUBLISHED: ReadonlySet<string> = new Set(['cancelled', 'paused', 'fleet-budget', 'contract-changed']);
+
+function withoutWork(outcome: string, reason: string, meta: CheckpointMeta | null, sha: string | null): LoopResult {
+  const { costUsd, tokens } = meta?.spent ?? { costUsd: null, tokens: 0 };
+  const iterations = meta?.iteration ?? 0;
+  return { outcome, verified: false, iterations, costUsd, tokens, sha, branch: null, reason, report: '' };
+}
+
+function nextMeta({ loopId, generation, contract }: Submission, former: CheckpointMeta | null): Meta {
+  const fresh = { v: 1, loopId, generation, signedOff: false, outcome: null, reason: '' } as const;
+  const at = new Date().toISOString();
+  const contractDigest = contract.digest;
+  if (former === null) {
+    const spent = { costUsd: 0, tokens: 0 };
+    return { ...fresh, contractDigest, attempt: 1, iteration: 0, takeOvers: 0, lastCommand: null, spent, at };
+  }
+  const { attempt, iteration, takeOvers, signedOff, lastCommand, spent } = former;
+  const died = signedOff ? takeOvers : takeOvers + 1;
+  return { ...fresh, contractDigest, attempt: attempt + 1, iteration, takeOvers: died, lastCommand, spent, at };
+}
+
+/** Returns the task's terms as they are here, or what is wrong with them. */
+function termsIn({ submission, env }: Claim, ws: Workspace): FleetTerms | string {
+  const { contract, task, name } = submission;
+  const { flags, args } = contract;
+  try {
+    const at = new Date().toISOString();
+    const found = fleetTerms({ projectDir: ws.dir, name, task: task.path, flags, args }, env, at);
+    if (found.digest === contract.digest) return found;
+    return WORKER_TEXTS.terms(diffTerms(contract.terms, found.terms));
+  } catch (error) {
+    if (error instanceof RalphError) return error.message;
+    throw error;
+  }
+}
+
+function progressOf({ meta, sha }: CheckpointLine, waits: string | null, maxIterations: number): LoopProgress {
+  const { attempt, iteration, takeOvers, spent } = meta;
+  const worker = `${hostname()}:${process.pid}`;
+  const at = new Date().toISOString();
+  return { attempt, iteration, maxIterations, sha, takeOvers, ...spent, worker, waits, at };
+}

@@ -1,0 +1,300 @@
+import { join } from 'node:path';
+import { type Supervised, type SupervisedEnd, supervise } from '../../drive/parallel/supervise.ts';
+import type { Permit, Spent } from '../../drive/runner/runner.ts';
+import { expectTerms } from '../../drive/start/portable-terms.ts';
+import { describeLoop } from '../../drive/status/loop-report.ts';
+import type { UsageDelta } from '../../engine/events.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import type { Workspace } from '../git/workspace.ts';
+import type { Submission } from '../job.ts';
+import { WORKER_TEXTS } from '../messages.ts';
+import { heldUntil, holdAccount } from '../queue/account.ts';
+import type { FleetServer } from '../queue/connect.ts';
+import type { EventSink } from '../queue/events.ts';
+import { endAtOnce } from './agent-end.ts';
+import type { CheckpointLine } from './checkpoint-line.ts';
+import { LostLoop, PutBack } from './leaving.ts';
+import type { LoopCommands } from './loop-commands.ts';
+import type { Reservations } from './reservations.ts';
+
+export interface Holding {
+  readonly submission: Submission;
+  readonly server: FleetServer;
+  readonly ws: Workspace;
+  readonly files: LoopFiles;
+  /** Environment of the runner, its agent and its checks. */
+  readonly env: NodeJS.ProcessEnv;
+  /** node's options and the program: what stands before the words of a command. */
+  readonly program: readonly string[];
+  readonly line: CheckpointLine;
+  readonly commands: LoopCommands;
+  readonly budget: Reservations;
+  readonly events: EventSink;
+  /** Aborted when the lock of the job may be another's. */
+  readonly lost: AbortSignal;
+  /** Aborted when the worker ends: the loop leaves after its iteration. */
+  readonly leaving: AbortSignal;
+  /** Aborted when the worker's grace is over: the iteration is ended. */
+  readonly hurry: AbortSignal;
+  readonly progress: (waits: string | null, maxIterations: number) => Promise<void>;
+}
+
+/** How a claim of a loop ended: with the loop, or with a wait of it. */
+export type HeldEnd =
+  | {
+      readonly kind: 'ended';
+      readonly outcome: string;
+      readonly verified: boolean;
+      readonly reason: string;
+      readonly report: string;
+    }
+  | { readonly kind: 'waits'; readonly until: number; readonly why: string };
+
+type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
+
+/** A wait of the loop up to this long is spent in the slot. */
+const SHORT_WAIT_MS = 5_000;
+const COMMANDS_MS = 1_000;
+/** Delay after a runner that died. */
+const AGAIN_MS = 5_000;
+/** Time that a runner has to end its agent and to leave after SIGTERM. */
+const LEAVE_MS = 20_000;
+
+/** Runs one loop by a supervised runner, publishing a checkpoint between any two iterations, until it ends or waits. */
+export class LoopHolder {
+  readonly #holding: Holding;
+  #run: Supervised | null = null;
+  #ended: Ended | null = null;
+  #isLive = false;
+  #maxIterations = 0;
+  /** Why the runner was sent away; null while it may go on. */
+  #end: HeldEnd | null = null;
+  /** An error at a boundary, which ends the claim. */
+  #failure: Error | null = null;
+
+  constructor(holding: Holding) {
+    this.#holding = holding;
+  }
+
+  /** Throws `LostLoop` with nothing published, or `PutBack` after a runner that died. */
+  async run(): Promise<HeldEnd> {
+    const { commands, lost, leaving, hurry, files } = this.#holding;
+    await commands.apply(false);
+    if (commands.wanted === 'cancel') return this.#stopped('cancelled');
+    if (commands.wanted === 'pause') return this.#stopped('paused');
+    if (leaving.aborted) return { kind: 'waits', until: 0, why: '' };
+    const run = this.#start();
+    this.#run = run;
+    const onLost = (): void => void endAtOnce(files, run.pid);
+    const onHurry = (): void => this.#sendAway({ kind: 'waits', until: 0, why: '' });
+    lost.addEventListener('abort', onLost);
+    hurry.addEventListener('abort', onHurry);
+    if (lost.aborted) onLost();
+    if (hurry.aborted) onHurry();
+    const timer = setInterval(() => void this.#poll(), COMMANDS_MS);
+    try {
+      const end = await run.done;
+      if (lost.aborted) await endAtOnce(files, run.pid);
+      return await this.#conclude(end);
+    } finally {
+      clearInterval(timer);
+      lost.removeEventListener('abort', onLost);
+      hurry.removeEventListener('abort', onHurry);
+    }
+  }
+
+  #start(): Supervised {
+    const { submission, ws, env, program, events } = this.#holding;
+    return supervise({
+      directory: ws.dir,
+      env: { ...env, ...expectTerms(submission.contract.digest) },
+      words: [...program, ...this.#words()],
+      onEvent: (event) => {
+        if (!PRIVATE.has(event.type)) events.tell(event);
+        this.#hear(event);
+      },
+      onPermit: (spent) => this.#boundary(spent),
+    });
+  }
+
+  /** The first claim begins the loop; any later one resumes it. */
+  #words(): string[] {
+    const { submission, ws, files, env } = this.#holding;
+    const { task, name, contract } = submission;
+    const { live, lost, lastState } = describeLoop(files, env);
+    const isBegun = live !== null || lost !== null || lastState !== null;
+    return [
+      'run',
+      ...(isBegun ? ['--resume'] : ['--task', join(ws.dir, task.path)]),
+      ...['--loop', name, '--json', '--project', ws.dir],
+      ...Object.entries(contract.flags).flatMap(([key, value]) => ['--set', `${key}=${value}`]),
+      ...Object.entries(contract.args).flatMap(([key, value]) => ['--arg', `${key}=${value}`]),
+    ];
+  }
+
+  #hear(event: RunnerEvent): void {
+    const { submission, server, budget } = this.#holding;
+    switch (event.type) {
+      case 'loop-started':
+        this.#isLive = true;
+        this.#maxIterations = event.maxIterations;
+        return;
+      case 'agent-ended':
+        budget.use(event.costUsd, event.usage === null ? 0 : billedTokens(event.usage));
+        return;
+      case 'waiting': {
+        const until = Date.parse(event.until);
+        if (event.why === 'rate-limit') this.#attempt(holdAccount(server, submission.account, until));
+        const isLong = event.why !== 'retry' && until - Date.now() > SHORT_WAIT_MS;
+        if (isLong) this.#sendAway({ kind: 'waits', until, why: event.why });
+        return;
+      }
+      case 'paused':
+        this.#sendAway(this.#stopped('paused'));
+        return;
+      case 'loop-ended':
+        this.#ended = event;
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** Publishes what the last iteration did, then decides whether another one may start. */
+  async #boundary(spent: Spent): Promise<Permit> {
+    try {
+      const end = await this.#next(spent);
+      if (end === null) return { kind: 'go' };
+      this.#end ??= end;
+    } catch (error) {
+      this.#failure ??= error as Error;
+    }
+    return { kind: 'leave' };
+  }
+
+  async #next(spent: Spent): Promise<HeldEnd | null> {
+    const { line, commands, budget, server, submission, leaving, lost } = this.#holding;
+    if (this.#end !== null) return this.#end;
+    const iteration = this.#iteration();
+    if (iteration > line.meta.iteration) {
+      // An iteration that is published ends the row of workers that died in one.
+      await line.push({ iteration, takeOvers: 0, lastCommand: commands.last, spent });
+    }
+    await budget.settle();
+    await this.#tell(null);
+    await commands.apply(true);
+    if (commands.wanted !== null) return this.#stopped(commands.wanted === 'pause' ? 'paused' : 'cancelled');
+    if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
+    if (leaving.aborted) return { kind: 'waits', until: 0, why: '' };
+    const held = await heldUntil(server, submission.account);
+    if (held > 0) return { kind: 'waits', until: held, why: 'rate-limit' };
+    const used = await budget.next();
+    if (used === null) return null;
+    const reading = `$${used.costUsd.toFixed(2)}, ${used.tokens} tokens`;
+    return {
+      kind: 'ended',
+      outcome: 'fleet-budget',
+      verified: false,
+      reason: WORKER_TEXTS.budget(reading),
+      report: '',
+    };
+  }
+
+  #stopped(outcome: 'paused' | 'cancelled'): HeldEnd {
+    const reason = outcome === 'paused' ? WORKER_TEXTS.paused : WORKER_TEXTS.cancelled;
+    return { kind: 'ended', outcome, verified: false, reason, report: '' };
+  }
+
+  #iteration(): number {
+    const { files, line } = this.#holding;
+    const found = readState(files.state);
+    return found.kind === 'loop' ? found.state.iteration : line.meta.iteration;
+  }
+
+  async #poll(): Promise<void> {
+    const { commands, lost } = this.#holding;
+    if (lost.aborted || !this.#isLive || this.#ended !== null) return;
+    try {
+      await commands.apply(true);
+    } catch {
+      // The server is away: read again in a second.
+    }
+  }
+
+  /** Ends the runner where it is; a second look ends it by force. */
+  #sendAway(end: HeldEnd): void {
+    if (this.#end !== null) return;
+    this.#end = end;
+    const run = this.#run;
+    if (run === null) return;
+    run.signal('SIGTERM');
+    const force = setTimeout(() => void endAtOnce(this.#holding.files, run.pid), LEAVE_MS);
+    void run.done.then(() => clearTimeout(force));
+  }
+
+  async #conclude({ code, signal, complaint }: SupervisedEnd): Promise<HeldEnd> {
+    const { lost, commands } = this.#holding;
+    if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
+    if (this.#failure !== null) throw this.#failure;
+    const ended = this.#ended;
+    if (ended === null) {
+      // It refused to start the loop: every other worker's would, too.
+      if (!this.#isLive && code !== null && code !== 0) {
+        return { kind: 'ended', outcome: 'error', verified: false, reason: complaint, report: '' };
+      }
+      throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
+    }
+    if (ended.status === 'cancelled' || commands.wanted === 'cancel') return this.#stopped('cancelled');
+    if (this.#end !== null) return this.#end;
+    // Ended by a signal that was not ours.
+    if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
+    const { status: outcome, message: reason, report } = ended;
+    return { kind: 'ended', outcome, verified: report?.verified ?? false, reason, report: reportText(ended) };
+  }
+
+  /** Publishes the last checkpoint of this claim. `outcome` is null for a loop that waits. */
+  async signOff(outcome: string | null, reason: string): Promise<void> {
+    const { line, commands, budget } = this.#holding;
+    const change = { iteration: this.#lastIteration(), lastCommand: commands.last, outcome, reason };
+    const isNew = change.iteration > line.meta.iteration;
+    await line.push({ ...change, signedOff: true, ...(isNew && { takeOvers: 0 }) });
+    await budget.settle();
+  }
+
+  get maxIterations(): number {
+    return this.#maxIterations;
+  }
+
+  #lastIteration(): number {
+    const iterations = this.#ended?.iterations ?? 0;
+    return Math.max(this.#iteration(), iterations);
+  }
+
+  #tell(waits: string | null): Promise<void> {
+    return this.#holding.progress(waits, this.#maxIterations);
+  }
+
+  #attempt(work: Promise<unknown>): void {
+    work.catch((error: Error) => {
+      this.#failure ??= error;
+    });
+  }
+}
+
+/** Events that say nothing once they are over. */
+const PRIVATE: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage', 'pending']);
+
+function reportText({ report, message }: Ended): string {
+  return report === undefined ? message : JSON.stringify(report);
+}
+
+/** Returns the tokens that `max_tokens` counts. */
+function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
+  return inputTokens + outputTokens + cacheWriteTokens;
+}
+
+export function filesIn(ws: Workspace, { name }: Submission, env: NodeJS.ProcessEnv): LoopFiles {
+  return loopFiles(ws.dir, name, env);
+}

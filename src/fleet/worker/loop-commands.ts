@@ -1,0 +1,92 @@
+import { operate } from '../../drive/control/operate.ts';
+import { steering } from '../../engine/events.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Submission } from '../job.ts';
+import { type FleetCommand, readCommands } from '../queue/commands.ts';
+import type { FleetServer } from '../queue/connect.ts';
+import type { FleetKey } from '../signing.ts';
+
+export interface CommandTarget {
+  readonly server: FleetServer;
+  readonly key: FleetKey;
+  readonly submission: Submission;
+  readonly files: LoopFiles;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Applies a loop's commands in order, each once: what was applied last travels in the checkpoint. */
+export class LoopCommands {
+  readonly #target: CommandTarget;
+  #last: string | null;
+  #busy: Promise<void> = Promise.resolve();
+  /** What its user wants of the loop; kept until the claim ends. */
+  #wanted: 'cancel' | 'pause' | null = null;
+  #refused = 0;
+
+  constructor(target: CommandTarget, last: string | null) {
+    this.#target = target;
+    this.#last = last;
+  }
+
+  get last(): string | null {
+    return this.#last;
+  }
+
+  get wanted(): 'cancel' | 'pause' | null {
+    return this.#wanted;
+  }
+
+  /** Entries that the fleet’s key has not signed, as last counted. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Reads and applies what is new. `isLive`: the runner has started, so that the loop has a state. */
+  apply(isLive: boolean): Promise<void> {
+    this.#busy = this.#busy.then(
+      () => this.#read(isLive),
+      () => this.#read(isLive),
+    );
+    return this.#busy;
+  }
+
+  async #read(isLive: boolean): Promise<void> {
+    const { server, key, submission } = this.#target;
+    const { commands, refused } = await readCommands(server, key, submission, this.#last);
+    this.#refused = refused;
+    for (const command of commands) {
+      // A message needs a loop that can take it; everything after it waits with it.
+      if (command.kind === 'steer' && !isLive) return;
+      this.#carryOut(command, isLive);
+      this.#last = command.id;
+    }
+  }
+
+  #carryOut({ kind, id, text, at }: FleetCommand, isLive: boolean): void {
+    switch (kind) {
+      case 'cancel':
+        this.#wanted = 'cancel';
+        if (isLive) this.#operate(at, { kind: 'cancel' });
+        return;
+      case 'pause':
+        if (this.#wanted === null) this.#wanted = 'pause';
+        return;
+      case 'steer':
+        this.#operate(at, steering(id, text, 'now'));
+        return;
+      default:
+        kind satisfies never;
+    }
+  }
+
+  #operate(at: string, command: ReturnType<Parameters<typeof operate>[3]>): void {
+    const { files, env } = this.#target;
+    try {
+      operate(files, env, at, () => command);
+    } catch (error) {
+      // The loop has ended meanwhile: there is nothing left to tell it.
+      if (!(error instanceof RalphError) || error.code !== 'no-loop') throw error;
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import { hostname } from 'node:os';
+import type { Job, Worker } from 'bullmq';
+import { RalphError } from '../../text/ralph-error.ts';
+import { loopEnvironment } from '../contract-terms.ts';
+import type { FleetPlace } from '../git/place.ts';
+import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
+import { WORKER_TEXTS } from '../messages.ts';
+import { heldUntil } from '../queue/account.ts';
+import type { FleetLimits } from '../queue/budget.ts';
+import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
+import type { FleetKey } from '../signing.ts';
+import { workOn } from './claim.ts';
+import { dependencyOf } from './dependencies.ts';
+import { LostLoop, PutBack } from './leaving.ts';
+import { LockKeeper } from './lock-keeper.ts';
+import { type LoopProgress, type LoopResult, loopProgress } from './loop-result.ts';
+
+export interface WorkerOptions {
+  readonly server: FleetServer;
+  readonly key: FleetKey;
+  readonly place: FleetPlace;
+  /** Environment of this process, without the variables of the fleet. */
+  readonly env: NodeJS.ProcessEnv;
+  /** node's options and the program: what stands before the words of a command. */
+  readonly program: readonly string[];
+  readonly slots: number;
+  readonly account: string;
+  readonly labels: readonly string[];
+  /** Ids of the repositories that this worker serves; empty for all. */
+  readonly repositories: readonly string[];
+  readonly limits: FleetLimits;
+  /** Time that the server keeps a lock which is not renewed, in milliseconds. */
+  readonly lockMs: number;
+  readonly notice: (text: string) => void;
+}
+
+/** Delay before a worker with the wanted labels is looked for again. */
+const OTHER_WORKER_MS = 5_000;
+/** Delay after an error of this machine or its repository. */
+const AFTER_ERROR_MS = 15_000;
+/** We bound take-overs ourselves, by the checkpoint. */
+const STALLED_COUNT = 1_000_000;
+
+/** Takes loops of one account from the queue and works on them. */
+export class FleetWorker {
+  readonly #options: WorkerOptions;
+  readonly #worker: Worker;
+  readonly #leaving = new AbortController();
+  readonly #hurry = new AbortController();
+  #lastError = '';
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    const { server, slots, account, lockMs, notice } = options;
+    const { bullmq } = server.packages;
+    this.#worker = new bullmq.Worker<unknown, LoopResult>(
+      queueOf(account),
+      // Without a third parameter: nothing aborts a job but its lock.
+      (job: Job, token?: string) => this.#process(job, token ?? ''),
+      {
+        connection: server.redis,
+        concurrency: slots,
+        lockDuration: lockMs,
+        // The last successful renewal has to be known, so that an agent ends before its lock does.
+        skipLockRenewal: true,
+        stalledInterval: lockMs / 3,
+        maxStalledCount: STALLED_COUNT,
+        drainDelay: 5,
+        autorun: false,
+      },
+    );
+    this.#worker.on('error', ({ message }) => {
+      if (message !== this.#lastError && !/ock/.test(message)) notice(message);
+      this.#lastError = message;
+    });
+  }
+
+  /** Works until `leave` was called and every loop is signed off. */
+  async run(): Promise<void> {
+    await this.#worker.run();
+    await this.#worker.close();
+  }
+
+  /** First: loops leave after their iterations. Again: their iterations are ended. Each is put back into the queue. */
+  leave(): void {
+    if (this.#leaving.signal.aborted) {
+      this.#hurry.abort();
+      return;
+    }
+    this.#leaving.abort();
+    void this.#worker.close();
+  }
+
+  async #process(job: Job, token: string): Promise<LoopResult> {
+    const { lockMs } = this.#options;
+    const { DelayedError } = this.#options.server.packages.bullmq;
+    const renew = async (): Promise<boolean> => (await job.extendLock(token, lockMs)) === 1;
+    const keeper = new LockKeeper({ durationMs: lockMs, renew });
+    try {
+      return await this.#claim(job, keeper.lost);
+    } catch (error) {
+      const until = this.#putBackTime(job, error, keeper.lost.aborted);
+      if (until === null) throw error;
+      // Refused where the lock is another's: then the job is, too.
+      await job.moveToDelayed(until, token).catch(() => undefined);
+      throw new DelayedError();
+    } finally {
+      keeper.stop();
+    }
+  }
+
+  /** Returns when the job is to be taken again; null for an error of the program, by which the job fails. */
+  #putBackTime(job: Job, error: unknown, isLost: boolean): number | null {
+    const { notice } = this.#options;
+    if (error instanceof PutBack) return Math.max(error.until, Date.now());
+    if (error instanceof LostLoop || isLost) {
+      notice(`${job.id}: ${error instanceof LostLoop ? error.message : WORKER_TEXTS.lockLost}`);
+      return Date.now() + OTHER_WORKER_MS;
+    }
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof RalphError || code !== undefined) {
+      notice(`${job.id}: ${message}`);
+      return Date.now() + AFTER_ERROR_MS;
+    }
+    return null;
+  }
+
+  async #claim(job: Job, lost: AbortSignal): Promise<LoopResult> {
+    const { server, key, place, env, program, limits, account } = this.#options;
+    const envelope = envelopeOf(job.data);
+    if (envelope === null || !key.hasSealed(envelope) || jobIdOf(envelope.submission) !== job.id) {
+      return this.#refuse(job);
+    }
+    const { submission } = envelope;
+    if (submission.account !== account) return this.#refuse(job);
+    const held = await heldUntil(server, account);
+    if (held > 0) await this.#wait(job, held, 'rate-limit');
+    if (!this.#serves(submission)) await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'labels');
+    const blocked = await dependencyOf(server, submission);
+    if (blocked === 'waits') await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'after');
+    else if (blocked !== null) return endWithout('blocked', blocked);
+    const known = loopProgress.safeParse(job.progress);
+    const told = known.success ? known.data.sha : null;
+    const progress = async (now: LoopProgress): Promise<void> => {
+      if (!lost.aborted) await job.updateProgress(now);
+    };
+    const own = loopEnvironment(place, env);
+    return workOn({
+      ...{ submission, server, key, program, limits, told, lost, progress, env: own },
+      place: { ...place, env: own },
+      ...{ leaving: this.#leaving.signal, hurry: this.#hurry.signal },
+    });
+  }
+
+  async #refuse(job: Job): Promise<LoopResult> {
+    const { server, notice } = this.#options;
+    const { UnrecoverableError } = server.packages.bullmq;
+    notice(`${job.id}: ${WORKER_TEXTS.refusedJob}`);
+    await server.redis.hincrby(KEYS.refused, String(job.id), 1);
+    throw new UnrecoverableError(WORKER_TEXTS.refusedJob);
+  }
+
+  async #wait(job: Job, until: number, waits: string): Promise<never> {
+    const known = loopProgress.safeParse(job.progress);
+    if (!known.success || known.data.waits !== waits) {
+      const none = { attempt: 0, iteration: 0, maxIterations: 0, sha: null, costUsd: null, tokens: 0, takeOvers: 0 };
+      const now = { worker: `${hostname()}:${process.pid}`, at: new Date().toISOString(), waits };
+      await job.updateProgress({ ...(known.success ? known.data : none), ...now });
+    }
+    throw new PutBack(until, waits);
+  }
+
+  #serves({ needs, repository }: Submission): boolean {
+    const { labels, repositories } = this.#options;
+    const hasLabels = needs.labels.every((label) => labels.includes(label));
+    return hasLabels && (repositories.length === 0 || repositories.includes(repository.id));
+  }
+}
+
+function endWithout(outcome: string, reason: string): LoopResult {
+  const none = { verified: false, iterations: 0, costUsd: null, tokens: 0, sha: null, branch: null, report: '' };
+  return { ...none, outcome, reason };
+}

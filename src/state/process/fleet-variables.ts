@@ -1,0 +1,21 @@
+const PREFIX = 'RALPH_FLEET_';
+
+const hidden: Record<string, string> = {};
+
+/**
+ * Takes the variables of the fleet out of this process's environment, so that no agent, check or git that it starts
+ * ever sees them. Called before anything else runs; `fleetVariables` has them from then on.
+ */
+export function hideFleetVariables(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const value = env[name];
+    if (value !== undefined && value !== '') hidden[name] = value;
+    delete env[name];
+  }
+}
+
+/** Returns the variables of the fleet that this process was started with. */
+export function fleetVariables(): Readonly<Record<string, string | undefined>> {
+  return hidden;
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fleet } from '../support/fleet/fleet.ts';
+
+/** Adds one commit in each run, and is done at the third. */
+const AGENT = `#!/bin/sh
+cat > /dev/null
+n=$(git rev-list --count HEAD)
+echo "$n" > "step-$n.txt"; git add "step-$n.txt"; git commit -qm "Step $n"
+echo "$n" >> "$NOTES/runs"
+echo more >> uncommitted.txt
+[ "$n" -ge 3 ] && echo "<promise>DONE</promise>"
+exit 0
+`;
+
+test('a queued task is worked on by a worker and arrives as a branch', async (t) => {
+  const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
+  const id = f.add('jobs/a');
+  const worker = f.worker('one');
+  const result = await f.ended(id);
+  assert.equal(result.outcome, 'complete', `${result.reason}\n${worker.said()}`);
+  assert.equal(result.iterations, 3);
+  assert.equal(result.branch, `ralph/${id}`);
+  assert.equal(
+    f.git(`log --format=%s main..refs/heads/ralph/${id} -- step-1.txt step-2.txt step-3.txt`),
+    'Step 3\nStep 2\nStep 1',
+  );
+  assert.equal(f.git(`show refs/heads/ralph/${id}:uncommitted.txt`), 'more\nmore\nmore');
+  worker.child.kill('SIGTERM');
+  assert.equal(await worker.over, 0, worker.said());
+});
