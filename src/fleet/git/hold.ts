@@ -10,6 +10,8 @@ import { GIT_TEXTS } from './messages.ts';
 
 /** Possession of a folder for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
+  /** Returns whether it is still ours: after a long sleep a process in another namespace may have taken it. */
+  readonly isOurs: () => boolean;
   /** Ends the possession. Does nothing the second time. Never throws. */
   readonly release: () => void;
 }
@@ -53,7 +55,7 @@ export function takeHold(path: string): Hold | null {
       // The file system fails: the hold ends with this process.
     }
   };
-  return { release };
+  return { release, isOurs: () => isOurs(path, owner.token) };
 }
 
 function renew(path: string, token: string): void {

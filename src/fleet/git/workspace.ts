@@ -42,7 +42,7 @@ const NAMES = 'workspace.json';
 /**
  * Makes a work tree with a branch's commits and, if there is a checkpoint, the files and the loop state of it; its loop's
  * project is the top of the repository. A folder whose holder lives is left alone: a frozen worker may still write there.
- * What a dead one left is removed and made again from the checkpoint. Throws RalphError, with nothing left behind:
+ * What a dead one left is removed. Throws RalphError, with nothing left behind:
  * `refused` for a commit that is gone, `state-corrupt` for an invalid checkpoint, `state-io` if git fails.
  */
 export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest): Promise<Workspace> {
@@ -57,7 +57,6 @@ export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest
   }
   const { home, hold } = freeFolder(place, loopId);
   try {
-    clearFolder(home, env);
     for (const path of [home, join(home, 'work'), join(home, 'tmp')]) mkdirSync(path, { mode: 0o700 });
     const dir = realpathSync(join(home, 'work'));
     const ws: Workspace = { dir, loopId, branch, mirror, home, env };
@@ -80,13 +79,22 @@ async function fetchStart(place: FleetPlace, { repository, loopId, checkpoint }:
   throw new RalphError('refused', checkpoint === null ? GIT_TEXTS.noCommit(start) : GIT_TEXTS.noCheckpoint(start));
 }
 
-/** Takes the first folder of the loop that no live process holds. */
+/**
+ * Takes the first folder of the loop that is not there. What a dead worker left is removed, but its path is not taken: a
+ * git that it started may still write there.
+ */
 function freeFolder(place: FleetPlace, loopId: string): { readonly home: string; readonly hold: Hold } {
   mkdirSync(loopsDir(place), { recursive: true, mode: 0o700 });
   for (let copy = 1; ; copy += 1) {
     const home = join(loopsDir(place), copy === 1 ? loopId : `${loopId}~${copy}`);
     const hold = takeHold(`${home}.holder`);
-    if (hold !== null) return { home, hold };
+    if (hold === null) continue;
+    if (!existsSync(home)) return { home, hold };
+    try {
+      clearFolder(home, environmentOf(place));
+    } finally {
+      hold.release();
+    }
   }
 }
 
@@ -150,7 +158,7 @@ export function closeWorkspace(ws: Pick<Workspace, 'home' | 'env'>): void {
   if (hold === null) return;
   holds.delete(ws.home);
   try {
-    clearFolder(ws.home, ws.env);
+    if (hold.isOurs()) clearFolder(ws.home, ws.env);
   } finally {
     hold.release();
   }
