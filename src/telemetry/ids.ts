@@ -21,9 +21,10 @@ export function spanId(loopId: string, ...parts: readonly (string | number)[]): 
   return hex(['span', loopId, ...parts].join(' '), 16);
 }
 
-/** Returns the `TRACEPARENT` under which the agent of an iteration reports its own spans. */
-export function traceparentFor(loopId: string, iteration: number, outer: string | undefined): string {
-  return `00-${traceOf(loopId, outer).traceId}-${spanId(loopId, 'iteration', iteration)}-01`;
+/** Returns the `TRACEPARENT` under which the agent of an iteration, or of the whole loop (null), reports its own spans. */
+export function traceparentFor(loopId: string, iteration: number | null, outer: string | undefined): string {
+  const above = iteration === null ? spanId(loopId, 'loop') : spanId(loopId, 'iteration', iteration);
+  return `00-${traceOf(loopId, outer).traceId}-${above}-01`;
 }
 
 function hex(text: string, digits: number): string {

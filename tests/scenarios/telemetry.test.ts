@@ -1,50 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { collector, type Span, spansIn } from '../support/otlp-collector.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, MAIN, task } from './support/command-agent.ts';
-
-interface Received {
-  readonly url: string;
-  readonly body: Body;
-}
-
-interface Body {
-  readonly resourceSpans?: readonly [{ readonly scopeSpans: readonly [{ readonly spans: readonly Span[] }] }];
-  readonly resourceMetrics?: readonly [
-    { readonly scopeMetrics: readonly [{ readonly metrics: readonly { name: string }[] }] },
-  ];
-}
-
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly attributes: readonly { readonly key: string; readonly value: object }[];
-}
-
-/** A collector that speaks OTLP/HTTP in JSON, as far as this program needs one. */
-async function collector(
-  context: TestContext,
-  code = 200,
-): Promise<{ readonly env: NodeJS.ProcessEnv; readonly received: Received[] }> {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      received.push({ url: request.url ?? '', body: JSON.parse(Buffer.concat(parts).toString()) as Body });
-      response.writeHead(code, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  context.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  return { env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }, received };
-}
 
 function run(p: Project, env: NodeJS.ProcessEnv): Promise<number | null> {
   const child = spawn(process.execPath, [MAIN, 'run', '--agent', agentOf(p), '--json'], {
@@ -64,9 +23,6 @@ function agentOf(p: Project): string {
 }
 
 const TASK = 'validation:\n  - name: built\n    run: test -f done.txt\nmax_iterations: 4';
-const spansIn = (received: readonly Received[]): Span[] =>
-  received.flatMap(({ body }) => body.resourceSpans?.[0].scopeSpans[0].spans ?? []);
-
 test('a collector receives loop > iteration > check, and agents the trace above them', async (t) => {
   const p = project(t);
   task(p, TASK);

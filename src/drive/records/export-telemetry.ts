@@ -5,6 +5,7 @@ import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { readLoop } from '../../state/read-state.ts';
 
 /** How far the events of a loop were exported. */
 interface Cursor {
@@ -47,18 +48,42 @@ export async function exportTelemetry(files: LoopFiles, state: LoopState, env: N
   }
 }
 
+/** Interval between exports of a loop whose turns end in other processes. */
+const EXPORT_MS = 5_000;
+
+/** Exports at intervals what hooks record; returns the function that ends it and waits for an export under way. */
+export function exportMeanwhile(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): () => Promise<void> {
+  if (!hasEndpoint(env)) return () => Promise.resolve();
+  let current: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    const state = current === null ? readLoop(files, loopId) : null;
+    if (state === null) return;
+    current = exportTelemetry(files, state, env).finally(() => {
+      current = null;
+    });
+  }, EXPORT_MS);
+  return async () => {
+    clearInterval(timer);
+    await current;
+  };
+}
+
 export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
 }
 
-/** Returns the variables under which an agent reports its own spans below ours; none where nothing is exported. */
+/**
+ * Returns the variables under which a client reports its own spans below those of an iteration, or of the whole loop where
+ * `iteration` is null; none where nothing is exported.
+ */
 export async function traceEnvironment(
-  { loopId, iteration }: LoopState,
+  loopId: string,
+  iteration: number | null,
   env: NodeJS.ProcessEnv,
 ): Promise<Readonly<Record<string, string>>> {
   if (!hasEndpoint(env)) return {};
   const { traceparentFor } = await import('../../telemetry/ids.ts');
-  return { TRACEPARENT: traceparentFor(loopId, iteration + 1, env['TRACEPARENT']) };
+  return { TRACEPARENT: traceparentFor(loopId, iteration, env['TRACEPARENT']) };
 }
 
 /** Returns null for a loop that nothing was exported of yet. */

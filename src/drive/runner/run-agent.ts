@@ -32,9 +32,11 @@ export async function runAgent(
   const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
   const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir);
+  const { loopId, iteration } = bound.loaded.state;
+  const trace = await traceEnvironment(loopId, iteration + 1, options.env);
   const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
-    env: { ...options.env, ...options.agentEnv, ...(await traceEnvironment(bound.loaded.state, options.env)) },
+    env: { ...options.env, ...options.agentEnv, ...trace },
     prompt: wholePrompt(prompt.assembled),
     silenceMs: options.timeouts.silenceMs,
     timeMs: policy.pace.iterationTimeoutMs,

@@ -13,7 +13,7 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
 import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
-import { exportTelemetry } from '../records/export-telemetry.ts';
+import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
 import { endedLoop, isVerified, standing, unheard } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
@@ -73,7 +73,9 @@ export async function launch(
   for (let retries = 0; ; retries++) {
     const began = context.now();
     const env = isMute ? { ...options.env, RALPH_REPEAT: '1' } : options.env;
-    await runClient(turn, { ...options, env }, session, repeat);
+    const stopExport = exportMeanwhile(files, loopId, options.env);
+    const trace = await traceEnvironment(loopId, null, options.env);
+    await runClient(turn, { ...options, env: { ...env, ...trace } }, session, repeat).finally(stopExport);
     repeat();
     if (options.headless) noteApiError(turn, began);
     const state = readLoop(files, loopId);
