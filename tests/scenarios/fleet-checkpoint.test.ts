@@ -3,8 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { consentDigest, consentTerms } from '../../src/drive/start/consent-terms.ts';
 import { makeCheckpoint, pushCheckpoint } from '../../src/fleet/git/checkpoint.ts';
-import { contractDigest } from '../../src/fleet/git/relocate.ts';
+import { relocateContract } from '../../src/fleet/git/relocate.ts';
 import type { Workspace } from '../../src/fleet/git/workspace.ts';
 import { findContract } from '../../src/state/contract-store.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
@@ -69,7 +70,16 @@ interface Event {
 }
 
 const filesOf = ({ ws, env }: Machine) => loopFiles(ws.dir, 'one', env);
-const digestOf = (m: Machine): string => contractDigest(filesOf(m), m.env) ?? 'none';
+
+/** What the loop's user agreed to, wherever its project is; the contract of a loop that has ended is put aside. */
+function digestOf(m: Machine, end = ''): string {
+  const files = filesOf(m);
+  const stored = findContract({ ...files, contract: `${files.contract}${end}` });
+  assert.ok(typeof stored === 'object');
+  const here = { project: m.ws.dir, home: m.env['HOME'] ?? '' };
+  return consentDigest(consentTerms(relocateContract(stored.contract, here, { project: '/p', home: '/h' }), null));
+}
+
 const stateOf = (m: Machine) =>
   JSON.parse(readFileSync(filesOf(m).state, 'utf8')) as { iteration: number; contractHash: string; status: string };
 
@@ -105,7 +115,6 @@ for (const [what, more, keys] of [
     const a = await machine(t, f, 'machine-a');
     await pausedAfterTwo(t, a, more);
     const [digest, before] = [digestOf(a), status(a.ws)];
-    assert.notEqual(digest, 'none');
     assert.equal(stateOf(a).iteration, 2);
     const sha = await makeCheckpoint(a.ws, { ...meta(2), contractDigest: digest }, a.env);
     assert.equal(await pushCheckpoint(a.ws, REF, sha, null), 'pushed');
@@ -123,16 +132,10 @@ for (const [what, more, keys] of [
     assert.deepEqual(iterations, [3, 4], text);
     assert.equal(events.at(-1)?.status, 'complete', text);
     assert.equal(readFileSync(join(b.ws.dir, 'runs.txt'), 'utf8'), 'run\n'.repeat(4));
-    assert.equal(contractDigestAtEnd(b), digest);
+    assert.equal(digestOf(b, '.ended'), digest);
     assert.equal(existsSync(join(f.base, 'machine-a/fleet/loops/loop-1/work/runs.txt')), true);
     assert.equal(readFileSync(join(a.ws.dir, 'runs.txt'), 'utf8'), 'run\n'.repeat(2), 'nothing changed where it was');
   });
-}
-
-/** The contract of a loop that has ended is put aside. */
-function contractDigestAtEnd(m: Machine): string | null {
-  const files = filesOf(m);
-  return contractDigest({ ...files, contract: `${files.contract}.ended` }, m.env);
 }
 
 test('control: without its checkpoint a loop begins elsewhere with its first iteration', async (t) => {

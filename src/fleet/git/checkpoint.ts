@@ -15,6 +15,8 @@ export { type CheckpointMeta, type PushOutcome, readCheckpoint };
 
 const WHAT = 'the checkpoint was made';
 const NAME = 'ralph-loop';
+/** Files that a checkpoint lists as left out. */
+const MOST_LISTED = 1_000;
 
 /**
  * Makes a commit with the files, what is staged and the loop's state, and returns its name. Its parents are the commit of
@@ -30,7 +32,7 @@ export async function makeCheckpoint(
 ): Promise<string> {
   assertOwnRepository(ws);
   const { head, work, index, conflict, leftOut } = await capture(ws);
-  const described: CheckpointMeta = { outcome: null, reason: '', ...meta, leftOut: [...leftOut] };
+  const described: CheckpointMeta = { outcome: null, reason: '', ...meta, leftOut: leftOut.slice(0, MOST_LISTED) };
   const trees = [
     ['work', work],
     ['index', index],

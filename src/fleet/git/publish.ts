@@ -43,11 +43,14 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
   };
   if (how === 'none') return end('none', null, PUBLISH_TEXTS.none);
   assertOwnRepository(ws);
-  const sha = await committed(ws);
+  if (expected !== null) checkCommit(expected);
+  const { head, tree } = await workOf(ws);
+  // A publication that was interrupted after its push, with the same work.
+  const isThere = tree !== null && expected !== null && (await isCommitOf(ws, request, head, tree));
+  const sha = isThere ? expected : await committed(ws, head, tree);
   const baseRef = `refs/heads/${nameOf(base)}`;
   const ahead = await git(['rev-list', '--count', '--max-count=1', sha, '--not', baseRef], normalCall(ws));
   if (ahead.ok && ahead.output.toString('utf8').trim() === '0') return end('same', sha, PUBLISH_TEXTS.same(branch));
-  if (expected !== null) checkCommit(expected);
   let said = '';
   const kind = await pushRef(ws, `refs/heads/${nameOf(branch)}`, sha, expected, (complaint) => {
     said = complaint;
@@ -65,18 +68,36 @@ function normalCall(ws: Workspace, index?: string): GitCall {
   return { env: ws.env, gitDir: ws.mirror, workTree: ws.dir, objects, ...(index !== undefined && { index }) };
 }
 
-/** Returns the commit to publish: the agent's last one, or one more with what it left uncommitted. */
-async function committed(ws: Workspace): Promise<string> {
+/** Returns the agent's last commit, and the tree of what it left uncommitted; null if that is nothing. */
+async function workOf(ws: Workspace): Promise<{ readonly head: string; readonly tree: string | null }> {
   const head = await headOf(ws);
   const { kept, gone } = await changedFiles(ws, head);
   const files = { kept: kept.filter(isWork), gone: gone.filter(isWork) };
-  if (files.kept.length + files.gone.length === 0) return head;
+  if (files.kept.length + files.gone.length === 0) return { head, tree: null };
   const tree = await treeOf(head, files, ws, (index) => normalCall(ws, index));
-  if (tree === (await askGit(['rev-parse', `${head}^{tree}`], normalCall(ws), WHAT))) return head;
+  const before = await askGit(['rev-parse', `${head}^{tree}`], normalCall(ws), WHAT);
+  return { head, tree: tree === before ? null : tree };
+}
+
+async function committed(ws: Workspace, head: string, tree: string | null): Promise<string> {
+  if (tree === null) return head;
   const isNamed = (await git(['var', 'GIT_COMMITTER_IDENT'], normalCall(ws))).ok;
   const input = `${PUBLISH_TEXTS.rest(ws.loopId)}\n`;
   const call = { ...normalCall(ws), input, ...(!isNamed && { more: OWN_NAME }) };
   return askGit(['commit-tree', tree, '-p', head], call, WHAT);
+}
+
+/** Returns whether the branch is at a commit of this tree after this commit. */
+async function isCommitOf(ws: Workspace, { branch, expected }: Publication, head: string, tree: string) {
+  const call = normalCall(ws);
+  const words = ['log', '--max-count=1', '--format=%T %P', `${expected}`];
+  let found = await git(words, call);
+  if (!found.ok) {
+    const fetch = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', 'origin', `refs/heads/${nameOf(branch)}`];
+    await git(fetch, { ...call, network: true });
+    found = await git(words, call);
+  }
+  return found.ok && found.output.toString('utf8').trim() === `${tree} ${head}`;
 }
 
 const OWN_NAME = {

@@ -1,18 +1,11 @@
 import { delimiter, sep } from 'node:path';
-import { consentDigest, consentTerms } from '../../drive/start/consent-terms.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { homeOf } from '../../sandbox/terms.ts';
-import { readContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { peekTdd } from '../../state/tdd-store.ts';
 
 /** Folders that a contract names by their absolute paths and that are elsewhere on another machine. */
 export interface Folders {
   readonly project: string;
   readonly home: string;
 }
-
-const ANYWHERE: Folders = { project: '/project', home: '/home' };
 
 /**
  * Returns the contract as it reads where project and home folder are others. The task file's text stays byte for byte.
@@ -41,17 +34,4 @@ export function relocateContract(contract: Contract, from: Folders, to: Folders)
     ...{ frontmatter, head },
     ...(environment && { environment: Object.fromEntries(lists) }),
   };
-}
-
-/**
- * Returns the digest of what a loop's user agreed to, the same wherever the project and their home folder are; null
- * without a contract. Throws RalphError `contract-changed` if it is unreadable.
- */
-export function contractDigest(files: LoopFiles, env: NodeJS.ProcessEnv): string | null {
-  const stored = readContract(files);
-  if (stored === null) return null;
-  const { contract } = stored;
-  const here = { project: contract.projectDir, home: homeOf(env) };
-  const list = contract.tdd === undefined ? null : peekTdd(files);
-  return consentDigest(consentTerms(relocateContract(contract, here, ANYWHERE), list));
 }

@@ -64,6 +64,24 @@ test('what the agent left uncommitted is published in a last commit, files of th
   assert.equal(git(ws.dir, 'log', '--format=%s'), 'Add new.txt\nfirst\n', 'the workspace is as it was');
 });
 
+test('a publication that is repeated with the same work makes no second commit', async (t) => {
+  const f = fleet(t);
+  const ws = await open(t, f, f.place('a'));
+  commit(ws, 'new.txt');
+  writeFileSync(join(ws.dir, 'rest.txt'), 'rest\n');
+  const { sha } = await send(ws, 'branch');
+  rmSync(join(ws.home, 'git', 'objects'), { recursive: true });
+  mkdirSync(join(ws.home, 'git', 'objects', 'info'), { recursive: true });
+  const objects = [join(ws.mirror, 'objects'), join(ws.dir, '.git', 'objects')];
+  writeFileSync(join(ws.home, 'git', 'objects', 'info', 'alternates'), `${objects.join('\n')}\n`);
+  const again = await send(ws, 'branch', sha);
+  assert.deepEqual([again.kind, again.sha, tip(f)], ['pushed', sha, sha]);
+  writeFileSync(join(ws.dir, 'rest.txt'), 'more\n');
+  const other = await send(ws, 'branch', sha);
+  assert.equal(other.kind, 'pushed');
+  assert.notEqual(tip(f), sha);
+});
+
 test('a branch that another one moved is left alone', async (t) => {
   const f = fleet(t);
   const [one, two] = [await open(t, f, f.place('a')), await open(t, f, f.place('b'))];
