@@ -195,11 +195,11 @@ async function loader(name: string, path: string, banner: string): Promise<void>
   await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner } });
 }
 
-/** Loads the modules of node that cost a hook 2.5 ms each at the first call of one of their functions. */
+/** Loads the modules of node that cost a hook about 2 ms each at the first call of one of their functions. */
 const lazyBuiltins: esbuild.Plugin = {
   name: 'lazy-builtins',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^node:(child_process|crypto)$/ }, ({ path, namespace }) =>
+    onResolve({ filter: /^node:(child_process|crypto|v8)$/ }, ({ path, namespace }) =>
       namespace === 'builtin' ? { path, external: true } : { path, namespace: 'builtin' },
     );
     onLoad({ filter: /^/, namespace: 'builtin' }, async ({ path }) => {

@@ -1,4 +1,5 @@
 import { lstatSync, readFileSync, type Stats } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 
 /** Files whose stamps a look compares; what is beyond them is examined at the end of a turn and before a verification. */
 export const LOOK_FILES = 5000;
@@ -7,6 +8,11 @@ export const LOOK_FOLDERS = 2000;
 
 const FIGURES = 3;
 const OPTIONS = { throwIfNoEntry: false } as const;
+/**
+ * Paths from which a look turns V8's optimising compiler off: what it does for lstat in a new process takes as long as
+ * 5,000 calls. The flag is set back, because V8 rejects a code cache that was written under other flags.
+ */
+const LONG_LOOK = 1500;
 
 export interface Look {
   readonly paths: readonly string[];
@@ -26,6 +32,8 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
   if (look === null) return null;
   const { paths, stamps, quick } = look;
   const count = which === 'all' ? paths.length : quick;
+  const isLong = count >= LONG_LOOK;
+  if (isLong) setFlagsFromString('--no-opt');
   try {
     for (let index = 0; index < count; index += 1) {
       const at = index * FIGURES;
@@ -38,6 +46,8 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
     return true;
   } catch {
     return false; // a way that was closed: the examination says what became of it
+  } finally {
+    if (isLong) setFlagsFromString('--opt');
   }
 }
 

@@ -142,7 +142,9 @@ function readView(path: string): GitPins | null {
   }
 }
 
-const STATUS = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'];
+export const STATUS = [
+  ...['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'],
+];
 
 /** Answers as `git status` of the working tree against the commit `head`, under the pins. null where the loop has none. */
 export async function statusUnderPins(

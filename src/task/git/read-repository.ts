@@ -4,7 +4,7 @@ import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { isWithin } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
-import { statusUnderPins } from './git-view.ts';
+import { STATUS, statusUnderPins } from './git-view.ts';
 import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
 
 export interface Repository {
@@ -18,12 +18,13 @@ export interface Repository {
   readonly concealed: readonly string[];
 }
 
-const STATUS = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'];
-
 /** Reads the state of the repository, or returns why it cannot. Rejects only with the abort's reason. */
 export async function readRepository(projectDir: string, options: GitOptions): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
-  const places = await ask(['rev-parse', '--show-toplevel', '--show-prefix']);
+  const [places, status] = await Promise.all([
+    ask(['rev-parse', '--show-toplevel', '--show-prefix']),
+    ask([...STATUS, '--branch', '--no-ahead-behind']),
+  ]);
   if (places.kind === 'missing') return 'git was not found on the PATH.';
   if (places.kind !== 'answer') {
     if ((await ask(['rev-parse', '--git-dir'])).kind === 'answer') return 'the repository has no working tree.';
@@ -35,35 +36,39 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   if (!isWithin(realpathSync(top), realpathSync(projectDir))) {
     return 'git has the files of this repository elsewhere (git config core.worktree).';
   }
-  const [branch, head, status] = [
-    await ask(['symbolic-ref', '--quiet', '--short', 'HEAD']),
-    await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
-    await ask(STATUS),
-  ];
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
-  const commit = head.kind === 'answer' ? head.text.trim() : null;
-  const pinned = commit === null ? null : await statusUnderPins(projectDir, commit, options);
+  const { branch, head } = headIn(status.text);
+  const pinned = head === null ? null : await statusUnderPins(projectDir, head, options);
   if (pinned !== null && pinned.kind !== 'answer') return `git status did not answer (${pinned.kind}).`;
   const { changed, halfStaged } = changedIn(status.text, prefix);
   const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix).changed).filter(
     (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
   );
   return {
-    ...{ branch: branch.kind === 'answer' ? branch.text.trim() : null, head: commit },
-    ...{ changed: [...changed, ...concealed].sort(), halfStaged, concealed },
+    ...{ branch, head, changed: [...changed, ...concealed].sort(), halfStaged, concealed },
   };
 }
 
+/** Branch and commit of `git status --porcelain=v2 --branch -z`; null where HEAD is detached, or has no commit yet. */
+function headIn(status: string): Pick<Repository, 'branch' | 'head'> {
+  const [, oid = null] = /(?:^|\0)# branch\.oid ([0-9a-f]+)\0/.exec(status) ?? [];
+  const [, name = null] = /(?:^|\0)# branch\.head ([^\0]+)\0/.exec(status) ?? [];
+  return { head: oid, branch: name === '(detached)' ? null : name };
+}
+
+/** `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path` and `? path` */
+const CHANGE = /^(?:1 (\S\S) (?:\S+ ){6}|u (\S\S) (?:\S+ ){8}|\? )(.+)$/s;
+
 function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
-  const lines = status
-    .split('\0')
-    .filter((line) => line.length > 3)
-    .map((line) => ({ marks: line.slice(0, 2), path: fromProject(line.slice(3), prefix) }))
-    .filter(({ path }) => !isLoopsOwn(path));
-  const unknown = new Set(lines.filter(({ marks }) => marks === '??').map(({ path }) => path));
+  const lines = status.split('\0').flatMap((line) => {
+    const [, changed, unmerged, name] = CHANGE.exec(line) ?? [];
+    const path = name === undefined ? null : fromProject(name, prefix);
+    return path === null || isLoopsOwn(path) ? [] : [{ marks: changed ?? unmerged ?? '?', path }];
+  });
+  const unknown = new Set(lines.filter(({ marks }) => marks === '?').map(({ path }) => path));
   // Staged as new and present is a change too; status would not list it if git ignores it.
   const isHalf = ({ marks, path }: { readonly marks: string; readonly path: string }): boolean =>
-    /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D ' && unknown.has(path));
+    /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D.' && unknown.has(path));
   return {
     changed: [...new Set(lines.map(({ path }) => path))].sort(),
     halfStaged: lines.filter(isHalf).map(({ path }) => path),
