@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 import { type BilledRun, billingClient } from './support/billing-client.ts';
 import { MAIN, task } from './support/command-agent.ts';
 
-/** RALPH_BILLING_RUNS=200 is the long form. */
+/** `npm run stress:billing` is the long form. */
 const LOOPS = Number(process.env['RALPH_BILLING_RUNS'] ?? 6);
 const RUN = ['run', '--permission-mode', 'bypassPermissions', '--json'];
 
@@ -43,7 +43,7 @@ const counts = ({ usage }: Stored): number[] => [
 
 const amount = fc.integer({ min: 1, max: 100_000 });
 const billedRun: fc.Arbitrary<BilledRun> = fc.record({
-  end: fc.constantFrom('ok', 'ok', 'refused', 'overloaded', 'malformed', 'crash', 'killed', 'hang'),
+  end: fc.constantFrom('ok', 'ok', 'refused', 'overloaded', 'limited', 'malformed', 'crash', 'killed', 'hang'),
   messages: fc.array(fc.tuple(amount, amount, amount, amount), { minLength: 1, maxLength: 3 }),
 });
 
@@ -71,6 +71,18 @@ const costly = (end: BilledRun['end']): BilledRun => ({
     [100_000, 1_000, 0, 0],
     [10, 5, 0, 0],
   ],
+});
+
+test('what an iteration used before it reached the limit of the account is counted', (t) => {
+  const p = project(t);
+  const { env, billed } = billingClient(p, [costly('limited'), costly('claim')]);
+  task(p, 'max_iterations: 5');
+  const { code, stdout } = p.ralph(RUN, env);
+  const loop = stored(p);
+  assert.deepEqual([code, loop.ended?.as], [0, 'complete'], stdout);
+  assert.deepEqual(counts(loop), billed());
+  assert.match(stdout, /"type":"waiting"[^\n]*"why":"rate-limit"/);
+  assert.equal(loop.usage.unpricedRuns ?? 0, 0);
 });
 
 test('iterations that time out use up the budgets', (t) => {

@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Project } from '../../support/project.ts';
 
-/** How a run of the client ends: `crash` leaves without a result, `hang` waits until it is interrupted. */
-export type RunEnd = 'ok' | 'claim' | 'refused' | 'overloaded' | 'malformed' | 'crash' | 'killed' | 'hang';
+/**
+ * How a run of the client ends: `limited` at the account's limit, which resets within a second, `crash` leaves without a
+ * result, `hang` waits until it is interrupted.
+ */
+export type RunEnd = 'ok' | 'claim' | 'refused' | 'overloaded' | 'limited' | 'malformed' | 'crash' | 'killed' | 'hang';
 
 export interface BilledRun {
   readonly end: RunEnd;
@@ -69,6 +72,9 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     case 'claim': result({ result: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' }); return process.exit(0);
     case 'refused': return failed('invalid_request', 400, 'API Error: 400');
     case 'overloaded': return failed('overloaded', 529, 'API Error: 529');
+    case 'limited':
+      say({ type: 'rate_limit_event', rate_limit_info: { status: 'rejected', rateLimitType: 'five_hour', resetsAt: Math.ceil(Date.now() / 1000) } });
+      return failed('rate_limit', 429, "You've hit your 5-hour limit");
     case 'malformed': return failed('unknown', null, 'API Error: malformed response');
     case 'crash': return process.exit(3);
     case 'killed': return process.kill(process.pid, 'SIGKILL');
