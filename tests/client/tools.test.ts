@@ -5,6 +5,7 @@ import { runClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { startInteractiveClient } from '../support/client/interactive-client.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
+import { routerHost } from '../support/client/router-host.ts';
 import { createWorkspace } from '../support/client/workspace.ts';
 import {
   type ModelRequest,
@@ -88,9 +89,27 @@ test('every tool that the client offers has a class of its own, headless, in a s
   }).finally(() => workspace.cleanup());
 
   assert.ok(names.has('Monitor') === CLIENT.offersMonitor && names.size >= 20, [...names].join(', '));
+  assertClassified(names);
+});
+
+test('every tool that a router session and its agents are offered has a class', async () => {
+  const script = routerHost(steps([text('RALPH_AUDIT_COMPLETE_NO_FINDINGS')]).main);
+  await inLoopProject({}, script, async ({ workspace, model, ended }) => {
+    workspace.write('.claude/settings.json', {});
+    await runClient({ workspace, model, prompt: '/ralph-loop, please' });
+    assert.equal(ended().as, 'complete');
+    const offered = (kind: ModelRequest['kind']) =>
+      new Set(model.requests.filter((request) => request.kind === kind).flatMap(namesIn));
+    const [host, agents] = [offered('main'), offered('subagent')];
+    assert.ok(host.has('Agent') && agents.has('Bash'), `${[...host].join(', ')}; ${[...agents].join(', ')}`);
+    assertClassified(new Set([...host, ...agents]));
+  });
+});
+
+function assertClassified(names: ReadonlySet<string>): void {
   assert.deepEqual(
     [...names].filter((name) => !isClassified(name)),
     [],
     'classify these in src/guard/client-tools.ts',
   );
-});
+}
