@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agreeTo } from '../support/agree-to.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, type Reply, status, steps, text } from '../support/model/scripted-model.ts';
@@ -92,6 +93,7 @@ test("an agent has the project's own servers and not the user's, unless the task
   ] as const) {
     await inLoopProject({ frontmatter, init: false }, steps([done]), async (project) => {
       const { configDir, root } = project.workspace;
+      agreeTo(project.workspace.project, project.environment(), { isolation: 'client' });
       project.workspace.write('.mcp.json', JSON.stringify(server('of-project')));
       project.workspace.write('.claude/settings.json', JSON.stringify({ enableAllProjectMcpServers: true }));
       const config = join(configDir, '.claude.json');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agreeTo } from '../support/agree-to.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
@@ -30,6 +31,7 @@ test("an agent has the project's own hooks and not the user's, unless the task a
   });
   await inLoopProject({ init: false, frontmatter: 'isolation: client' }, steps([done]), async (project) => {
     withHooks(project);
+    agreeTo(project.workspace.project, project.environment(), { isolation: 'client' });
     const run = await runRunner(project);
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual([project.workspace.has('of-project.txt'), project.workspace.has('of-user.txt')], [true, true]);

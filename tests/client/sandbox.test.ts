@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { createServer as createSocket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agreeTo } from '../support/agree-to.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
@@ -224,6 +225,8 @@ test('an honest loop in the sandbox completes, verified: npm, git, a server of i
       async (project) => {
         unanswered(project);
         const { workspace } = project;
+        const lifted = { 'sandbox.allow_write': ['~/cache'], 'sandbox.network': ['127.0.0.1'] };
+        agreeTo(workspace.project, project.environment(), lifted);
         const git = (...words: string[]): string =>
           execFileSync('git', words, { cwd: workspace.project, encoding: 'utf8' });
         git('add', '-A');

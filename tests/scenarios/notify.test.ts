@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { requestOf } from '../../src/drive/records/notification.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { shellWord } from '../../src/text/quote.ts';
+import { agreeTo } from '../support/agree-to.ts';
 import { type Project, project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';
@@ -14,7 +15,8 @@ import { MAIN } from './support/command-agent.ts';
 const DONE = 'cat > /dev/null; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const WORK = 'cat > /dev/null; echo "Some work $$."';
 
-function task(p: Project, notify: object, more: object = {}): void {
+function task(p: Project, notify: { command?: string[]; [key: string]: unknown }, more: object = {}): void {
+  if (notify.command) agreeTo(p.dir, p.env, { 'notify.command': notify.command });
   p.write('.claude/ralph/PROMPT.md', `---\n${JSON.stringify({ validation: ['true'], notify, ...more })}\n---\nWork.\n`);
   p.write('told.sh', '#!/bin/sh\ncat > "$1.part"; mv "$1.part" "$1"\n', 0o755);
 }

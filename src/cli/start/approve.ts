@@ -55,14 +55,14 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
   return null;
 }
 
-/** Shows settings of configuration files that start a program or widen permissions, once. Returns whether the user agrees. */
+/** Shows settings of the task file and of configuration files that start a program or widen permissions, once. Returns whether the user agrees. */
 export function approveSettings(files: LoopFiles, request: StartRequest, resolved: Resolved): boolean {
   const open = unagreedSettings(request, resolved);
   if (open.length === 0) return true;
   const agreed = askInPerson(files, {
     command: 'start',
     refusal: settingsRefusal(request, open),
-    heading: 'Configuration files start programs or widen permissions:',
+    heading: 'These settings start programs or widen permissions:',
     lines: open.map(({ line }) => `  ${line}`),
     question: 'Use these settings from now on?',
   });

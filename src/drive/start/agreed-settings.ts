@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
-import { KEY_PATHS, valueAt } from '../../task/settings/layers.ts';
+import { KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import type { Resolved, StartRequest } from './read-settings.ts';
 
-/** A setting of a configuration file that starts a program or widens what the agent may do. */
+/** A setting of the task file or a configuration file that starts a program or widens what the agent may do. */
 export interface RiskySetting {
   readonly line: string;
   readonly digest: string;
@@ -22,7 +22,8 @@ const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
 
 const RISKS: Readonly<Record<string, (value: unknown, source: string) => boolean>> = {
   agent: () => true,
-  worktree_setup: () => true,
+  // In a task file it is one more of the commands that a start agrees to, and it runs in the sandbox as they do.
+  worktree_setup: (_, source) => source !== 'frontmatter',
   'notify.command': () => true,
   isolation: (value) => value === 'client',
   // The user's own configuration remembers their answer to the question about the sandbox.
@@ -36,7 +37,10 @@ const MOST_BYTES = 1024 * 1024;
 /** Agreements that are kept, the newest. */
 const MOST = 1_000;
 
-/** Returns the risky settings of configuration files that the user has not agreed to yet. Options and the task file are theirs. */
+/**
+ * Returns the risky settings of the task file and of configuration files that the user has not agreed to yet. Options are
+ * theirs, and so are the checks of a task file: a start agrees to them, and the sandbox holds them.
+ */
 export function unagreedSettings(
   { projectDir, env }: Pick<StartRequest, 'projectDir' | 'env'>,
   { sources, values }: Resolved,
@@ -45,14 +49,21 @@ export function unagreedSettings(
   return KEY_PATHS.flatMap((key): RiskySetting[] => {
     const source = sources[key] ?? 'default';
     const value = valueAt(values, key);
-    if (!source.endsWith(' config') || value === null || value === undefined || !RISKS[key]?.(value, source)) return [];
-    const place = source === 'user config' ? null : projectOf(projectDir);
-    const digest = createHash('sha256')
-      .update(JSON.stringify([place, key, value]))
-      .digest('hex');
-    const line = `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}  (${source})`;
-    return known.has(digest) ? [] : [{ line, digest }];
+    const isFromFile = source === 'frontmatter' || source.endsWith(' config');
+    if (!isFromFile || value === null || value === undefined || !RISKS[key]?.(value, source)) return [];
+    const setting = riskySetting(projectDir, source, key, value);
+    return known.has(setting.digest) ? [] : [setting];
   });
+}
+
+/** Returns a setting as it is shown and remembered: one of a project counts in that project alone. */
+export function riskySetting(projectDir: string, source: Source, key: string, value: unknown): RiskySetting {
+  const place = source === 'user config' ? null : projectOf(projectDir);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([place, key, value]))
+    .digest('hex');
+  const from = source === 'frontmatter' ? 'task file' : source;
+  return { line: `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}  (${from})`, digest };
 }
 
 /** Throws RalphError `refused` for settings that the user has not agreed to. */

@@ -121,7 +121,7 @@ export const START_TEXTS = {
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
   settingsUnagreed: (lines: readonly string[]): Message =>
     advise(
-      `Configuration files set what you have not agreed to: ${lines.join('; ')}. Give it as an option instead, or agree at a terminal.`,
+      `You have not agreed to: ${lines.join('; ')}. Give it as an option instead, or agree at a terminal.`,
       'There',
       'start',
     ),
