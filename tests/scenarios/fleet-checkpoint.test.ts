@@ -133,7 +133,7 @@ for (const [what, more, keys] of [
     assert.equal(events.at(-1)?.status, 'complete', text);
     assert.equal(readFileSync(join(b.ws.dir, 'runs.txt'), 'utf8'), 'run\n'.repeat(4));
     assert.equal(digestOf(b, '.ended'), digest);
-    assert.equal(existsSync(join(f.base, 'machine-a/fleet/loops/loop-1/work/runs.txt')), true);
+    assert.equal(existsSync(join(a.ws.dir, 'runs.txt')), true);
     assert.equal(readFileSync(join(a.ws.dir, 'runs.txt'), 'utf8'), 'run\n'.repeat(2), 'nothing changed where it was');
   });
 }

@@ -1,8 +1,7 @@
-import { join, resolve } from 'node:path';
-import type { FleetPlace } from '../../fleet/git/place.ts';
+import { resolve } from 'node:path';
+import { type FleetPlace, placeAt } from '../../fleet/git/place.ts';
 import { WORD } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
-import { outsideRoot } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 
@@ -10,7 +9,7 @@ const DEFAULT_ACCOUNT = 'default';
 
 export function placeOfFleet({ values, env }: CommandContext): FleetPlace {
   const given = values['dir'];
-  return { dir: typeof given === 'string' ? resolve(given) : join(outsideRoot(env), 'fleet') };
+  return placeAt(typeof given === 'string' ? resolve(given) : null, env);
 }
 
 export function accountOf({ values }: CommandContext): string {

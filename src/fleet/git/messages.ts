@@ -6,6 +6,8 @@ const shown = (text: string): string => printable(text).slice(0, 200);
 export const GIT_TEXTS = {
   badRepositoryId: (id: string) => `"${shown(id)}" is no id of a repository: it has 16 hexadecimal digits.`,
   badLoopId: (id: string) => `"${shown(id)}" is no id of a loop: use letters, digits, ".", "_" and "-".`,
+  closedPlace: (dir: string, closed: string) =>
+    `agents may not write in ${shown(closed)}. Give a folder outside of it in place of ${shown(dir)}.`,
   badCommit: (sha: string) => `"${shown(sha)}" is no full name of a commit.`,
   badRef: (ref: string) => `"${shown(ref)}" is no full name of a reference.`,
   badUrl: 'the address of the repository is invalid: give a path, or an https, ssh, http, git or file address.',

@@ -1,4 +1,8 @@
-import { isAbsolute, join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { homeOf } from '../../sandbox/terms.ts';
+import { outsideRoot } from '../../state/loop-files.ts';
+import { isWithin } from '../../task/project-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { GIT_TEXTS } from './messages.ts';
 
@@ -18,6 +22,25 @@ export interface FleetRepository {
 
 export function environmentOf({ env = process.env }: FleetPlace): NodeJS.ProcessEnv {
   return env;
+}
+
+/**
+ * Returns the place at an absolute path; null is `ralph-loop/fleet` in the user's data folder. Throws RalphError `usage`
+ * for one in the folder of loop state: guardrails deny every write there, and the sandbox hides it.
+ */
+export function placeAt(given: string | null, env: NodeJS.ProcessEnv): FleetPlace {
+  const { XDG_DATA_HOME: data } = env;
+  const share = data && isAbsolute(data) ? data : join(homeOf(env), '.local', 'share');
+  const dir = given ?? join(share, 'ralph-loop', 'fleet');
+  const closed = outsideRoot(env);
+  if (isWithin(realOf(closed), realOf(dir))) throw new RalphError('usage', GIT_TEXTS.closedPlace(dir, closed));
+  return { dir };
+}
+
+/** Returns the real path; that of the nearest folder which exists decides for one that does not. */
+function realOf(path: string): string {
+  if (existsSync(path) || path === dirname(path)) return realpathSync(path);
+  return join(realOf(dirname(path)), basename(path));
 }
 
 /** Returns the path of the machine's mirror of a repository. Throws RalphError `usage` for an invalid id. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fetchMirror, readRef } from '../../../../src/fleet/git/mirror.ts';
-import { checkLoopId, checkRef, mirrorPath, plainUrl } from '../../../../src/fleet/git/place.ts';
+import { checkLoopId, checkRef, mirrorPath, placeAt, plainUrl } from '../../../../src/fleet/git/place.ts';
 import { newOwner } from '../../../../src/state/lock/owner.ts';
 import { ENV, git } from '../../../support/repository.ts';
 import '../../../support/starts-processes.ts';
@@ -107,4 +107,18 @@ test('ids and references that would leave their place are refused', (t) => {
     assert.throws(() => checkRef(ref), { code: 'usage' }, ref);
   }
   assert.equal(checkRef('refs/ralph/loop-1'), 'refs/ralph/loop-1');
+});
+
+test('workspaces are never in the folder of loop state, which agents may not write', (t) => {
+  const { env } = fleet(t).place('a');
+  const home = env['HOME'] ?? '';
+  assert.equal(placeAt(null, env).dir, join(home, 'data', 'ralph-loop', 'fleet'));
+  assert.equal(placeAt(null, { HOME: home }).dir, join(home, '.local', 'share', 'ralph-loop', 'fleet'));
+  const closed = join(env['XDG_STATE_HOME'] ?? '', 'ralph-loop');
+  mkdirSync(closed, { recursive: true });
+  symlinkSync(closed, join(home, 'link'));
+  for (const dir of [closed, join(closed, 'fleet'), join(home, 'link', 'new', 'fleet')]) {
+    assert.throws(() => placeAt(dir, env), { code: 'usage' }, dir);
+  }
+  assert.equal(placeAt(`${closed}-fleet`, env).dir, `${closed}-fleet`);
 });

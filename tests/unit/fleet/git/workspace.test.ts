@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { makeCheckpoint, pushCheckpoint } from '../../../../src/fleet/git/checkpoint.ts';
 import { loopsDir } from '../../../../src/fleet/git/place.ts';
 import { closeWorkspace, openWorkspace, staleWorkspaces, type Workspace } from '../../../../src/fleet/git/workspace.ts';
+import { confine } from '../../../../src/sandbox/bubblewrap.ts';
 import { newOwner } from '../../../../src/state/lock/owner.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { ENV, git } from '../../../support/repository.ts';
@@ -198,4 +199,26 @@ test('a link in a checkpoint is not followed when its loop state is put back', a
   const sha = forged(f, good, 'work', entry);
   await assert.rejects(openWorkspace(f.place('c'), request(f, sha)), /\.claude was replaced/);
   assert.deepEqual(readdirSync(target), []);
+});
+
+/** What a confined shell command says in the workspace. */
+function confined(ws: Workspace, text: string): { readonly code: number | null; readonly said: string } {
+  const terms = { allowWrite: [], denyWrite: [], denyRead: [], network: false };
+  const run = { text, program: '/bin/sh', words: ['-c', text], directory: ws.dir, env: ws.env };
+  const { program, words, env, finish } = confine({ terms, writable: ws.dir }, run);
+  const options = { cwd: ws.dir, env: env as NodeJS.ProcessEnv, encoding: 'utf8' } as const;
+  const { status: code, stdout, stderr } = spawnSync(program, words, options);
+  finish();
+  return { code, said: stdout + stderr };
+}
+
+test('a confined command sees the history of its workspace', async (t) => {
+  const f = fleet(t);
+  const place = f.place('a');
+  const ws = await open(t, f, place);
+  assert.deepEqual(confined(ws, 'git log --format=%s'), { code: 0, said: 'first\n' });
+  assert.notEqual(confined(ws, `touch ${ws.mirror}/config`).code, 0, 'and cannot write its mirror');
+  const hidden = { dir: join(place.env['XDG_STATE_HOME'] ?? '', 'ralph-loop', 'fleet'), env: place.env };
+  const control = await open(t, f, hidden);
+  assert.notEqual(confined(control, 'git log --format=%s').code, 0, 'control: in the folder of loop state it does not');
 });

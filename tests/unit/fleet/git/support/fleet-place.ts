@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { NewCheckpointMeta } from '../../../../../src/fleet/git/checkpoint-meta.ts';
 import { fetchMirror } from '../../../../../src/fleet/git/mirror.ts';
-import type { FleetPlace, FleetRepository } from '../../../../../src/fleet/git/place.ts';
+import { type FleetPlace, type FleetRepository, placeAt } from '../../../../../src/fleet/git/place.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../../../../../src/fleet/git/workspace.ts';
 import { emptyFolder } from '../../../../support/folder.ts';
 import { ENV, git } from '../../../../support/repository.ts';
@@ -36,10 +36,10 @@ export function fleet(t: Pick<TestContext, 'after'>, fill: (dir: string) => void
     ...{ base, remote, repository: { id: '0123456789abcdef', url: remote } },
     sha: git(seed, 'rev-parse', 'HEAD').trim(),
     place: (name) => {
-      const dir = join(base, name, 'fleet');
-      mkdirSync(join(base, name, 'home'), { recursive: true });
-      const env = { ...ENV, HOME: join(base, name, 'home'), XDG_STATE_HOME: join(base, name, 'state') };
-      return { dir, env };
+      const home = join(base, name, 'home');
+      mkdirSync(home, { recursive: true });
+      const env = { ...ENV, HOME: home, XDG_STATE_HOME: join(base, name, 'state'), XDG_DATA_HOME: join(home, 'data') };
+      return { ...placeAt(null, env), env };
     },
   };
 }
