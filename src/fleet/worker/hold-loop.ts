@@ -5,52 +5,12 @@ import { expectTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
-import type { Workspace } from '../git/workspace.ts';
-import type { Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/account.ts';
-import type { FleetServer } from '../queue/connect.ts';
-import type { EventSink } from '../queue/events.ts';
 import { endAtOnce } from './agent-end.ts';
-import type { CheckpointLine } from './checkpoint-line.ts';
+import type { HeldEnd, Holding } from './holding.ts';
 import { LostLoop, PutBack } from './leaving.ts';
-import type { LoopCommands } from './loop-commands.ts';
-import type { Reservations } from './reservations.ts';
-
-export interface Holding {
-  readonly submission: Submission;
-  readonly server: FleetServer;
-  readonly ws: Workspace;
-  readonly files: LoopFiles;
-  /** Environment of the runner, its agent and its checks. */
-  readonly env: NodeJS.ProcessEnv;
-  /** node's options and the program: what stands before the words of a command. */
-  readonly program: readonly string[];
-  readonly line: CheckpointLine;
-  readonly commands: LoopCommands;
-  readonly budget: Reservations;
-  readonly events: EventSink;
-  /** Aborted when the lock of the job may be another's. */
-  readonly lost: AbortSignal;
-  /** Aborted when the worker ends: the loop leaves after its iteration. */
-  readonly leaving: AbortSignal;
-  /** Aborted when the worker's grace is over: the iteration is ended. */
-  readonly hurry: AbortSignal;
-  readonly progress: (waits: string | null, maxIterations: number) => Promise<void>;
-}
-
-/** How a claim of a loop ended: with the loop, or with a wait of it. */
-export type HeldEnd =
-  | {
-      readonly kind: 'ended';
-      readonly outcome: string;
-      readonly verified: boolean;
-      readonly reason: string;
-      readonly report: string;
-    }
-  | { readonly kind: 'waits'; readonly until: number; readonly why: string };
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
@@ -180,7 +140,8 @@ export class LoopHolder {
     const iteration = this.#iteration();
     if (iteration > line.meta.iteration) {
       // An iteration that is published ends the row of workers that died in one.
-      await line.push({ iteration, takeOvers: 0, lastCommand: commands.last, spent });
+      const change = { iteration, takeOvers: 0, lastCommand: commands.last, spent };
+      await line.push(change, (why) => this.#unreachable(why));
     }
     await budget.settle();
     await this.#tell(null);
@@ -259,7 +220,8 @@ export class LoopHolder {
     const { line, commands, budget } = this.#holding;
     const change = { iteration: this.#lastIteration(), lastCommand: commands.last, outcome, reason };
     const isNew = change.iteration > line.meta.iteration;
-    await line.push({ ...change, signedOff: true, ...(isNew && { takeOvers: 0 }) });
+    const last = { ...change, signedOff: true, ...(isNew && { takeOvers: 0 }) };
+    await line.push(last, (why) => this.#unreachable(why));
     await budget.settle();
   }
 
@@ -270,6 +232,12 @@ export class LoopHolder {
   #lastIteration(): number {
     const iterations = this.#ended?.iterations ?? 0;
     return Math.max(this.#iteration(), iterations);
+  }
+
+  /** The loop stands still until the repository answers: its user sees why. */
+  #unreachable(why: string): void {
+    this.#holding.events.tell({ type: 'notice', message: why });
+    this.#tell('repository').catch(() => undefined);
   }
 
   #tell(waits: string | null): Promise<void> {
@@ -293,8 +261,4 @@ function reportText({ report, message }: Ended): string {
 /** Returns the tokens that `max_tokens` counts. */
 function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
   return inputTokens + outputTokens + cacheWriteTokens;
-}
-
-export function filesIn(ws: Workspace, { name }: Submission, env: NodeJS.ProcessEnv): LoopFiles {
-  return loopFiles(ws.dir, name, env);
 }

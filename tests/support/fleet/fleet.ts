@@ -105,7 +105,14 @@ export async function fleet(
       encoding: 'utf8',
       timeout: TEST_TIMEOUT_MS,
     });
-    return { code: status, stdout, stderr, json: stdout.startsWith('{') ? JSON.parse(stdout) : {} };
+    return {
+      code: status,
+      stdout,
+      stderr,
+      get json() {
+        return JSON.parse(stdout) as Record<string, unknown>;
+      },
+    };
   };
   const made: Fleet = {
     ...{ base, redis, remote, notes, env, ask },

@@ -1,0 +1,47 @@
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import type { Workspace } from '../git/workspace.ts';
+import type { Submission } from '../job.ts';
+import type { FleetServer } from '../queue/connect.ts';
+import type { EventSink } from '../queue/events.ts';
+import type { CheckpointLine } from './checkpoint-line.ts';
+import type { LoopCommands } from './loop-commands.ts';
+import type { Reservations } from './reservations.ts';
+
+/** What the holder of one loop works with. */
+export interface Holding {
+  readonly submission: Submission;
+  readonly server: FleetServer;
+  readonly ws: Workspace;
+  readonly files: LoopFiles;
+  /** Environment of the runner, its agent and its checks. */
+  readonly env: NodeJS.ProcessEnv;
+  /** node's options and the program: what stands before the words of a command. */
+  readonly program: readonly string[];
+  readonly line: CheckpointLine;
+  readonly commands: LoopCommands;
+  readonly budget: Reservations;
+  readonly events: EventSink;
+  /** Aborted when the lock of the job may be another's. */
+  readonly lost: AbortSignal;
+  /** Aborted when the worker ends: the loop leaves after its iteration. */
+  readonly leaving: AbortSignal;
+  /** Aborted when the worker's grace is over: the iteration is ended. */
+  readonly hurry: AbortSignal;
+  readonly progress: (waits: string | null, maxIterations: number) => Promise<void>;
+}
+
+/** How a claim of a loop ended: with the loop, or with a wait of it. */
+export type HeldEnd =
+  | {
+      readonly kind: 'ended';
+      readonly outcome: string;
+      readonly verified: boolean;
+      readonly reason: string;
+      readonly report: string;
+    }
+  | { readonly kind: 'waits'; readonly until: number; readonly why: string };
+
+/** Returns the files of the loop in its workspace. */
+export function filesIn(ws: Workspace, { name }: Submission, env: NodeJS.ProcessEnv): LoopFiles {
+  return loopFiles(ws.dir, name, env);
+}
