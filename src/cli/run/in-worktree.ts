@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
+import type { StartRequest } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { copyIgnored } from '../../drive/worktree/copy-task.ts';
 import { makeWorktree, setUpWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
@@ -71,8 +72,12 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
 }
 
 /** Prepares the contract of a task in its worktree. Throws RalphError for a task that cannot be started. */
-export function prepareSetUp(context: CommandContext, task: string | null): PreparedContract {
-  const own = { mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
+export function prepareSetUp(
+  context: CommandContext,
+  task: string | null,
+  plan: StartRequest['plan'] = context.values['plan'] === true ? { from: null } : null,
+): PreparedContract {
+  const own = { plan, mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
   const request = startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
   const prepared = prepareContract(request);
   if (!approveSettings(context.files, request, prepared.resolved))

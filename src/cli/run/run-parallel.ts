@@ -1,31 +1,29 @@
-import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import {
   type Batch,
   type BatchTask,
   dropBatch,
-  type Integrate,
+  type PlanBatch,
   readBatch,
   refuseRunning,
 } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
-import { BatchRunner, batchCode } from '../../drive/parallel/run-batch.ts';
-import type { SharedLimits } from '../../drive/parallel/shared-budget.ts';
+import type { PlanEnd } from '../../drive/parallel/plan-end.ts';
+import { PlanRunner } from '../../drive/parallel/plan-runner.ts';
+import { type BatchEnd, type BatchRun, BatchRunner, batchCode } from '../../drive/parallel/run-batch.ts';
 import { fitName } from '../../drive/start/find-task.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { counted } from '../../drive/worktree/messages.ts';
-import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { steering } from '../../engine/events.ts';
-import { dollarText } from '../../engine/messages.ts';
+import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { table } from '../../term/table.ts';
-import { parseDuration } from '../../text/duration.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { type CommandContext, valuesOf } from '../command.ts';
-import { SETTING_OPTIONS } from '../start/start-options.ts';
+import type { CommandContext } from '../command.ts';
 import { startTarget } from '../start/start-request.ts';
+import { atOnceOf, integrateOf, limitsOf, wordsOf } from './batch-options.ts';
+import { published, reportLines } from './batch-report.ts';
 import { prepareSetUp } from './in-worktree.ts';
+import { beginPlan, takeUp } from './plan-batch.ts';
 import { runTask } from './run-task.ts';
 import { loopView } from './runner-lines.ts';
 
@@ -36,22 +34,13 @@ export async function runParallel(context: CommandContext): Promise<number> {
   if (former !== null) refuseRunning(former);
   const batch = values['resume'] === true ? resumed(context, former) : await begun(context, former);
   if (batch === null) return 0;
-  const left = batch.tasks.filter(({ step }) => step !== 'ended').length;
-  err(
-    withPrefix(
-      values['resume'] === true
-        ? PARALLEL_TEXTS.resumes(left, batch.tasks.length)
-        : PARALLEL_TEXTS.starts(batch.tasks.length, batch.atOnce),
-    ),
-  );
+  err(withPrefix(firstText(batch, values['resume'] === true)));
   const view = await loopView(context);
   const notice = (message: string): void => view.tell({ type: 'notice', message });
   const script = process.argv[1] ?? '';
-  const runner = new BatchRunner({
-    ...{ projectDir, env, batch, notice },
-    program: [...process.execArgv, script],
-    tell: (name, event) => view.tell(event, name),
-  });
+  const program = [...process.execArgv, script];
+  const options: BatchRun = { projectDir, env, batch, notice, program, tell: (name, event) => view.tell(event, name) };
+  const runner = isPlan(batch) ? new PlanRunner({ ...options, batch }) : new BatchRunner(options);
   view.live?.({
     say: (text, delivery) => runner.operate(view.focus?.() ?? '', () => steering(crypto.randomUUID(), text, delivery)),
     interrupt: () => runner.operate(view.focus?.() ?? '', () => ({ kind: 'pause' })),
@@ -62,28 +51,42 @@ export async function runParallel(context: CommandContext): Promise<number> {
     },
     press: () => runner.press(),
   });
-  let done: Awaited<ReturnType<BatchRunner['run']>>;
+  let done: BatchEnd & { readonly plan?: PlanEnd };
   try {
     done = await runner.run();
   } finally {
     view.close();
   }
-  const code = batchCode(done.tasks, done.refused);
-  if (values['json'] === true)
-    context.out(JSON.stringify({ type: 'batch-ended', code, tasks: done.tasks.map(published) }));
-  else context.out(['', ...reportLines(done.tasks, done.refused, projectDir)].join('\n'));
+  const { plan } = done;
+  const code = plan?.code ?? batchCode(done.tasks, done.refused);
+  if (values['json'] === true) {
+    const ended = plan && { status: plan.status, message: show(plan.message, { name: null, mode: 'runner' }) };
+    const tasks = done.tasks.map(published);
+    context.out(JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: ended }) }));
+  } else context.out(['', ...reportLines(done, projectDir)].join('\n'));
   return code;
+}
+
+function isPlan(batch: Batch): batch is PlanBatch {
+  return batch.plan !== undefined;
+}
+
+function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
+  const left = tasks.filter(({ step }) => step !== 'ended').length;
+  if (plan !== undefined) {
+    return resumes
+      ? PARALLEL_TEXTS.planResumes(plan.path)
+      : PARALLEL_TEXTS.planStarts(plan.path, plan.maxTasks, atOnce);
+  }
+  return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
 }
 
 /** Checks every task before anything is created. Throws RalphError with all problems. */
 async function begun(context: CommandContext, former: Batch | null): Promise<Batch | null> {
   const { projectDir, env, values, positionals, rest } = context;
-  for (const option of ['task', 'path', 'loop', 'tdd', 'arg', 'plan', 'from', 'max-tasks', 'consent']) {
-    if (values[option] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noWord(option));
-  }
   const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
   if (open.length > 0 && values['fresh'] !== true) {
-    const names = open.map(({ name }) => name);
+    const names = open.map(({ name, planTask }) => planTask ?? name);
     throw new RalphError('refused', {
       text: PARALLEL_TEXTS.left(names),
       advice: [
@@ -91,6 +94,10 @@ async function begun(context: CommandContext, former: Batch | null): Promise<Bat
         { verb: 'Or start the new tasks instead', command: 'run TASK... --fresh' },
       ],
     });
+  }
+  if (values['plan'] === true) return beginPlan(context);
+  for (const option of ['task', 'path', 'loop', 'tdd', 'arg', 'from', 'max-tasks', 'consent']) {
+    if (values[option] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noWord(option));
   }
   const tasks = new Map<string, BatchTask>();
   const problems: string[] = [];
@@ -130,7 +137,7 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
   if (former === null) throw new RalphError('no-loop', advise(PARALLEL_TEXTS.nothingLeft, 'List the loops', 'list'));
   const given = limitsOf(context);
   const { limits } = former;
-  return {
+  return takeUp(context, {
     ...former,
     ...(values['parallel'] !== undefined && { atOnce: atOnceOf(values['parallel']) }),
     ...(values['integrate'] !== undefined && { integrate: integrateOf(values['integrate']) }),
@@ -141,7 +148,7 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
     },
     words: [...former.words, ...wordsOf(context)],
     rest: rest.length > 0 ? [...rest] : former.rest,
-  };
+  });
 }
 
 /** Returns the problem of a task; a missing permission mode is asked for, so it is thrown. */
@@ -155,83 +162,7 @@ function problemOf(check: () => unknown): string | null {
   }
 }
 
-const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
-
-/** Returns the options that hold for each loop alone; the budget is for all of them together. */
-function wordsOf(context: CommandContext): string[] {
-  const { values } = context;
-  const single = [...Object.keys(SETTING_OPTIONS), 'agent', 'worktree-setup'].filter(
-    (key) => key !== 'set' && !BUDGETS.includes(key),
-  );
-  const given = single.flatMap((key) => {
-    const value = values[key];
-    return value === undefined ? [] : value === true ? [`--${key}`] : [`--${key}`, String(value)];
-  });
-  return [...given, ...valuesOf(context, 'set').flatMap((pair) => ['--set', pair])];
-}
-
-function limitsOf(context: CommandContext): SharedLimits {
-  const { values } = context;
-  const number = (key: string): number | null => {
-    if (values[key] === undefined) return null;
-    const value = Number(values[key]);
-    if (Number.isFinite(value) && value > 0) return value;
-    throw new RalphError('usage', `--${key} ${values[key]}: give a number above 0.`);
-  };
-  const time = values['max-time'];
-  const maxTimeMs = time === undefined ? null : parseDuration(String(time));
-  if (time !== undefined && (maxTimeMs === null || maxTimeMs <= 0)) {
-    throw new RalphError('usage', `--max-time ${time}: give a duration such as 8h or 90m.`);
-  }
-  return { maxCostUsd: number('max-cost'), maxTokens: number('max-tokens'), maxTimeMs };
-}
-
-function atOnceOf(value: unknown): number {
-  if (value === undefined) return 1;
-  if (value === 'auto') return Math.max(1, Math.floor(availableParallelism() / 2));
-  const count = Number(value);
-  if (Number.isInteger(count) && count >= 1 && count <= 64) return count;
-  throw new RalphError('usage', PARALLEL_TEXTS.number(String(value)));
-}
-
-function integrateOf(value: unknown): Integrate {
-  if (value === undefined) return 'none';
-  const known = (['none', 'merge', 'rebase', 'pr'] as const).find((how) => how === value);
-  if (known === undefined) throw new RalphError('usage', PARALLEL_TEXTS.integrateWord(String(value)));
-  return known;
-}
-
 /** Returns a name for the loop on a task file that is in no folder of its own. */
 function loopNameOf(taskPath: string): string {
   return fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task';
-}
-
-function published({ name, taskPath, step, end }: BatchTask): object {
-  return { loop: name, taskPath, step, branch: `ralph/${name}`, ...end };
-}
-
-function reportLines(tasks: readonly BatchTask[], refused: string | null, projectDir: string): string[] {
-  const rows = tasks.map(({ name, end }) => {
-    const cost = end === null || end.costUsd === null ? '' : dollarText(end.costUsd);
-    const iterations = end === null || end.iterations === null ? '' : counted(end.iterations, 'iteration');
-    return [name, end?.status ?? PARALLEL_TEXTS.notStarted, iterations, cost, end === null ? '' : `ralph/${name}`];
-  });
-  const known = tasks.map(({ end }) => end?.costUsd ?? 0).reduce((sum, cost) => sum + cost, 0);
-  const failed = tasks
-    .filter(({ end }) => end !== null && end.code !== 0)
-    .map(({ name, end }) => `${name}: ${end?.message}`);
-  const there = worktreePlaces(projectDir).map(({ name }) => name);
-  const done = tasks.filter(({ name, end }) => end !== null && end.integrated === null && there.includes(name));
-  const open = tasks.some(({ step }) => step !== 'ended');
-  return [
-    table(rows),
-    ...(known > 0 ? [withPrefix(`all loops together cost ${dollarText(known)}.`)] : []),
-    ...(refused === null ? [] : [withPrefix(`the shared budget is used up: ${refused}.`)]),
-    ...failed.map((line) => withPrefix(line)),
-    ...(done.length === 0 ? [] : [withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:')]),
-    ...(done.length === 0
-      ? []
-      : ['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', '  ralph-loop worktree remove NAME']),
-    ...(open ? [withPrefix(advise('not all tasks have ended.', 'Resume them', 'run --resume'))] : []),
-  ];
 }

@@ -15,7 +15,7 @@ import { type Command, type CommandContext, options } from '../command.ts';
 import { approveStart } from '../start/approve.ts';
 import { askSandbox } from '../start/ask-sandbox.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
-import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
+import { planToStart, refuseAlone, refuseOverLoop } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
 import { printWarnings, withStartPoint } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
@@ -43,7 +43,7 @@ export const RUN_COMMAND: Command = {
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
       'agent CMD': 'Use another command-line agent, without guardrails.',
-      'parallel N': 'Work on N tasks at once; auto is half the cores.',
+      'parallel N': 'Work on N tasks, also of a plan, at once; or auto.',
       'integrate HOW': 'Then merge, rebase or pr the branches (none).',
     }),
     ...PLAN_OPTIONS,
@@ -77,18 +77,21 @@ function isBatch({ positionals, values, projectDir, env }: CommandContext): bool
 }
 
 async function runToEnd(run: CommandContext, projectDir: string): Promise<number> {
+  const supervisor = supervisorOf(run.env);
   const { context: place, worktree } = await inWorktree(run);
   const context = await handleRunningLoop({ ...place, files: startTarget(place, 'run').files });
   if (context === null) return 0;
   const target = startTarget(context, 'run');
   const { files, task } = target;
   const { env } = context;
-  const askPermit = supervisorOf(env);
   const expectedTerms = takeExpectedTerms(env);
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // throws for an invalid value
   refuseOverLoop(context, files);
-  const plan = await planToStart(context, files, task, context.mayAsk);
+  const part = supervisor?.part ?? null;
+  const whole = await planToStart(context, files, task, context.mayAsk);
+  const plan = whole && part ? { ...whole, only: part.task } : whole;
+  refuseAlone(files, part !== null);
   const client = once(() => requireClient(env));
   const asked = startRequest(context, target, {
     plan,
@@ -112,7 +115,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
       bell = started.settings.notify.bell;
       printWarnings(context, started);
-      const shared = askPermit === null ? {} : { askPermit };
+      const shared = { ...(supervisor && { askPermit: supervisor.askPermit }), ...(part && { part }) };
       const requiresProof = context.values['require-verified'] === true;
       const agent = runnerAgent(context, started, client);
       return { ...agent, env, timeouts: waits, tell, requiresProof, ...shared, ...(live && { live }) };

@@ -1,4 +1,4 @@
-import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
+import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
@@ -6,6 +6,7 @@ import { withPrefix } from '../../drive/turn/messages.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { hideRuntimeDir, type LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
@@ -50,6 +51,16 @@ export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles
   const request = { existing: existingLoopPolicy(values), consented: !isAgent(env) };
   checkExistingLoop(readState(files.state), request);
 }
+
+/** Refuses to resume a loop on one task of a plan by itself: beside it others may be committing. */
+export function refuseAlone(files: LoopFiles, isSupervised: boolean): void {
+  const { policy, taskPath } = readContract(files)?.contract ?? {};
+  const only = policy?.plan?.only;
+  if (only === undefined || isSupervised) return;
+  throw new RalphError('refused', advise(PART_TEXTS.onlyInParallel(only, taskPath ?? ''), RESUME_ALL, 'run --resume'));
+}
+
+const RESUME_ALL = 'Resume all of them from the project';
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
   const name = planBranch(plan);

@@ -12,6 +12,8 @@ const task = z.strictObject({
   name: z.string().regex(LOOP_NAME),
   /** Relative to the project. */
   taskPath: z.string().min(1),
+  /** Id of the task that the loop works on, where `taskPath` is a plan. */
+  planTask: z.string().min(1).optional(),
   /** `started`: its worktree may exist. `ended`: its loop has ended, and `end` says how. */
   step: z.enum(['waiting', 'started', 'ended']),
   end: z
@@ -43,11 +45,24 @@ const batch = z.strictObject({
   words: z.array(z.string()),
   rest: z.array(z.string()),
   tasks: z.array(task),
+  /** Present for the tasks of a plan; then `tasks` are those that have begun. */
+  plan: z
+    .strictObject({
+      path: z.string().min(1),
+      branch: z.string().min(1),
+      from: z.string().nullable(),
+      maxTasks: z.int().min(1),
+      /** Ids of the tasks done in this session, and of those that were blocked when it began. */
+      done: z.array(z.string()),
+      blocked: z.array(z.string()),
+    })
+    .optional(),
 });
 
 /** Tasks that run side by side. Kept outside the project, so that a run that was killed can be resumed. */
 export type Batch = z.infer<typeof batch>;
 export type BatchTask = z.infer<typeof task>;
+export type PlanBatch = Batch & { readonly plan: NonNullable<Batch['plan']> };
 export type Integrate = Batch['integrate'];
 
 const MAX_BYTES = 1024 * 1024;

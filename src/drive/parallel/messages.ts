@@ -23,6 +23,23 @@ export const PARALLEL_TEXTS = {
   noWord: (option: string): string => `--${option} is for one task; these tasks run side by side.`,
   finishing: 'Ctrl+C: the loops end after their iterations; press it again to cancel them.',
   cancelling: 'the loops are cancelled.',
+  planStarts: (plan: string, most: number, atOnce: number): string =>
+    `at most ${counted(most, 'task')} of ${plan}, ${atOnce} at once.`,
+  planResumes: (plan: string): string => `the tasks of ${plan} are resumed.`,
+  planBranch: (current: string, branch: string): string =>
+    `the project is on ${current || 'no branch'}, and ${branch} is the branch of this plan: no other task begins. Go back to it: git switch ${branch}.`,
+  planChanged: (id: string, path: string): string =>
+    `${id} is no longer open in ${path}, so its work is not committed.`,
+  diedInTurn: (id: string): string =>
+    `the process of ${id} ended while it was committing, so nothing more was committed.`,
+  committed: (id: string): string => `${id} is committed on the plan's branch.`,
+  planLink: (path: string): string => `${path} is a link: tasks side by side need the plan itself.`,
+  oldGit: 'tasks of a plan run side by side with git 2.38 or newer (git merge-tree --write-tree).',
+  planIntegrates: '--integrate is for independent tasks: those of a plan are committed on its branch.',
+  onePlan: (plans: readonly string[]): string => `one plan at a time: ${plans.join(', ')}.`,
+  blocked: (ids: readonly string[], path: string, worktrees: readonly string[]): string =>
+    `${ids.join(', ')} ${ids.length === 1 ? 'is' : 'are'} blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in ${worktrees.join(', ')}. Fix the cause and take "(blocked)" out of the plan.`,
+  unfinished: (path: string): string => `not all tasks of ${path} have ended.`,
   notStarted: 'not started',
   died: (how: string): string => `its process ended (${how}) before the loop did`,
   cost: (used: string, limit: string): string => `${used} of ${limit}`,

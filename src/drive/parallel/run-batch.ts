@@ -1,20 +1,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OperatorCommand, UsageDelta } from '../../engine/events.ts';
+import type { OperatorCommand } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { operate } from '../control/operate.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
-import { clientAlive } from '../turn/ownership.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
 import { type Batch, type BatchTask, dropBatch, writeBatch } from './batch.ts';
 import { integrate } from './integrate.ts';
+import { billedTokens, type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { SharedBudget } from './shared-budget.ts';
-import { type Supervised, type SupervisedEnd, supervise } from './supervise.ts';
+import { onStopSignals } from './stop-signals.ts';
 
 export interface BatchRun {
   readonly projectDir: string;
@@ -26,22 +24,30 @@ export interface BatchRun {
   readonly notice: (text: string) => void;
 }
 
-type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
-type End = NonNullable<BatchTask['end']>;
+export interface BatchEnd {
+  /** The tasks as they stand at the end. */
+  readonly tasks: readonly BatchTask[];
+  /** What the shared budget reads, if it is used up. */
+  readonly refused: string | null;
+}
+
+/** What the user's terminal needs of loops that run side by side. */
+export interface SideBySideRunner {
+  /** Runs them until all have ended or the user stops them. The record stays while anything can be resumed. */
+  readonly run: () => Promise<BatchEnd>;
+  /** Handles Ctrl+C. First: the loops end after their iterations, and no other begins. Again: they are cancelled. */
+  readonly press: () => void;
+  /** Gives a command to one of the loops. Throws RalphError if it is not possible. */
+  readonly operate: (name: string, command: (state: LoopState) => OperatorCommand) => void;
+}
 
 /** Exit code of a complete loop whose work could not be integrated: the user has to. */
 const NOT_INTEGRATED = 3;
 
-/** A loop that runs now. */
-interface Active {
-  readonly run: Supervised;
-  ended: Ended | null;
-}
-
 /** Runs tasks side by side, each in a worktree and a process of its own, until all have ended or the user stops them. */
-export class BatchRunner {
+export class BatchRunner implements SideBySideRunner {
   readonly #options: BatchRun;
-  readonly #active = new Map<string, Active>();
+  readonly #active = new Map<string, LoopProcess>();
   readonly #budget: SharedBudget;
   #tasks: readonly BatchTask[];
   #pressed = 0;
@@ -58,9 +64,8 @@ export class BatchRunner {
     }
   }
 
-  /** Returns the tasks as they stand at the end. The record of the run stays while any of them can be resumed. */
-  async run(): Promise<{ readonly tasks: readonly BatchTask[]; readonly refused: string | null }> {
-    const quiet = this.#handleSignals();
+  async run(): Promise<BatchEnd> {
+    const quiet = onStopSignals({ press: () => this.press(), leave: () => this.#leave() });
     try {
       const lanes = Array.from({ length: this.#options.batch.atOnce }, () => this.#lane());
       await Promise.all(lanes);
@@ -73,7 +78,6 @@ export class BatchRunner {
     return { tasks: this.#tasks, refused: this.#refused };
   }
 
-  /** First: the loops end after their iterations, and no other begins. Again: they are cancelled. */
   press(): void {
     this.#pressed += 1;
     const { notice } = this.#options;
@@ -81,11 +85,8 @@ export class BatchRunner {
     for (const name of this.#active.keys()) this.#stop(name);
   }
 
-  /** Gives a command to one of the loops. Throws RalphError if it is not possible. */
   operate(name: string, command: (state: LoopState) => OperatorCommand): void {
-    const { projectDir, env } = this.#options;
-    const files = loopFiles(worktreePlace(projectDir, name).projectDir, name, env);
-    operate(files, env, new Date().toISOString(), command);
+    operateLoop({ ...this.#options, name }, command);
   }
 
   async #lane(): Promise<void> {
@@ -111,26 +112,23 @@ export class BatchRunner {
     if (words === null) return;
     this.#save({ ...task, step: 'started' });
     const { projectDir, env, program, tell } = this.#options;
-    const run = supervise({
-      directory: projectDir,
-      env,
-      words: [...program, ...words],
-      onEvent: (event) => {
-        this.#note(name, event);
+    const process = new LoopProcess({
+      ...{ projectDir, env, name, program, words, budget: this.#budget },
+      tell: (event) => {
+        // A loop that began while the user stopped them all.
+        if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);
         tell(name, event);
       },
-      onPermit: (spent) => {
-        this.#budget.note(name, spent);
+      onPermit: () => {
         const permit = this.#budget.permit(Date.now());
         if (permit.kind === 'budget') this.#refused = permit.reading;
         return permit;
       },
     });
-    this.#active.set(name, { run, ended: null });
-    const end = await run.done;
-    const { ended = null } = this.#active.get(name) ?? {};
+    this.#active.set(name, process);
+    const end = await process.over;
     this.#active.delete(name);
-    this.#saveEnd(name, ended, end);
+    this.#saveEnd(name, end);
   }
 
   /** Returns the words of the command that begins or resumes the task; null if its loop has ended already. */
@@ -165,70 +163,19 @@ export class BatchRunner {
     return null;
   }
 
-  #note(name: string, event: RunnerEvent): void {
-    const active = this.#active.get(name);
-    switch (event.type) {
-      case 'loop-started':
-        // A loop that began while the user stopped them all.
-        if (this.#pressed > 0) this.#stop(name);
-        return;
-      case 'agent-ended':
-        this.#add(name, event);
-        return;
-      case 'waiting':
-        if (event.why === 'rate-limit') this.#budget.hold(Date.parse(event.until));
-        return;
-      case 'loop-ended':
-        if (active !== undefined) active.ended = event;
-        return;
-      default:
-        return;
-    }
-  }
-
-  /** Counts a run at its end: the loop itself reports its figures only before the next one. */
-  #add(name: string, { usage, costUsd }: Extract<RunnerEvent, { type: 'agent-ended' }>): void {
-    if (usage === null) return;
-    const before = this.#budget.of(name) ?? { costUsd: 0, tokens: 0 };
-    const cost = before.costUsd === null || costUsd === null ? null : before.costUsd + costUsd;
-    this.#budget.note(name, { costUsd: cost, tokens: before.tokens + billedTokens(usage) });
-  }
-
   #stop(name: string): void {
-    const active = this.#active.get(name);
-    try {
-      if (this.#pressed === 1) this.operate(name, (state) => ({ kind: 'stop', clientAlive: clientAlive(state) }));
-      else this.operate(name, () => ({ kind: 'cancel' }));
-    } catch (error) {
-      if (!(error instanceof RalphError)) throw error;
-      // It has no loop yet, or none any more.
-      if (this.#pressed > 1) active?.run.signal('SIGTERM');
-    }
+    this.#active.get(name)?.stop(this.#pressed === 1 ? 'stop' : 'cancel');
   }
 
-  #saveEnd(name: string, ended: Ended | null, { code, signal, complaint }: SupervisedEnd): void {
+  #saveEnd(name: string, { end, died }: LoopEnd): void {
     const task = this.#tasks.find((one) => one.name === name);
     if (task === undefined) return;
-    const tokens = this.#budget.of(name)?.tokens ?? 0;
-    if (ended === null) {
-      const how = signal ?? `exit code ${code}`;
-      const message = signal === null && complaint !== '' ? complaint : PARALLEL_TEXTS.died(how);
-      const died: End = {
-        status: 'error',
-        code: code || 1,
-        iterations: null,
-        costUsd: null,
-        tokens,
-        message,
-        integrated: null,
-      };
-      this.#save({ ...task, end: { ...died, costUsd: this.#budget.of(name)?.costUsd ?? null } });
+    if (died) {
+      this.#save({ ...task, end });
       return;
     }
-    const { status, iterations, costUsd, message } = ended;
-    this.#budget.note(name, { costUsd, tokens });
+    const { status } = end;
     const resumable = status === 'paused' || status === 'interrupted' || this.#endedByBudget(status);
-    const end: End = { status, code: ended.code, iterations, costUsd, tokens, message, integrated: null };
     this.#save({ ...task, step: resumable ? 'started' : 'ended', end });
   }
 
@@ -257,16 +204,9 @@ export class BatchRunner {
     writeBatch(projectDir, env, { ...batch, tasks: [...this.#tasks] });
   }
 
-  #handleSignals(): () => void {
-    const leave = (): void => {
-      this.#leaving = true;
-      for (const { run } of this.#active.values()) run.signal('SIGTERM');
-    };
-    const handlers = { SIGINT: () => this.press(), SIGTERM: leave, SIGHUP: leave };
-    for (const [name, handler] of Object.entries(handlers)) process.on(name, handler);
-    return () => {
-      for (const [name, handler] of Object.entries(handlers)) process.off(name, handler);
-    };
+  #leave(): void {
+    this.#leaving = true;
+    for (const process of this.#active.values()) process.signal('SIGTERM');
   }
 }
 
@@ -274,9 +214,4 @@ export class BatchRunner {
 export function batchCode(tasks: readonly BatchTask[], refused: string | null): number {
   const codes = tasks.map(({ end }) => end?.code ?? (refused === null ? 3 : 2));
   return [130, 1, 2, 3].find((code) => codes.includes(code)) ?? 0;
-}
-
-/** Returns the tokens that `max_tokens` counts. */
-function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
-  return inputTokens + outputTokens + cacheWriteTokens;
 }

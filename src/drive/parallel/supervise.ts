@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
-import { type PermitAnswer, type PermitRequest, SUPERVISOR } from './supervised.ts';
+import { PLAN_PART, type PlanTurn, SUPERVISOR, type SupervisedRequest, type SupervisorAnswer } from './supervised.ts';
 
 export interface SupervisedRun {
   readonly directory: string;
@@ -12,6 +13,12 @@ export interface SupervisedRun {
   readonly onEvent: (event: RunnerEvent) => void;
   /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
   readonly onPermit: (spent: Parameters<AskPermit>[0]) => Permit | Promise<Permit>;
+  /** The task of a plan to work on, and what gives it its turn. */
+  readonly plan?: {
+    readonly terms: PlanTerms;
+    readonly onTurn: () => Promise<PlanTurn>;
+    readonly onTurnOver: () => void;
+  };
 }
 
 export interface Supervised {
@@ -29,12 +36,13 @@ export interface SupervisedEnd {
 }
 
 const MAX_COMPLAINT = 4096;
+const NO_PLAN = 'this run works on no task of a plan.';
 
 /** Starts `ralph-loop run … --json` in a process group of its own and reads its events. */
-export function supervise({ directory, env, words, onEvent, onPermit }: SupervisedRun): Supervised {
+export function supervise({ directory, env, words, onEvent, onPermit, plan }: SupervisedRun): Supervised {
   const child = spawn(process.execPath, words, {
     cwd: directory,
-    env: { ...env, [SUPERVISOR]: String(process.pid) },
+    env: { ...env, [SUPERVISOR]: String(process.pid), ...(plan && { [PLAN_PART]: JSON.stringify(plan.terms) }) },
     // A Ctrl+C in the terminal is for the supervisor, which passes it on.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -50,9 +58,18 @@ export function supervise({ directory, env, words, onEvent, onPermit }: Supervis
       if (event !== null) onEvent(event);
     });
   }
-  child.on('message', async ({ id, spent }: PermitRequest) => {
-    const permit = await answerOf(onPermit, spent);
-    if (child.connected) child.send({ type: 'permit', id, permit } satisfies PermitAnswer, () => undefined);
+  const answer = async (request: SupervisedRequest): Promise<SupervisorAnswer | null> => {
+    const { id } = request;
+    if (request.type === 'turn-over') plan?.onTurnOver();
+    if (request.type === 'turn-over') return null;
+    if (request.type === 'permit') return { type: 'permit', id, permit: await answerOf(onPermit, request.spent) };
+    return { type: 'turn', id, turn: plan === undefined ? { refused: NO_PLAN } : await plan.onTurn() };
+  };
+  child.on('message', (request: SupervisedRequest) => {
+    void answer(request).then((given) => {
+      // The run may have exited while it waited.
+      if (given !== null && child.connected) child.send(given, () => undefined);
+    });
   });
   return {
     pid: child.pid,
@@ -64,7 +81,7 @@ export function supervise({ directory, env, words, onEvent, onPermit }: Supervis
   };
 }
 
-async function answerOf(onPermit: SupervisedRun['onPermit'], spent: PermitRequest['spent']): Promise<Permit> {
+async function answerOf(onPermit: SupervisedRun['onPermit'], spent: Parameters<AskPermit>[0]): Promise<Permit> {
   try {
     return await onPermit(spent);
   } catch {

@@ -1,40 +1,55 @@
 import { RalphError } from '../../text/ralph-error.ts';
+import type { PlanPart, PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
 
 /** Names the process that supervises this one; agents and checks never see it. */
 export const SUPERVISOR = 'RALPH_SUPERVISOR';
 
+/** Describes the one task of a plan that a supervised run works on, as JSON; agents and checks never see it. */
+export const PLAN_PART = 'RALPH_PLAN_PART';
+
 /** What a supervised run asks its supervisor, over the channel between the two. */
-export interface PermitRequest {
-  readonly type: 'permit';
-  readonly id: number;
-  readonly spent: Parameters<AskPermit>[0];
+export type SupervisedRequest =
+  | { readonly type: 'permit'; readonly id: number; readonly spent: Parameters<AskPermit>[0] }
+  /** Whether the task of a plan may be committed now. */
+  | { readonly type: 'turn'; readonly id: number }
+  /** Plan and branch are written; needs no answer. */
+  | { readonly type: 'turn-over'; readonly id: number };
+
+/** `session`: ids of the tasks done in this session. */
+export type PlanTurn = { readonly session: readonly string[] } | { readonly refused: string };
+
+export type SupervisorAnswer =
+  | { readonly type: 'permit'; readonly id: number; readonly permit: Permit }
+  | { readonly type: 'turn'; readonly id: number; readonly turn: PlanTurn };
+
+export interface Supervisor {
+  readonly askPermit: AskPermit;
+  readonly part: PlanPart | null;
 }
 
-export interface PermitAnswer {
-  readonly type: 'permit';
-  readonly id: number;
-  readonly permit: Permit;
-}
+/** `Omit` that keeps the members of a union apart. */
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
 /**
- * Returns what asks the supervisor before each agent run; null where no supervisor started this process. A supervisor
- * that exits ends this process as SIGTERM does: the loop stays as it is, to be resumed.
+ * Returns the supervisor of this process; null where none started it. A supervisor that exits ends this process as
+ * SIGTERM does: the loop stays as it is, to be resumed.
  */
-export function supervisorOf(env: NodeJS.ProcessEnv): AskPermit | null {
-  const named = env[SUPERVISOR];
+export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
+  const { [SUPERVISOR]: named, [PLAN_PART]: described } = env;
   delete env[SUPERVISOR];
+  delete env[PLAN_PART];
   if (named === undefined || named !== String(process.ppid) || process.send === undefined) return null;
-  const waiting = new Map<number, (permit: Permit) => void>();
+  const waiting = new Map<number, (answer: SupervisorAnswer) => void>();
   let next = 0;
-  process.on('message', (answer: PermitAnswer) => {
-    waiting.get(answer.id)?.(answer.permit);
+  process.on('message', (answer: SupervisorAnswer) => {
+    waiting.get(answer.id)?.(answer);
     waiting.delete(answer.id);
     if (waiting.size === 0) process.channel?.unref();
   });
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   process.channel?.unref();
-  return (spent) =>
+  const ask = (request: WithoutId<SupervisedRequest>): Promise<SupervisorAnswer> =>
     new Promise((resolve, reject) => {
       if (!process.connected) {
         reject(new RalphError('refused', 'the process that runs these loops side by side has ended.'));
@@ -43,6 +58,31 @@ export function supervisorOf(env: NodeJS.ProcessEnv): AskPermit | null {
       const id = next++;
       waiting.set(id, resolve);
       process.channel?.ref();
-      process.send?.({ type: 'permit', id, spent } satisfies PermitRequest);
+      process.send?.({ ...request, id } satisfies SupervisedRequest);
     });
+  const takeTurn = async (signal: AbortSignal): Promise<readonly string[]> => {
+    const answer = await orAborted(ask({ type: 'turn' }), signal);
+    const turn = answer.type === 'turn' ? answer.turn : { refused: 'the supervisor answered another question.' };
+    if ('refused' in turn) throw new RalphError('refused', turn.refused);
+    return turn.session;
+  };
+  const endTurn = (): void => {
+    if (process.connected) process.send?.({ type: 'turn-over', id: next++ } satisfies SupervisedRequest);
+  };
+  return {
+    askPermit: async (spent) => {
+      const answer = await ask({ type: 'permit', spent });
+      if (answer.type === 'permit') return answer.permit;
+      throw new RalphError('refused', 'the supervisor answered another question.');
+    },
+    part: described === undefined ? null : { ...(JSON.parse(described) as PlanTerms), takeTurn, endTurn },
+  };
+}
+
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }

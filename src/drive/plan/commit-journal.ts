@@ -49,7 +49,7 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   return null;
 }
 
-function readIntent(place: PlanPlace): CommitIntent | null {
+export function readIntent(place: PlanPlace): CommitIntent | null {
   const text = readRegularFile(intentPath(place), MOST_BYTES);
   try {
     return text === null ? null : (JSON.parse(text) as CommitIntent);

@@ -19,27 +19,8 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   const { files, contract, env } = place;
   const directory = files.projectDir;
   const options = gitOptions(place);
-  const stands = await readRepository(directory, options);
-  if (typeof stands === 'string') return { ok: false, said: stands };
-  // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
-  const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
-  if (!reset.ok) return reset;
-  const unstaged = await readRepository(directory, options);
-  if (typeof unstaged === 'string') return { ok: false, said: unstaged };
-  const own = ownPaths(directory, contract.taskPath);
-  const isOurs = (path: string): boolean => own.includes(path) || !task.dirty.includes(path);
-  const paths = unstaged.changed.filter((path) => isOurs(path) && !unstaged.concealed.includes(path));
-  // Once unstaged, ignored files are missing from the status; git refuses to add what it was made to ignore.
-  const forced = stands.changed.filter(
-    (path) =>
-      isOurs(path) &&
-      !paths.includes(path) &&
-      lstatSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === false,
-  );
-  const added = await add(place, ['--all'], paths);
-  if (!added.ok) return added;
-  const addedToo = await add(place, ['--force'], forced);
-  if (!addedToo.ok) return addedToo;
+  const staged = await stageTask(place, task);
+  if (!staged.ok) return staged;
   const footers = contract.commitFooters ?? [];
   const input = [subject, ...(footers.length === 0 ? [] : ['', ...footers]), ''].join('\n');
   const hooks = await areHooksPinned(directory, options);
@@ -52,12 +33,42 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
     hooks,
   });
   if (!committed.ok) return committed;
-  const notes = await takeInWhatHooksChanged(place, [...paths, ...forced]);
-  const problem = await problemOfCommit(place, task, [...paths, ...forced], notes.length === 0);
+  const notes = await takeInWhatHooksChanged(place, staged.paths);
+  const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0);
   if (problem === null) return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
   // The work stays in the tree.
   const undone = await changeByGit({ directory, words: ['reset', '--quiet', task.commit, '--'], env });
   return { ok: false, said: undone.ok ? problem : `${problem} ${undone.said}` };
+}
+
+type Staged = { readonly ok: true; readonly paths: readonly string[] } | { readonly ok: false; readonly said: string };
+
+/** Stages all changes since the task began, and nothing else. `ownToo` includes plan and progress file. */
+export async function stageTask(place: PlanPlace, task: OpenTask, ownToo = true): Promise<Staged> {
+  const { files, contract, env } = place;
+  const directory = files.projectDir;
+  const options = gitOptions(place);
+  const stands = await readRepository(directory, options);
+  if (typeof stands === 'string') return { ok: false, said: stands };
+  // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
+  const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
+  if (!reset.ok) return reset;
+  const unstaged = await readRepository(directory, options);
+  if (typeof unstaged === 'string') return { ok: false, said: unstaged };
+  const own = ownPaths(directory, contract.taskPath);
+  const isOurs = (path: string): boolean => (own.includes(path) ? ownToo : !task.dirty.includes(path));
+  const paths = unstaged.changed.filter((path) => isOurs(path) && !unstaged.concealed.includes(path));
+  // Once unstaged, ignored files are missing from the status; git refuses to add what it was made to ignore.
+  const forced = stands.changed.filter(
+    (path) =>
+      isOurs(path) &&
+      !paths.includes(path) &&
+      lstatSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === false,
+  );
+  const added = await add(place, ['--all'], paths);
+  if (!added.ok) return added;
+  const addedToo = await add(place, ['--force'], forced);
+  return addedToo.ok ? { ok: true, paths: [...paths, ...forced] } : addedToo;
 }
 
 /** Returns what a commit holds that it should not; null if it is the work that was verified, and no more. */
@@ -96,7 +107,7 @@ async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]
 
 async function add(place: PlanPlace, words: readonly string[], paths: readonly string[]): Promise<GitChanged> {
   const { files, env } = place;
-  if (paths.length === 0) return { ok: true };
+  if (paths.length === 0) return { ok: true, text: '' };
   return changeByGit({
     directory: files.projectDir,
     words: ['--literal-pathspecs', 'add', ...words, ...((await isSparse(place)) ? ['--sparse'] : []), ...FROM_INPUT],

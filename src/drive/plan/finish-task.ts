@@ -5,11 +5,15 @@ import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { type CommitIntent, clearIntent, replaceText, rollBack, writeIntent } from './commit-journal.ts';
 import { commitTask } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
+
+const MOST_BYTES = 8 * 1024 * 1024;
 
 export interface CheckedWork {
   readonly changes: readonly string[];
@@ -39,7 +43,7 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
     before,
     after,
     progressBytes,
-    entry: progressBytes === null ? `${title(contract.taskPath)}${entry}` : entry,
+    entry: progressBytes === null ? `${progressTitle(contract.taskPath)}${entry}` : entry,
   };
   writeIntent(place, intent);
   appendFileSync(progressFile, intent.entry);
@@ -53,11 +57,13 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
 
 /** Marks a task as blocked and notes why. Commits nothing: the user reviews it first. */
 export function finishBlocked(place: PlanPlace, task: OpenTask, work: CheckedWork): void {
-  const { files, contract } = place;
-  const planFile = join(files.projectDir, contract.taskPath);
+  const { files, contract, part } = place;
+  const planFile = join(part?.mainDir ?? files.projectDir, contract.taskPath);
   const before = readFileSync(planFile, 'utf8');
   const found = taskIn(before, task.id);
-  append(place, note(place, task, work, 'blocked', 'a person has to remove what blocks it'));
+  const entry = note(place, task, work, 'blocked', 'a person has to remove what blocks it');
+  if (part === undefined) append(place, entry);
+  else appendOnce(place, join(part.mainDir, progressOf(place)), `${task.entries ?? ''}${entry}`);
   if (found !== null) replaceText(planFile, blockTask(before, found));
 }
 
@@ -68,9 +74,18 @@ export function finishPartial(place: PlanPlace, task: OpenTask, work: CheckedWor
 function append(place: PlanPlace, entry: string): void {
   const path = join(place.files.projectDir, progressOf(place));
   const isNew = statSync(path, { throwIfNoEntry: false }) === undefined;
-  appendFileSync(path, isNew ? `${title(place.contract.taskPath)}${entry}` : entry);
+  appendFileSync(path, isNew ? `${progressTitle(place.contract.taskPath)}${entry}` : entry);
   const task = readOpenTask(place.files, place.contract.loopId);
-  if (task !== null) writeOpenTask(place.files, { ...task, progress: readFileSync(path, 'utf8') });
+  if (task === null) return;
+  const own = place.part === undefined ? {} : { entries: `${task.entries ?? ''}${entry}` };
+  writeOpenTask(place.files, { ...task, ...own, progress: readFileSync(path, 'utf8') });
+}
+
+/** Appends to the progress file of the main project, unless a process that was killed since has done so. */
+function appendOnce(place: PlanPlace, path: string, text: string): void {
+  const there = readRegularFile(path, MOST_BYTES);
+  if (there?.includes(entryId(place)) === true) return;
+  appendFileSync(path, there === null ? `${progressTitle(place.contract.taskPath)}${text}` : text);
 }
 
 function taskIn(text: string, id: string): PlanFileTask | null {
@@ -81,13 +96,19 @@ function taskIn(text: string, id: string): PlanFileTask | null {
 function entryOf(place: PlanPlace, task: OpenTask, work: CheckedWork, ticked: string): string {
   const { policy } = place.contract;
   const { tasks } = readPlan(ticked);
-  const plan = withDone(planIn(place), task.id);
-  const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
+  const known = planIn(place);
+  const plan = withDone({ ...known, done: [...(place.session ?? known.done)] }, task.id);
+  const stop = policy.plan ? planStop(plan, tasks, wholePlan(policy.plan)) : null;
   const { next: following } = nextPlanTask(tasks, policy.plan?.from);
   const next = following === null ? (stop?.as ?? 'nothing') : `${following.id}, ${following.title}`;
   const entry = note(place, task, work, 'completed', next);
   const pauses = stop?.as === 'paused-for-review' && stop.why === 'max-tasks';
   return pauses ? `${entry}${pausedEntry(plan.done.length, place.now(), next)}` : entry;
+}
+
+/** Returns the terms of the whole plan, of which a loop may work on one task alone. */
+function wholePlan({ maxTasks, from }: NonNullable<Policy['plan']>): NonNullable<Policy['plan']> {
+  return { maxTasks, from };
 }
 
 function note(
@@ -100,10 +121,16 @@ function note(
   const { iteration, loopId } = place.state();
   const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
   const work = { task, status, iteration, changes, commands: results, reasons, report: planIn(place).report, next };
-  return progressEntry({ ...work, id: `ralph ${loopId} ${iteration}`, session: loopId, at: place.now() });
+  return progressEntry({ ...work, id: entryId(place), session: loopId, at: place.now() });
 }
 
-function title(planPath: string): string {
+function entryId(place: PlanPlace): string {
+  const { iteration, loopId } = place.state();
+  return `ralph ${loopId} ${iteration}`;
+}
+
+/** Returns the first line of a progress file. */
+export function progressTitle(planPath: string): string {
   return `# Progress of ${planPath.slice(planPath.lastIndexOf('/') + 1)}\n`;
 }
 

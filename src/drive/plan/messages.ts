@@ -74,6 +74,26 @@ export const PLAN_TEXTS = {
     `--from "${id}": it depends on ${needs.join(', ')}, which is not done.`,
 } as const;
 
+/** Messages about tasks of a plan that run side by side. */
+export const PART_TEXTS = {
+  otherBranch: (branch: string | null, wanted: string): string =>
+    `the project is on ${branch ?? 'no branch'}, and ${wanted} is the branch of this plan. Go back to it: git switch ${wanted}.`,
+  noPlan: (path: string, dir: string): string => `${path} is no longer in ${dir}. Put it back.`,
+  notPublished: (id: string, branch: string, said: string): string =>
+    `${id} is committed in its worktree, but git could not move ${branch} forward to it: ${said}`,
+  notMerged: (said: string): string => `the work could not be merged with the plan's branch: ${said}`,
+  keepsMoving: (branch: string): string =>
+    `${branch} was changed again and again while a task was being committed on it. Stop committing there.`,
+  conflicts: (paths: readonly string[], id: string): string =>
+    `other commits changed the same lines as ${id}: ${listed(paths)}. These files now have both versions, between conflict markers. Edit them so that both changes hold.`,
+  markers: (paths: readonly string[]): string => `conflict markers are left in ${listed(paths)}.`,
+  notTogether: (id: string): string =>
+    `${id} passed by itself, but not together with what was committed on the plan's branch meanwhile. The working tree has both now.`,
+  planLeftOut: (id: string, path: string): string =>
+    `The agent of ${id} changed ${path} in its worktree. Its changes were left out: the plan in the project counts.`,
+  onlyInParallel: (id: string, path: string): string => `this loop works on ${id} of ${path} beside others.`,
+} as const;
+
 function listed(paths: readonly string[]): string {
   const shown = paths.slice(0, MOST_SHOWN).join(', ');
   return paths.length > MOST_SHOWN ? `${shown} and ${paths.length - MOST_SHOWN} more` : shown;

@@ -28,6 +28,12 @@ export interface OpenTask {
   /** Target of the plan's link; null or absent for a plain file. */
   readonly planLink?: string | null;
   readonly progress: string | null;
+  /** Where other tasks run beside it: the commit at which it was opened, if its work was moved to `commit` since. */
+  readonly openedAt?: string;
+  /** Its own entries at the end of the progress file. */
+  readonly entries?: string;
+  /** Files in which the last move left conflict markers. */
+  readonly conflicts?: readonly string[];
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;

@@ -1,18 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Effect, Told } from '../../engine/effects.ts';
+import { isLastAttempt } from '../../engine/plan/attempt.ts';
 import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
-import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
+import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
 import { readRegularFile, regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { clearIntent, recoverCommit } from './commit-journal.ts';
-import { PLAN_TEXTS } from './messages.ts';
+import { catchUp } from './catch-up.ts';
+import { clearIntent } from './commit-journal.ts';
+import { recoverTask, withMarkers } from './integrate-task.ts';
+import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
@@ -20,9 +23,11 @@ const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
-  const { files, contract, dispatch, now } = place;
+  const { files, contract, dispatch, now, part } = place;
   const directory = files.projectDir;
-  const committed = await recoverCommit(place);
+  const committed = await recoverTask(place);
+  // Where others run beside it, the plan is that of the main project.
+  if (part !== undefined && planIn(place).blocked === null) await catchUp({ ...place, part });
   const stands = await readRepository(directory, gitOptions(place));
   const { current: atWork, blocked } = planIn(place);
   const begins = blocked === null;
@@ -52,7 +57,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
-  const again = isSame && before.commit === current.commit ? before : null;
+  const again = isSame && (before.openedAt ?? before.commit) === current.commit ? before : null;
   const undone = leftUndone(before, plan.tasks, stood.changed);
   const known = [...ownPaths(directory, contract.taskPath), ...(undone[planKey(task.id)] ?? [])];
   writeOpenTask(files, {
@@ -64,7 +69,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, gitOptions(place)),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
-    commit: current.commit,
+    commit: again?.commit ?? current.commit,
     branch: again?.branch ?? stood.branch,
     // Earlier changes are not the task's; the plan itself goes into the first commit.
     dirty: again?.dirty ?? stood.changed.filter((path) => !known.includes(path)),
@@ -73,6 +78,9 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     plan: text,
     planLink: linkText(join(directory, contract.taskPath)),
     progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),
+    ...(again?.openedAt !== undefined && { openedAt: again.openedAt }),
+    ...(again?.entries !== undefined && { entries: again.entries }),
+    ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),
   });
   return effects;
 }
@@ -95,14 +103,21 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
     task,
     text: task.text,
     scope: task.scope,
-    done: plan.done.length,
+    done: place.part?.done ?? plan.done.length,
     maxTasks: contract.policy.plan.maxTasks,
     attempts: plan.attempts,
+    isLast: isLastAttempt(plan),
     lastProgress: task.progress === null ? null : lastProgress(task.progress),
     report: plan.report?.said === 'partial' ? plan.report.text : null,
-    beside: extraSections(files, contract, place.now(), true),
+    beside: [...extraSections(files, contract, place.now(), true), ...conflictSection(place, task)],
     validation: contract.validation.map(({ name }) => name),
   });
+}
+
+/** Says which files have conflict markers, if the work was moved before the agent began. */
+function conflictSection(place: PlanPlace, task: OpenTask): string[] {
+  const marked = withMarkers(place, task);
+  return marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
 }
 
 /** Files left by blocked tasks; they are committed with these tasks only. */

@@ -9,6 +9,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
+import type { PlanPart } from './plan-part.ts';
 
 export interface PlanPlace {
   readonly files: LoopFiles;
@@ -17,6 +18,10 @@ export interface PlanPlace {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => string;
+  /** Present where other tasks of the plan run beside this one. */
+  readonly part?: PlanPart;
+  /** Ids of the tasks done in this session, where the state of this loop does not know them. */
+  readonly session?: readonly string[];
   readonly dispatch: (event: EngineEvent) => readonly Effect[];
 }
 

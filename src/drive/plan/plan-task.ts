@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
 import type { CheckResult } from '../../engine/events.ts';
-import { attemptVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
+import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/ralph-error.ts';
@@ -12,12 +12,12 @@ import { dispatch, handleAbort } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import { isStep, type PromptStep, type Turn } from '../turn/turn.ts';
-import { recoverCommit } from './commit-journal.ts';
 import { examineWork } from './examine-work.ts';
-import { finishBlocked, finishPartial, finishTask } from './finish-task.ts';
-import { PLAN_TEXTS } from './messages.ts';
+import { type CheckedWork, finishBlocked, finishPartial, finishTask } from './finish-task.ts';
+import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
+import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
-import { readOpenTask } from './open-task-file.ts';
+import { type OpenTask, readOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn } from './plan-place.ts';
 
 export const planTask: TaskKind = {
@@ -73,7 +73,7 @@ export interface VerifiedAttempt {
 /** Verifies and records the attempt that just ended. Rejects with the abort's reason while nothing is written. */
 export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
   const { files, contract } = place;
-  const committed = await recoverCommit(place);
+  const committed = await recoverTask(place);
   const plan = planIn(place);
   const task = readOpenTask(files, contract.loopId);
   // A turn that a user began by hand before any task was opened.
@@ -90,29 +90,54 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   }
   const { notes, changes, ...looked } = await examineWork(place, task, plan.report?.said === 'done');
   const results: CheckResult[] = [...looked.results];
+  const marked = withMarkers(place, task);
+  if (marked.length > 0) results.push({ name: 'integration', outcome: 'failed', detail: PART_TEXTS.markers(marked) });
   // Only a claim of completion has something to prove.
   if (plan.report?.said === 'done') results.push(...(await runChecks()));
-  const settled = { changes, results };
-  const told = [...notes];
   const passed = results.every(({ outcome }) => outcome === 'ok');
-  let as = attemptVerdict(plan, passed);
-  if (as === 'done') {
-    // The commit is not aborted halfway.
-    const calm = { ...place, signal: new AbortController().signal };
-    const done = await finishTask(calm, task, settled);
-    if (done.problem !== null) {
-      results.push(done.problem);
-      as = attemptVerdict(plan, false);
-    } else told.push(...done.notes);
-  }
-  if (as === 'blocked') finishBlocked(place, task, settled);
-  if (as === 'partial') finishPartial(place, task, settled);
-  return { results, plan: { task: { id: task.id, title: task.title }, as, tasks: tasksOf(place), notes: told } };
+  const verdict = attemptVerdict(plan, passed);
+  const inTurn = verdict === 'done' || verdict === 'blocked' ? await takeTurn(place) : place;
+  const ended: Ended =
+    verdict === 'done'
+      ? await finishDone(inTurn, task, { changes, results }, runChecks)
+      : { as: verdict, work: { changes, results }, notes: [] };
+  if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract.loopId) ?? task, ended.work);
+  if (inTurn !== place) place.part?.endTurn();
+  if (ended.as === 'partial') finishPartial(place, task, ended.work);
+  const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place) };
+  return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
 }
 
-function tasksOf({ files, contract }: PlanPlace): PlanAttempt['tasks'] {
+interface Ended {
+  readonly as: PlanAttempt['as'];
+  readonly work: CheckedWork;
+  readonly notes: readonly string[];
+}
+
+/** Waits for the turn of a task that runs beside others: plan, progress file and branch change in the plan's order. */
+async function takeTurn(place: PlanPlace): Promise<PlanPlace> {
+  return place.part === undefined ? place : { ...place, session: await place.part.takeTurn(place.signal) };
+}
+
+/** Commits passed work, by itself or on top of what other tasks have done meanwhile. */
+async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, runChecks: RunChecks): Promise<Ended> {
+  const { part } = place;
+  const plan = planIn(place);
+  if (part !== undefined) {
+    const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, runChecks);
+    const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : attemptVerdict(plan, false);
+    return { ...integrated, as };
+  }
+  // The commit is not aborted halfway.
+  const done = await finishTask({ ...place, signal: new AbortController().signal }, task, work);
+  if (done.problem === null) return { as: 'done', work, notes: done.notes };
+  const results = [...work.results, done.problem];
+  return { as: attemptVerdict(plan, false), work: { ...work, results }, notes: [] };
+}
+
+function tasksOf({ files, contract, part }: PlanPlace): PlanAttempt['tasks'] {
   try {
-    return readPlan(readFileSync(join(files.projectDir, contract.taskPath), 'utf8')).tasks;
+    return readPlan(readFileSync(join(part?.mainDir ?? files.projectDir, contract.taskPath), 'utf8')).tasks;
   } catch {
     return []; // a missing plan is reported when the next prompt is made
   }

@@ -59,7 +59,9 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
   if (options.askPermit === undefined) return null;
   const { usage } = turn.loaded.state;
   const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
-  const permit = await options.askPermit({ costUsd: tokens === 0 ? 0 : totalCost(usage), tokens });
+  const asked = options.askPermit({ costUsd: tokens === 0 ? 0 : totalCost(usage), tokens });
+  const permit = await Promise.race([asked, aborted(turn.signal)]);
+  if (permit === null) return { turn, effects: [] };
   const at = turn.context.now();
   switch (permit.kind) {
     case 'go':
@@ -80,6 +82,13 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
     default:
       return permit satisfies never;
   }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
 }
 
 const SHARED_LIMIT = 'Another loop has met the rate limit of the account.';

@@ -10,6 +10,7 @@ import type { LiveControls } from '../../term/live/live-view.ts';
 import { parseDuration } from '../../text/duration.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import type { PlanPart } from '../plan/plan-part.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { isRewritten } from '../turn/tampering.ts';
 import { loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
@@ -25,6 +26,8 @@ export interface RunnerOptions {
   readonly tell: Tell;
   /** Asked before each agent run. Absent for a loop that shares nothing with others. */
   readonly askPermit?: AskPermit;
+  /** Present for a loop on one task of a plan, beside loops on other tasks. */
+  readonly part?: PlanPart;
   /** Present if the user watches in a terminal: the agent’s words are streamed, and keys act on the loop. */
   readonly live?: (controls: LiveControls) => void;
   /** Exits with 3 if the loop completes unverified. */
@@ -83,7 +86,11 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
   const held = { loopId, epoch: state.epoch };
   return {
     ...{ files, loopId, options, lease, leave },
-    begun: newTurn({ files, env: options.env, now }, loadedUnder(stored, state), { signal: leave.signal, lease: held }),
+    begun: newTurn(
+      { files, env: options.env, now, ...(options.part && { part: options.part }) },
+      loadedUnder(stored, state),
+      { signal: leave.signal, lease: held },
+    ),
     ...{ agent: null, spent: { total: state.usage, before: state.usage, durationMs: 0 } },
     ...{ limits: 0, failures: 0, retryNow: null, wokenAt: 0, sent: new Map() },
     ...{ shown: { pending: '', next: 'go-on', checklist: '' }, interrupted: false },

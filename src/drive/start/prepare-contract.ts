@@ -116,9 +116,9 @@ function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['clie
   return { permissionMode, model, effort, isolation };
 }
 
-/** Adds the first task of a plan, which each start names: it is no setting. */
+/** Adds the first or the only task of a plan, which each start names: they are no settings. */
 function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
-  return policy.plan && plan ? { ...policy, plan: { ...policy.plan, from: plan.from } } : policy;
+  return policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy;
 }
 
 /** Warns that an agent command applies to a runner only. */

@@ -36,8 +36,8 @@ export interface ContractRequest {
   readonly clientVersion: string | null | (() => string | null);
   readonly bundleDir: string | null;
   readonly clientArgs?: readonly string[];
-  /** The task is a plan; `from` is the id of the task to begin from. */
-  readonly plan?: { readonly from: string | null } | null;
+  /** The task is a plan; `from` is the id of the task to begin from, `only` that of the only one to work on. */
+  readonly plan?: { readonly from: string | null; readonly only?: string | undefined } | null;
   /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
 }

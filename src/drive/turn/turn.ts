@@ -4,6 +4,7 @@ import type { Policy } from '../../engine/schema/policy.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import type { PlanPart } from '../plan/plan-part.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
 
 /** Abort reason: the client process has exited. */
@@ -14,6 +15,8 @@ export interface TurnContext {
   readonly env: NodeJS.ProcessEnv;
   /** ISO-8601 UTC. */
   readonly now: () => string;
+  /** Present for a loop on one task of a plan, beside loops on other tasks. */
+  readonly part?: PlanPart;
 }
 
 export interface Loaded {

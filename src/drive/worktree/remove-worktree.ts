@@ -45,10 +45,10 @@ export function removeWorktree(
     if (loss.length > 0 && !force) throw new RalphError('refused', WORKTREE_TEXTS.wouldLose(name, loss));
     const kept = keepJournals(projectDir, place, env, at);
     // git's own check would refuse copied files; ours has passed.
-    if (registered) {
-      askGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env, `${dir} was to be removed`);
-    }
+    const removed = registered ? userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env) : null;
     rmSync(dir, { recursive: true, force: true });
+    // A process that was killed here has left a part that git does not know as a worktree.
+    if (removed?.ok === false) askGit(projectDir, ['worktree', 'prune'], env, `${dir} was to be removed`);
     const tip = tipOf(projectDir, branch, env);
     const gone = tip !== null && (whole || record?.hadBranch === false);
     if (gone) askGit(projectDir, ['branch', '-D', branch], env, `the branch ${branch} was to be deleted`);

@@ -106,7 +106,18 @@ export function changedFiles(
   env: NodeJS.ProcessEnv,
 ): { readonly changed: readonly string[]; readonly removed: readonly string[] } {
   const prefix = askGit(directory, ['rev-parse', '--show-prefix'], env, WHAT);
-  const words = ['-c', 'status.renames=false', 'status', '--porcelain=v1', '-z', '--untracked-files=all', '--', '.'];
+  // Others may be committing: a status that refreshed the index would stand in their way.
+  const words = [
+    '--no-optional-locks',
+    '-c',
+    'status.renames=false',
+    'status',
+    '--porcelain=v1',
+    '-z',
+    '--untracked-files=all',
+    '--',
+    '.',
+  ];
   const text = askGit(directory, words, env, WHAT);
   const changed: string[] = [];
   const removed: string[] = [];

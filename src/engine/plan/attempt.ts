@@ -1,6 +1,6 @@
 import type { PlanState } from '../schema/plan.ts';
 import type { Policy } from '../schema/policy.ts';
-import { nextPlanTask, type PlanChoice, type PlanTask, planKey } from './task-order.ts';
+import { nextPlanTask, type PlanChoice, type PlanTask, planKey, readyTasks } from './task-order.ts';
 
 /** A task as the engine sees it: its acceptance is what a person is asked to verify. */
 export interface ToldTask extends PlanTask {
@@ -9,7 +9,8 @@ export interface ToldTask extends PlanTask {
 
 export interface PlanAttempt {
   readonly task: Pick<PlanTask, 'id' | 'title'>;
-  readonly as: 'done' | 'partial' | 'failed' | 'blocked';
+  /** `returned`: it passed by itself, and not together with what other tasks have done meanwhile. */
+  readonly as: 'done' | 'partial' | 'failed' | 'returned' | 'blocked';
   readonly tasks: readonly ToldTask[];
   readonly notes: readonly string[];
 }
@@ -46,11 +47,23 @@ export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['a
   if (said === 'blocked') return 'blocked';
   if (said === 'partial') return 'partial';
   if (passed) return 'done';
-  return plan.attempts + 1 >= MOST_ATTEMPTS ? 'blocked' : 'failed';
+  return isLastAttempt(plan) ? 'blocked' : 'failed';
+}
+
+/** Returns whether the task is blocked if the attempt does not pass: returned work has one more attempt. */
+export function isLastAttempt({ attempts, returned }: PlanState): boolean {
+  return returned === true || attempts + 1 >= MOST_ATTEMPTS;
+}
+
+/** Returns the outcome of work that passed by itself and does not fit the work of other tasks: it is returned once. */
+export function misfitVerdict(plan: PlanState): 'returned' | 'blocked' {
+  return plan.returned === true ? 'blocked' : 'returned';
 }
 
 export type PlanStop =
   | { readonly as: 'complete' | 'needs-verification'; readonly choice: PlanChoice }
+  /** The one task of this loop is done, or cannot be worked on. */
+  | { readonly as: 'complete' | 'blocked'; readonly only: string; readonly choice: PlanChoice }
   /** `became`: tasks that were not blocked when the session began. */
   | { readonly as: 'blocked'; readonly became: readonly string[]; readonly choice: PlanChoice }
   /** `why`: as many tasks as a session may have are done, or only tasks before the one to begin from are left. */
@@ -60,8 +73,9 @@ export type PlanStop =
 export function planStop(
   plan: PlanState,
   tasks: readonly PlanTask[],
-  { maxTasks, from }: NonNullable<Policy['plan']>,
+  { maxTasks, from, only }: NonNullable<Policy['plan']>,
 ): PlanStop | null {
+  if (only !== undefined) return stopOfOne(tasks, only);
   const choice = nextPlanTask(tasks, from);
   if (choice.stop === 'complete') return { as: 'complete', choice };
   const before = new Set((plan.blocked ?? blockedIn(tasks)).map(planKey));
@@ -73,16 +87,24 @@ export function planStop(
   return plan.done.length >= maxTasks ? { as: 'paused-for-review', why: 'max-tasks', choice } : null;
 }
 
+function stopOfOne(tasks: readonly PlanTask[], only: string): PlanStop | null {
+  const isIt = ({ id }: PlanTask): boolean => planKey(id) === planKey(only);
+  if (readyTasks(tasks).some(isIt)) return null;
+  const isDone = tasks.some((task) => isIt(task) && task.status === 'done');
+  return { as: isDone ? 'complete' : 'blocked', only, choice: nextPlanTask(tasks) };
+}
+
 export function blockedIn(tasks: readonly PlanTask[]): string[] {
   return tasks.filter(({ status }) => status === 'blocked').map(({ id }) => id);
 }
 
 export function withDone(plan: PlanState, id: string): PlanState {
-  return { ...plan, current: null, attempts: 0, done: [...plan.done, id] };
+  const { returned: _, ...rest } = plan;
+  return { ...rest, current: null, attempts: 0, done: [...plan.done, id] };
 }
 
 /** Session of a loop that is started or resumed: tasks that are blocked now are skipped. */
 export function resumedPlan(state: { readonly plan?: unknown }, maxTasks: number): PlanState {
-  const before = planOf(state);
+  const { returned: _, ...before } = planOf(state);
   return { ...before, attempts: 0, blocked: null, done: before.done.length >= maxTasks ? [] : before.done };
 }

@@ -8,6 +8,7 @@ import { planKey } from './task-order.ts';
 export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): Message {
   const { choice } = stop;
   const passed = passedText(stop);
+  if ('only' in stop) return { text: onlyText(stop.as, stop.only, path) };
   switch (stop.as) {
     case 'complete':
       return { text: `All ${tasks.length} tasks of ${path} are done${doneText(plan)}.` };
@@ -54,6 +55,11 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
     default:
       return stop satisfies never;
   }
+}
+
+function onlyText(as: 'complete' | 'blocked', id: string, path: string): string {
+  if (as === 'complete') return `${id} of ${path} is done.`;
+  return `${id} is blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in its worktree.`;
 }
 
 function planOptions(path: string): Record<string, string | true> {

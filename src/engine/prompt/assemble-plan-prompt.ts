@@ -15,6 +15,8 @@ export interface PlanPromptParts
   readonly done: number;
   readonly maxTasks: number;
   readonly attempts: number;
+  /** The task is blocked if this attempt does not pass. */
+  readonly isLast: boolean;
   readonly lastProgress: string | null;
   /** The agent's last report on this task; null before the first. */
   readonly report: string | null;
@@ -27,7 +29,7 @@ export interface PlanPromptParts
 
 /** Returns the prompt of one attempt at a task of a plan. Pure. */
 export function assemblePlanPrompt(parts: PlanPromptParts): AssembledPrompt {
-  const { task, planPath, done, maxTasks, attempts, report, lastProgress, guardrailsPath } = parts;
+  const { task, planPath, done, maxTasks, report, lastProgress, guardrailsPath } = parts;
   const handOff = [
     `[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. Continue ralph execution for: ${planPath}`,
     `Current task: ${task.id}, ${task.title}`,
@@ -44,7 +46,11 @@ export function assemblePlanPrompt(parts: PlanPromptParts): AssembledPrompt {
     ...parts.beside,
   ];
   const body = `## The task, from ${planPath}\n\n${parts.text.trim()}`;
-  return { preface: preface.join('\n\n'), body, closing: [rules(parts), ending(parts), last(attempts)].join('\n\n') };
+  return {
+    preface: preface.join('\n\n'),
+    body,
+    closing: [rules(parts), ending(parts), last(parts.isLast)].join('\n\n'),
+  };
 }
 
 function nextAction({ attempts, report, notices, task }: PlanPromptParts): string {
@@ -89,9 +95,8 @@ function ending({ completion, idle }: PlanPromptParts): string {
   ]);
 }
 
-function last(attempts: number): string {
-  const left = MOST_ATTEMPTS - attempts;
-  return left === 1
+function last(isLast: boolean): string {
+  return isLast
     ? 'This is the last attempt: if it does not pass, the task is marked as blocked and the loop ends.'
     : `A task has ${MOST_ATTEMPTS} attempts; this is the first.`;
 }

@@ -7,6 +7,8 @@ export const planState = z.object({
   current: z.object({ id: z.string(), title: z.string(), commit: z.string() }).nullable(),
   /** Attempts at it that did not pass. */
   attempts: count,
+  /** Whether its work was returned to the agent because it did not fit what other tasks had done meanwhile. */
+  returned: z.boolean().optional(),
   done: z.array(z.string()),
   /** Ids of the tasks that were blocked when the session began: they are passed over. null until the plan was read. */
   blocked: z.array(z.string()).nullable(),

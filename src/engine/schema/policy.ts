@@ -50,6 +50,8 @@ export const policy = z.strictObject({
       /** Tasks done in one session, after which the loop pauses for review. */
       maxTasks: z.int().min(1).max(100),
       from: z.string().min(1).nullable(),
+      /** Id of the one task of this loop, which runs beside loops on other tasks; absent: one task after the other. */
+      only: z.string().min(1).optional(),
     })
     .optional(),
   backgroundWaitMs: z.number().min(0),

@@ -97,8 +97,10 @@ function follow(
       return end(loop, at, 'blocked', message);
     }
     case 'partial':
+    case 'returned':
     case 'failed': {
-      const plan = { ...before, attempts: before.attempts + (as === 'failed' ? 1 : 0) };
+      const attempts = before.attempts + (as === 'failed' ? 1 : 0);
+      const plan = { ...before, attempts, ...(as === 'returned' && { returned: true }) };
       const loop = { ...running(state), plan, notices: { ...state.notices, rejection: [...reasons] } };
       return decide(loop, at, policy, failure, (warned) => nextIteration(warned, at, policy));
     }
@@ -112,13 +114,14 @@ function isDone(id: string, tasks: readonly ToldTask[]): boolean {
 }
 
 /** A task that was begun is gone on with, while it still can be. */
-function chosen({ current }: PlanState, tasks: readonly ToldTask[], { from }: PlanPolicy): PlanTask | null {
+function chosen({ current }: PlanState, tasks: readonly ToldTask[], { from, only }: PlanPolicy): PlanTask | null {
+  if (only !== undefined) return readyTasks(tasks).find(({ id }) => planKey(id) === planKey(only)) ?? null;
   const begun = current && readyTasks(tasks).find(({ id }) => planKey(id) === planKey(current.id));
   return begun ?? nextPlanTask(tasks, from).next;
 }
 
-function passedOver(tasks: readonly ToldTask[], { from }: PlanPolicy): Effect[] {
-  const message = passedOverText({ choice: nextPlanTask(tasks, from) });
+function passedOver(tasks: readonly ToldTask[], { from, only }: PlanPolicy): Effect[] {
+  const message = only === undefined ? passedOverText({ choice: nextPlanTask(tasks, from) }) : null;
   return message === null ? [] : [{ type: 'notify', message }];
 }
 
@@ -133,6 +136,8 @@ function verdictText({ id }: Pick<PlanTask, 'id'>, as: PlanAttempt['as'], tasks:
       return `${id} is done and committed (${done} of ${tasks.length}).`;
     case 'failed':
       return `${id} did not pass; it will be tried once more.`;
+    case 'returned':
+      return `${id} does not fit what other tasks have done meanwhile; its agent gets it back once.`;
     case 'partial':
       return `${id} is partly done and continues.`;
     case 'blocked':

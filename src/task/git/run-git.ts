@@ -169,7 +169,10 @@ export interface GitChange {
   readonly hooks?: boolean;
 }
 
-export type GitChanged = { readonly ok: true } | { readonly ok: false; readonly said: string };
+/** `text`: the standard output, at most 4 MiB of it. */
+export type GitChanged =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly said: string; readonly code: number | null; readonly text: string };
 
 /** Commit hooks may run a whole test suite. */
 const TIME_MS = 600_000;
@@ -180,7 +183,8 @@ const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}
 /** Runs with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
 export function changeByGit({ directory, words, input = '', env, hooks = false }: GitChange): Promise<GitChanged> {
   const program = gitProgram(env);
-  if (program === null) return Promise.resolve({ ok: false, said: 'git was not found on the PATH.' });
+  if (program === null)
+    return Promise.resolve({ ok: false, said: 'git was not found on the PATH.', code: null, text: '' });
   return new Promise((resolve) => {
     const child = spawn(program, hooks ? words : [...WITHOUT_HOOKS, ...words], {
       cwd: directory,
@@ -197,7 +201,11 @@ export function changeByGit({ directory, words, input = '', env, hooks = false }
     const hear = (chunk: Buffer): void => {
       said = `${said}${chunk.toString('utf8')}`.slice(-MOST_SAID);
     };
-    child.stdout.on('data', hear);
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      hear(Buffer.from(chunk));
+      if (text.length < MAX_OUTPUT) text += chunk;
+    });
     child.stderr.on('data', hear);
     // A git that exits before reading everything reports the reason itself.
     child.stdin.on('error', () => undefined);
@@ -207,10 +215,14 @@ export function changeByGit({ directory, words, input = '', env, hooks = false }
       clearTimeout(late);
       resolve(end);
     };
-    child.once('error', (error) => finish({ ok: false, said: error.message }));
+    child.once('error', (error) => finish({ ok: false, said: error.message, code: null, text }));
     child.once('close', (code, signal) => {
       const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      finish(code === 0 ? { ok: true } : { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said.trim()}` });
+      finish(
+        code === 0
+          ? { ok: true, text }
+          : { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said.trim()}`, code, text },
+      );
     });
   });
 }

@@ -29,6 +29,7 @@ const USUAL: PlanPromptParts = {
   done: 0,
   maxTasks: 5,
   attempts: 0,
+  isLast: false,
   lastProgress: null,
   report: null,
   beside: [],
@@ -48,6 +49,7 @@ const SCENARIOS: Readonly<Record<string, Partial<PlanPromptParts>>> = {
     iteration: 5,
     done: 2,
     attempts: 1,
+    isLast: true,
     notices: {
       ...NOTHING,
       rejection: ['scope: outside the scope of Task 3: lib/a.ts.', 'npm test: exit code 1.\n1 test fails'],

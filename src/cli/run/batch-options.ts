@@ -1,0 +1,54 @@
+import { availableParallelism } from 'node:os';
+import type { Integrate } from '../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
+import type { SharedLimits } from '../../drive/parallel/shared-budget.ts';
+import { parseDuration } from '../../text/duration.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { type CommandContext, valuesOf } from '../command.ts';
+import { SETTING_OPTIONS } from '../start/start-options.ts';
+
+const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
+
+/** Returns the options that hold for each loop alone; the budget is for all of them together. */
+export function wordsOf(context: CommandContext): string[] {
+  const { values } = context;
+  const single = [...Object.keys(SETTING_OPTIONS), 'agent', 'worktree-setup'].filter(
+    (key) => key !== 'set' && !BUDGETS.includes(key),
+  );
+  const given = single.flatMap((key) => {
+    const value = values[key];
+    return value === undefined ? [] : value === true ? [`--${key}`] : [`--${key}`, String(value)];
+  });
+  return [...given, ...valuesOf(context, 'set').flatMap((pair) => ['--set', pair])];
+}
+
+export function limitsOf(context: CommandContext): SharedLimits {
+  const { values } = context;
+  const number = (key: string): number | null => {
+    if (values[key] === undefined) return null;
+    const value = Number(values[key]);
+    if (Number.isFinite(value) && value > 0) return value;
+    throw new RalphError('usage', `--${key} ${values[key]}: give a number above 0.`);
+  };
+  const time = values['max-time'];
+  const maxTimeMs = time === undefined ? null : parseDuration(String(time));
+  if (time !== undefined && (maxTimeMs === null || maxTimeMs <= 0)) {
+    throw new RalphError('usage', `--max-time ${time}: give a duration such as 8h or 90m.`);
+  }
+  return { maxCostUsd: number('max-cost'), maxTokens: number('max-tokens'), maxTimeMs };
+}
+
+export function atOnceOf(value: unknown): number {
+  if (value === undefined) return 1;
+  if (value === 'auto') return Math.max(1, Math.floor(availableParallelism() / 2));
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= 1 && count <= 64) return count;
+  throw new RalphError('usage', PARALLEL_TEXTS.number(String(value)));
+}
+
+export function integrateOf(value: unknown): Integrate {
+  if (value === undefined) return 'none';
+  const known = (['none', 'merge', 'rebase', 'pr'] as const).find((how) => how === value);
+  if (known === undefined) throw new RalphError('usage', PARALLEL_TEXTS.integrateWord(String(value)));
+  return known;
+}

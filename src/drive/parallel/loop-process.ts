@@ -1,0 +1,136 @@
+import type { OperatorCommand, UsageDelta } from '../../engine/events.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { loopFiles } from '../../state/loop-files.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { operate } from '../control/operate.ts';
+import type { Permit } from '../runner/runner.ts';
+import { clientAlive } from '../turn/ownership.ts';
+import { worktreePlace } from '../worktree/worktree-place.ts';
+import type { BatchTask } from './batch.ts';
+import { PARALLEL_TEXTS } from './messages.ts';
+import type { SharedBudget } from './shared-budget.ts';
+import { type Supervised, type SupervisedEnd, type SupervisedRun, supervise } from './supervise.ts';
+
+interface LoopProcessOptions {
+  readonly projectDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly name: string;
+  /** The program and node's options: what stands before the words of a command. */
+  readonly program: readonly string[];
+  readonly words: readonly string[];
+  readonly budget: SharedBudget;
+  readonly tell: (event: RunnerEvent) => void;
+  readonly onPermit: () => Permit | Promise<Permit>;
+  readonly plan?: NonNullable<SupervisedRun['plan']>;
+}
+
+export interface LoopEnd {
+  readonly end: NonNullable<BatchTask['end']>;
+  /** The process exited before its loop ended; the loop can be resumed. */
+  readonly died: boolean;
+}
+
+type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
+
+/** A loop in a worktree and a process of its own, whose use is counted to the shared budget. */
+export class LoopProcess {
+  readonly over: Promise<LoopEnd>;
+  readonly #options: LoopProcessOptions;
+  readonly #run: Supervised;
+  #ended: Ended | null = null;
+
+  constructor(options: LoopProcessOptions) {
+    const { projectDir, env, name, program, words, budget, tell, onPermit, plan } = options;
+    this.#options = options;
+    this.#run = supervise({
+      directory: projectDir,
+      env,
+      words: [...program, ...words],
+      onEvent: (event) => {
+        this.#note(event);
+        tell(event);
+      },
+      onPermit: (spent) => {
+        budget.note(name, spent);
+        return onPermit();
+      },
+      ...(plan && { plan }),
+    });
+    this.over = this.#run.done.then((end) => this.#endOf(end));
+  }
+
+  signal(name: 'SIGINT' | 'SIGTERM'): void {
+    this.#run.signal(name);
+  }
+
+  /** Gives the loop a command. Throws RalphError if it is not possible. */
+  operate(command: (state: LoopState) => OperatorCommand): void {
+    operateLoop(this.#options, command);
+  }
+
+  /** Ends the loop after its iteration, or cancels it. One that has not begun yet is cancelled by a signal. */
+  stop(how: 'stop' | 'cancel'): void {
+    try {
+      if (how === 'stop') this.operate((state) => ({ kind: 'stop', clientAlive: clientAlive(state) }));
+      else this.operate(() => ({ kind: 'cancel' }));
+    } catch (error) {
+      if (!(error instanceof RalphError)) throw error;
+      // It has no loop yet, or none any more.
+      if (how === 'cancel') this.signal('SIGTERM');
+    }
+  }
+
+  #note(event: RunnerEvent): void {
+    switch (event.type) {
+      case 'agent-ended':
+        this.#add(event);
+        return;
+      case 'waiting':
+        if (event.why === 'rate-limit') this.#options.budget.hold(Date.parse(event.until));
+        return;
+      case 'loop-ended':
+        this.#ended = event;
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** Counts a run at its end: the loop itself reports its figures only before the next one. */
+  #add({ usage, costUsd }: Extract<RunnerEvent, { type: 'agent-ended' }>): void {
+    if (usage === null) return;
+    const { budget, name } = this.#options;
+    const before = budget.of(name) ?? { costUsd: 0, tokens: 0 };
+    const cost = before.costUsd === null || costUsd === null ? null : before.costUsd + costUsd;
+    budget.note(name, { costUsd: cost, tokens: before.tokens + billedTokens(usage) });
+  }
+
+  #endOf({ code, signal, complaint }: SupervisedEnd): LoopEnd {
+    const { budget, name } = this.#options;
+    const { tokens = 0, costUsd: known = null } = budget.of(name) ?? {};
+    if (this.#ended !== null) {
+      const { status, iterations, costUsd, message } = this.#ended;
+      budget.note(name, { costUsd, tokens });
+      const end = { status, code: this.#ended.code, iterations, costUsd, tokens, message, integrated: null };
+      return { end, died: false };
+    }
+    const how = signal ?? `exit code ${code}`;
+    const message = signal === null && complaint !== '' ? complaint : PARALLEL_TEXTS.died(how);
+    const end = { status: 'error', code: code || 1, iterations: null, costUsd: known, tokens, message };
+    return { end: { ...end, integrated: null }, died: true };
+  }
+}
+
+/** Gives a command to the loop in a worktree. Throws RalphError if it is not possible. */
+export function operateLoop(
+  { projectDir, env, name }: Pick<LoopProcessOptions, 'projectDir' | 'env' | 'name'>,
+  command: (state: LoopState) => OperatorCommand,
+): void {
+  operate(loopFiles(worktreePlace(projectDir, name).projectDir, name, env), env, new Date().toISOString(), command);
+}
+
+/** Returns the tokens that `max_tokens` counts. */
+export function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
+  return inputTokens + outputTokens + cacheWriteTokens;
+}

@@ -1,0 +1,290 @@
+import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
+import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
+import type { PlanFileTask } from '../../task/plan/read-plan.ts';
+import type { Permit } from '../runner/runner.ts';
+import { userGit } from '../worktree/repository.ts';
+import { type ActiveTask, slotsHeld } from './active-task.ts';
+import { type BatchTask, dropBatch, type PlanBatch, writeBatch } from './batch.ts';
+import { type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
+import { PARALLEL_TEXTS } from './messages.ts';
+import { type PlanEnd, planEnd } from './plan-end.ts';
+import { endNow, entryOf, isLive, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
+import { PlanSource } from './plan-source.ts';
+import type { BatchEnd, BatchRun, SideBySideRunner } from './run-batch.ts';
+import { SharedBudget } from './shared-budget.ts';
+import { onStopSignals } from './stop-signals.ts';
+import type { PlanTurn } from './supervised.ts';
+
+/** Processes for each agent that may work at once: those whose work waits for earlier tasks have no agent. */
+const PROCESSES_EACH = 4;
+
+/**
+ * Runs tasks of a plan side by side, each in a worktree and a process of its own, at most so many agents at once. The
+ * plan in the project is the truth about what is done. Each task commits its own work, in its turn: the order in which
+ * the tasks would be done one after the other. Once a task is blocked or ends otherwise, no other begins, and those at
+ * work are still committed.
+ */
+export class PlanRunner implements SideBySideRunner {
+  readonly #options: BatchRun & { readonly batch: PlanBatch };
+  readonly #active = new Map<string, ActiveTask>();
+  readonly #budget: SharedBudget;
+  readonly #plan: PlanSource;
+  #record: PlanBatch;
+  /** The plan as last read. */
+  #tasks: readonly PlanFileTask[] = [];
+  #pressed = 0;
+  /** No other task begins. */
+  #closed = false;
+  #refused: string | null = null;
+  /** Loop whose work may be committed now. */
+  #inTurn: string | null = null;
+  /** Why nothing more is committed. */
+  #halted: string | null = null;
+  #arranging: Promise<void> = Promise.resolve();
+  #failure: unknown = null;
+
+  constructor(options: BatchRun & { readonly batch: PlanBatch }) {
+    this.#options = options;
+    this.#record = options.batch;
+    this.#plan = new PlanSource(options.projectDir, options.batch.plan.path);
+    this.#budget = new SharedBudget(options.batch.limits, Date.parse(options.batch.startedAt));
+    for (const { name, end } of options.batch.tasks) {
+      if (end !== null) this.#budget.note(name, { costUsd: end.costUsd, tokens: end.tokens });
+    }
+  }
+
+  async run(): Promise<BatchEnd & { readonly plan: PlanEnd }> {
+    const quiet = onStopSignals({ press: () => this.press(), leave: () => this.#leave() });
+    try {
+      this.#save({});
+      this.#takeUp();
+      await Promise.all([...this.#active.values()].map(({ process }) => process.over));
+      await this.#arrange();
+      while (this.#active.size > 0) {
+        await Promise.race([...this.#active.values()].map(({ process }) => process.over));
+        await this.#arrange();
+      }
+    } finally {
+      quiet();
+    }
+    const failure = this.#failure ?? this.#plan.failure;
+    if (failure !== null) throw failure;
+    const { projectDir, env } = this.#options;
+    const end = planEnd(projectDir, this.#record, { refused: this.#refused, pressed: this.#pressed > 0 });
+    if (end.isOver) dropBatch(projectDir, env);
+    return { tasks: this.#record.tasks, refused: this.#refused, plan: end };
+  }
+
+  /** First: the iterations end, and no other task begins. Again: the loops are cancelled. */
+  press(): void {
+    this.#pressed += 1;
+    this.#closed = true;
+    this.#options.notice(this.#pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
+    for (const [name, { process, permit }] of this.#active) {
+      // One that waits for a slot has no agent, and gets none.
+      if (permit !== null) process.signal('SIGTERM');
+      else this.#stop(name);
+    }
+    void this.#arrange();
+  }
+
+  operate(name: string, command: Parameters<SideBySideRunner['operate']>[1]): void {
+    operateLoop({ ...this.#options, name }, command);
+  }
+
+  /** Arranges what follows from a change: turns, slots, tasks that may begin. One at a time. */
+  #arrange(): Promise<void> {
+    this.#arranging = this.#arranging.then(async () => {
+      try {
+        await this.#arrangeNow();
+      } catch (error) {
+        this.#failure ??= error;
+        this.#leave();
+      }
+    });
+    return this.#arranging;
+  }
+
+  async #arrangeNow(): Promise<void> {
+    const { projectDir, env } = this.#options;
+    // Whoever has the turn may be writing plan and branch.
+    if (this.#inTurn === null || !this.#active.has(this.#inTurn)) this.#tasks = await this.#plan.withScopes(env);
+    const tasks = this.#tasks;
+    if (this.#plan.failure !== null) this.#closed = true;
+    const { from, maxTasks, done, branch } = this.#record.plan;
+    const most = Math.max(0, maxTasks - done.length);
+    const order = sequentialOrder(tasks, from, most).map(({ id }) => planKey(id));
+    this.#giveSlots();
+    this.#giveTurn(tasks, order);
+    if (this.#closed) return;
+    const current = userGit(projectDir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env).text.trim();
+    if (current !== branch) {
+      this.#closed = true;
+      this.#options.notice(PARALLEL_TEXTS.planBranch(current, branch));
+      return;
+    }
+    const atWork = new Set([...this.#active.values()].map(({ id }) => planKey(id)));
+    for (const task of tasksToBegin(tasks, { from, most, atWork })) {
+      const isFirst = planKey(task.id) === order[0];
+      const isCrowded = this.#active.size >= PROCESSES_EACH * this.#record.atOnce && !isFirst;
+      if (slotsHeld(this.#active.values()) >= this.#record.atOnce || isCrowded || !this.#mayBegin()) return;
+      this.#start(entryOf(this.#record, projectDir, task));
+    }
+  }
+
+  #mayBegin(): boolean {
+    const permit = this.#budget.permit(Date.now());
+    if (permit.kind === 'budget') this.#refuse(permit.reading);
+    return permit.kind !== 'budget';
+  }
+
+  #refuse(reading: string): void {
+    this.#refused = reading;
+    this.#closed = true;
+  }
+
+  /** Agents of returned work come before those of new tasks. */
+  #giveSlots(): void {
+    for (const active of this.#active.values()) {
+      if (active.permit === null || slotsHeld(this.#active.values()) >= this.#record.atOnce) continue;
+      active.holdsSlot = true;
+      active.permit();
+      active.permit = null;
+    }
+  }
+
+  #giveTurn(tasks: readonly PlanFileTask[], order: readonly string[]): void {
+    const ready = new Set(readyTasks(tasks).map(({ id }) => planKey(id)));
+    const waiting = [...this.#active].filter(([, { turn }]) => turn !== null);
+    for (const [, active] of waiting) {
+      if (this.#halted === null && ready.has(planKey(active.id))) continue;
+      active.turn?.({ refused: this.#halted ?? PARALLEL_TEXTS.planChanged(active.id, this.#record.plan.path) });
+      active.turn = null;
+    }
+    if (this.#inTurn !== null && this.#active.has(this.#inTurn)) return;
+    this.#inTurn = null;
+    const keys = [...this.#active.values()].map(({ id }) => planKey(id));
+    // Once no other task begins, those at work are committed in their order.
+    const next = this.#closed || order.length === 0 ? order.concat(keys).find((key) => keys.includes(key)) : order[0];
+    const [name, active] = waiting.find(([, { id, turn }]) => planKey(id) === next && turn !== null) ?? [];
+    if (name === undefined || active === undefined) return;
+    this.#inTurn = name;
+    active.turn?.({ session: this.#record.plan.done });
+    active.turn = null;
+  }
+
+  /** Takes up tasks of a killed run that are done or blocked in the plan: their loops may have to note it. */
+  #takeUp(): void {
+    const { projectDir, env } = this.#options;
+    const tasks = this.#plan.now();
+    for (const entry of this.#record.tasks) {
+      const status = tasks.find(({ id }) => planKey(id) === planKey(entry.planTask ?? ''))?.status;
+      if (entry.step === 'ended' && entry.end?.status === 'complete') removeDone(this.#options, entry.name);
+      if (entry.step === 'ended') continue;
+      if (status === undefined) this.#saveTask({ ...entry, step: 'ended', end: entry.end ?? endNow('stopped').end });
+      if (status !== 'done' && status !== 'blocked') continue;
+      if (isLive(projectDir, entry.name, env)) this.#start(entry);
+      else this.#endTask(entry, endNow(status === 'done' ? 'complete' : status));
+    }
+  }
+
+  #start(entry: BatchTask): void {
+    const { projectDir, env, program, tell } = this.#options;
+    const { name, planTask: id = '' } = entry;
+    const { branch, done } = this.#record.plan;
+    const words = wordsFor(this.#record, projectDir, env, entry);
+    this.#saveTask({ ...entry, step: 'started' });
+    const process = new LoopProcess({
+      ...{ projectDir, env, name, program, words, budget: this.#budget },
+      tell: (event) => {
+        // A loop that began while the user stopped them all.
+        if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);
+        tell(name, withoutReport(event));
+      },
+      onPermit: () => this.#permit(name),
+      plan: {
+        terms: { task: id, mainDir: projectDir, branch, done: done.length },
+        onTurn: () => this.#turn(name),
+        onTurnOver: () => this.#turnOver(name, id),
+      },
+    });
+    const active: ActiveTask = { id, process, holdsSlot: true, turn: null, permit: null };
+    this.#active.set(name, active);
+    void process.over.then((end) => {
+      this.#active.delete(name);
+      // It may have written a tick whose commit is not on the branch: its own resumption puts that right.
+      if (end.died && this.#inTurn === name) this.#halted = PARALLEL_TEXTS.diedInTurn(id);
+      this.#endTask(entry, end);
+    });
+  }
+
+  /** Answers whether the agent of a task may run: at once while it holds a slot, else when one is free. */
+  #permit(name: string): Permit | Promise<Permit> {
+    const permit = this.#budget.permit(Date.now());
+    const active = this.#active.get(name);
+    if (permit.kind === 'budget') this.#refuse(permit.reading);
+    if (permit.kind !== 'go' || active === undefined || active.holdsSlot) return permit;
+    if (this.#inTurn === name) this.#inTurn = null;
+    return new Promise((resolve) => {
+      active.permit = () => resolve(this.#budget.permit(Date.now()));
+      void this.#arrange();
+    });
+  }
+
+  #turn(name: string): Promise<PlanTurn> {
+    return new Promise((resolve) => {
+      const active = this.#active.get(name);
+      if (active === undefined) return;
+      active.holdsSlot = false;
+      active.turn = resolve;
+      void this.#arrange();
+    });
+  }
+
+  #endTask(entry: BatchTask, { end }: Pick<LoopEnd, 'end'>): void {
+    const id = entry.planTask ?? '';
+    const status = this.#plan.statusOf(id);
+    const isDone = status === 'done' && end.status === 'complete';
+    const isBlocked = status === 'blocked' && end.status === 'blocked';
+    if (isDone) this.#countDone(id);
+    else this.#closed = true;
+    const integrated = isDone ? PARALLEL_TEXTS.committed(id) : null;
+    this.#saveTask({ ...entry, step: isDone || isBlocked ? 'ended' : 'started', end: { ...end, integrated } });
+    if (isDone) removeDone(this.#options, entry.name);
+  }
+
+  /** The loop has yet to end, and the next task need not wait for that. */
+  #turnOver(name: string, id: string): void {
+    if (this.#inTurn === name) this.#inTurn = null;
+    const status = this.#plan.statusOf(id);
+    if (status === 'done') this.#countDone(id);
+    if (status === 'blocked') this.#closed = true;
+    void this.#arrange();
+  }
+
+  #countDone(id: string): void {
+    const { plan } = this.#record;
+    if (plan.done.some((each) => planKey(each) === planKey(id))) return;
+    this.#save({ plan: { ...plan, done: [...plan.done, id] } });
+  }
+
+  #stop(name: string): void {
+    this.#active.get(name)?.process.stop(this.#pressed === 1 ? 'stop' : 'cancel');
+  }
+
+  #saveTask(task: BatchTask): void {
+    const { tasks } = this.#record;
+    const isKnown = tasks.some(({ name }) => name === task.name);
+    this.#save({ tasks: isKnown ? tasks.map((one) => (one.name === task.name ? task : one)) : [...tasks, task] });
+  }
+
+  #save(change: Partial<Pick<PlanBatch, 'tasks' | 'plan'>>): void {
+    this.#record = { ...this.#record, ...change };
+    writeBatch(this.#options.projectDir, this.#options.env, this.#record);
+  }
+
+  #leave(): void {
+    this.#closed = true;
+    for (const { process } of this.#active.values()) process.signal('SIGTERM');
+  }
+}

@@ -1,0 +1,43 @@
+import { planKey } from '../../engine/plan/task-order.ts';
+import { resolveScope } from '../../task/git/task-scope.ts';
+import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
+import { readPlanText } from './plan-end.ts';
+
+/** The plan in the project: the truth about what is done. */
+export class PlanSource {
+  /** The first error of a read; null if there was none. */
+  failure: unknown = null;
+  readonly #projectDir: string;
+  readonly #path: string;
+
+  constructor(projectDir: string, path: string) {
+    this.#projectDir = projectDir;
+    this.#path = path;
+  }
+
+  /** Returns the tasks as they stand; none if the plan cannot be read. */
+  now(): readonly PlanFileTask[] {
+    try {
+      return readPlan(readPlanText(this.#projectDir, this.#path)).tasks;
+    } catch (error) {
+      this.failure ??= error;
+      return [];
+    }
+  }
+
+  /** Returns the status of a task; undefined if the plan has no such task. */
+  statusOf(id: string): PlanFileTask['status'] | undefined {
+    return this.now().find((task) => planKey(task.id) === planKey(id))?.status;
+  }
+
+  /** Returns the tasks, with folders in place of the package names in the scopes of open ones. */
+  async withScopes(env: NodeJS.ProcessEnv): Promise<readonly PlanFileTask[]> {
+    const options = { env, signal: new AbortController().signal };
+    const resolved: PlanFileTask[] = [];
+    for (const task of this.now()) {
+      const isOpen = task.status === 'open' && task.scope.length > 0;
+      resolved.push(isOpen ? { ...task, scope: await resolveScope(this.#projectDir, task.scope, options) } : task);
+    }
+    return resolved;
+  }
+}

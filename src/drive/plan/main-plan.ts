@@ -1,0 +1,117 @@
+import { mkdirSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { join } from 'node:path';
+import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { pauseThread, writeAtomically } from '../../state/files/write-atomically.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { loopFiles } from '../../state/loop-files.ts';
+import { progressPath } from '../../task/task-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { type GitRun, userGit } from '../worktree/repository.ts';
+import type { CommitIntent } from './commit-journal.ts';
+import { PART_TEXTS } from './messages.ts';
+import type { PlanPart } from './plan-part.ts';
+import type { PlanPlace } from './plan-place.ts';
+
+/** The plan's branch and files as they stand in the main project. */
+export interface MainPlan {
+  /** Commit of the plan's branch. */
+  readonly tip: string;
+  readonly plan: string;
+  /** null if there is no progress file. */
+  readonly progress: string | null;
+}
+
+export type PartPlace = PlanPlace & { readonly part: PlanPart };
+
+const MOST_BYTES = 8 * 1024 * 1024;
+/** Time to wait for another loop that reads or writes them: each takes some calls of git. */
+const WAIT = { waitMs: 60_000 };
+const INDEX_TRIES = 40;
+const INDEX_MS = 250;
+const NO_PROGRAMS = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${devNull}`];
+
+/** Reads them as they belong together. Throws RalphError `refused` on another branch, `task-missing` without a plan. */
+export function readMain(place: PartPlace): MainPlan {
+  return alone(place, () => readNow(place));
+}
+
+function alone<T>({ part, env }: PartPlace, work: () => T): T {
+  const { outsideDir } = loopFiles(part.mainDir, null, env);
+  mkdirSync(outsideDir, { recursive: true, mode: 0o700 });
+  return withLock(join(outsideDir, 'plan.lock'), WAIT, work);
+}
+
+/** Runs git in the main project, again while another git, such as the user's, holds the index. */
+function git({ part, env }: PartPlace, words: readonly string[]): GitRun {
+  for (let tries = 0; ; tries++) {
+    const run = userGit(part.mainDir, [...NO_PROGRAMS, ...words], env);
+    if (run.ok || tries === INDEX_TRIES || !run.complaint.includes('index.lock')) return run;
+    pauseThread(INDEX_MS);
+  }
+}
+
+function readNow(place: PartPlace): MainPlan {
+  const { mainDir, branch } = place.part;
+  const { taskPath } = place.contract;
+  const current = git(place, ['symbolic-ref', '--quiet', '--short', 'HEAD']).text.trim();
+  const tip = git(place, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).text.trim();
+  if (current !== branch || tip === '') throw new RalphError('refused', PART_TEXTS.otherBranch(current, branch));
+  const plan = readRegularFile(join(mainDir, taskPath), MOST_BYTES);
+  if (plan === null) throw new RalphError('task-missing', PART_TEXTS.noPlan(taskPath, mainDir));
+  return { tip, plan, progress: readRegularFile(join(mainDir, progressPath(taskPath)), MOST_BYTES) };
+}
+
+/**
+ * Moves the plan's branch, checked out in the main project, forward to the commit that was made in the worktree, with
+ * plan and progress file. A reader without the lock sees whole texts, and a tick before its commit. Returns false, with
+ * the texts as before the tick, if branch or plan were changed since. Can be repeated. Throws RalphError `refused` if
+ * git refuses.
+ */
+export function publishCommit(place: PartPlace, commit: string, intent: CommitIntent): boolean {
+  return alone(place, () => publishNow(place, commit, intent));
+}
+
+function publishNow(place: PartPlace, commit: string, intent: CommitIntent): boolean {
+  const { files, part, contract } = place;
+  const main = readNow(place);
+  if (git(place, ['merge-base', '--is-ancestor', commit, 'HEAD']).ok) return true;
+  const [planPath, ownProgress] = [contract.taskPath, progressPath(contract.taskPath)];
+  const [plan = null, progress = null] = [planPath, ownProgress].map((path) =>
+    readRegularFile(join(files.projectDir, path), MOST_BYTES),
+  );
+  // A process that was killed here may have written them.
+  const before = {
+    plan: main.plan === plan ? intent.before : main.plan,
+    progress: main.progress === null ? null : withoutEnd(main.progress, intent.entry),
+  };
+  const isKnown = before.plan === intent.before && progress?.startsWith(before.progress ?? '') === true;
+  if (main.tip !== intent.parent || !isKnown) {
+    writeTexts(place, before);
+    return false;
+  }
+  writeTexts(place, { plan: plan ?? intent.after, progress });
+  const held = git(place, ['ls-tree', '--name-only', '-z', commit, '--', planPath, ownProgress]);
+  const paths = held.text.split('\0').filter((path) => path !== '');
+  // git keeps files that the index has as the commit has them.
+  const staged = git(place, ['--literal-pathspecs', 'add', '--', ...paths]);
+  const moved = staged.ok ? git(place, ['merge', '--ff-only', '--quiet', commit]) : staged;
+  if (moved.ok) return true;
+  writeTexts(place, before);
+  git(place, ['--literal-pathspecs', 'reset', '--quiet', '--', ...paths]);
+  throw new RalphError('refused', PART_TEXTS.notPublished(part.task, part.branch, moved.complaint));
+}
+
+function withoutEnd(text: string, end: string): string | null {
+  if (!text.endsWith(end)) return text;
+  return text.length === end.length ? null : text.slice(0, -end.length);
+}
+
+function writeTexts({ part, contract }: PartPlace, { plan, progress }: Omit<MainPlan, 'tip'>): void {
+  const [planFile, progressFile] = [contract.taskPath, progressPath(contract.taskPath)].map((path) =>
+    join(part.mainDir, path),
+  ) as [string, string];
+  if (progress === null) removeIfThere(progressFile);
+  else if (readRegularFile(progressFile, MOST_BYTES) !== progress) writeAtomically(progressFile, progress);
+  if (readRegularFile(planFile, MOST_BYTES) !== plan) writeAtomically(planFile, plan);
+}

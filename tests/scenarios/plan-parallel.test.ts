@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  CHECK,
+  MAKES,
+  mostAtOnce,
+  type PlanProject,
+  planProject,
+  planText,
+  type TaskLine,
+} from '../support/plan-beside.ts';
+import { until } from '../support/until.ts';
+import { MAIN } from './support/command-agent.ts';
+
+/** Twenty tasks in a shape that mixes chains, diamonds and tasks on their own; some stand before what they need. */
+const NEEDS: Readonly<Record<number, readonly number[]>> = {
+  ...{ 2: [1], 4: [2, 3], 6: [9], 7: [5], 8: [5], 10: [7, 8] },
+  ...{ 12: [11], 13: [12], 15: [4, 10], 17: [16], 18: [16], 20: [13, 19] },
+};
+const TWENTY: TaskLine[] = Array.from({ length: 20 }, (_, at) => ({ id: at + 1, needs: NEEDS[at + 1] ?? [] }));
+const ALL = ['PLAN.md', '--plan', '--max-tasks', '20'];
+
+const subjects = ({ git }: PlanProject): string[] => git('log --reverse --format=%s').split('\n').slice(1);
+
+/** What is left of a progress file without what differs from run to run. */
+const timeless = (progress: string): string =>
+  progress
+    .replace(/loop-[0-9a-f-]+ \d+ -->|loop-[0-9a-f-]+|^- Iteration: \d+/gm, 'LOOP')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
+
+function assertClean(p: PlanProject): void {
+  assert.equal(p.git('status --short -- . :!.claude'), '');
+  assert.equal(p.git('branch --list "ralph/*"'), '');
+  assert.equal(p.git('worktree list').split('\n').length, 1);
+}
+
+function assertGreenEverywhere(p: PlanProject): void {
+  p.git('worktree add -q --detach ../checked work');
+  for (const commit of p.git('rev-list --reverse work').split('\n').slice(1)) {
+    const { code, stderr } = p.sh(`cd ../checked && git checkout -q ${commit} && sh check.sh`);
+    assert.equal(code, 0, `${commit}: ${stderr}`);
+  }
+  p.git('worktree remove ../checked');
+}
+
+test('twenty tasks side by side give the commits of a sequential run', async (t) => {
+  const sequential = planProject(t, planText(TWENTY));
+  assert.equal(sequential.run(ALL).code, 0);
+  const expected = { plan: sequential.read('PLAN.md'), progress: timeless(sequential.read('PLAN.progress.md')) };
+  for (const atOnce of [2, 4]) {
+    await t.test(`${atOnce} at once`, (each) => {
+      const p = planProject(each, planText(TWENTY));
+      const { code, stdout, stderr } = p.run([...ALL, '--parallel', String(atOnce)]);
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /All 20 tasks of PLAN\.md are done/);
+      assert.deepEqual(subjects(p), subjects(sequential));
+      assert.deepEqual({ plan: p.read('PLAN.md'), progress: timeless(p.read('PLAN.progress.md')) }, expected);
+      const trees = [p, sequential].map(({ git }) => git('ls-tree -r HEAD -- . :!PLAN.progress.md'));
+      assert.equal(trees[0], trees[1]);
+      assert.ok(mostAtOnce(p.log()) <= atOnce, p.log().join(' '));
+      assert.equal(p.log().length, 40);
+      assertClean(p);
+      assertGreenEverywhere(p);
+    });
+  }
+});
+
+test('agents of tasks that have nothing in common work at the same time', (t) => {
+  const tasks = [1, 2, 3, 4].map((id) => ({ id }));
+  // Each waits until another one is there.
+  const meets = `touch "$NOTES/here.$id"
+while [ "$(ls "$NOTES" | grep -c '^here')" -lt 2 ] && [ ! -e "$NOTES/free" ]; do sleep 0.02; done
+touch "$NOTES/free"
+`;
+  const p = planProject(t, planText(tasks), meets + MAKES);
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 0, stdout);
+  assert.equal(mostAtOnce(p.log()), 2);
+});
+
+test('tasks with overlapping scopes, and those without a scope, have no other beside them', (t) => {
+  const scopes = ['work/a', 'work/a/b', 'work/*', '', 'work/b'];
+  const work =
+    'mkdir -p work/a/b work/b; echo "$id" >> work/a/b/made; [ "$id" = 5 ] && { git checkout -q work/a/b/made; echo 5 > work/b/made; }\n';
+  const p = planProject(
+    t,
+    planText(
+      scopes.map((scope, at) => ({ id: at + 1, scope })),
+      'true',
+    ),
+    work,
+  );
+  const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '4']);
+  assert.equal(code, 0, stdout + stderr);
+  assert.equal(mostAtOnce(p.log()), 1, p.log().join(' '));
+  assert.equal(p.read('work/a/b/made'), '1\n2\n3\n4\n');
+});
+
+/** While Task 2 is worked on for the first time, a person commits on the plan's branch. */
+const BY_HAND = `if [ "$id" = 2 ] && [ "$run" = 1 ]; then
+  (cd "$MAIN_DIR" && mkdir -p work/2 && echo hand > work/2/made && git add work/2 && git commit -qm "By hand")
+fi
+`;
+
+test('work that conflicts is returned to its agent, with both versions, and committed once they agree', (t) => {
+  const resolves = `${BY_HAND}if [ "$run" = 2 ]; then cp work/$id/made "$NOTES/conflict"; printf 'hand\\n2\\n' > work/$id/made; return; fi
+${MAKES}`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), resolves);
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /Task 2 does not fit what other tasks have done meanwhile; its agent gets it back once/);
+  assert.equal(p.prompts(2).length, 2);
+  assert.match(p.prompts(2)[1] ?? '', /other commits changed the same lines as Task 2: work\/2\/made/);
+  assert.match(p.read('../notes/conflict'), /^<{7} [\s\S]*hand[\s\S]*={7}[\s\S]*2[\s\S]*>{7} /);
+  assert.equal(p.read('work/2/made'), 'hand\n2\n');
+  assert.deepEqual(subjects(p).sort(), ['By hand', 'feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assertClean(p);
+});
+
+test('a conflict that its agent leaves blocks the task, and the branch stays whole', (t) => {
+  const leaves = `${BY_HAND}if [ "$run" = 2 ]; then return; fi\n${MAKES}`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }, { id: 3, needs: [2] }], 'true'), leaves);
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2', '--json']);
+  assert.equal(code, 3, stdout);
+  const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { plan: { status: string; message: string } };
+  assert.equal(end.plan.status, 'blocked');
+  assert.match(end.plan.message, /Task 2 is blocked\..*\.ralph\/worktrees\/PLAN-Task-2\..*run --resume/s);
+  assert.equal(p.prompts(2).length, 2);
+  assert.deepEqual(subjects(p).sort(), ['By hand', 'feat: Task 1 - Make 1']);
+  assert.equal(p.git('show work:work/2/made'), 'hand');
+  assert.match(p.read('PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 2/m);
+  assert.match(
+    p.read('PLAN.progress.md'),
+    /## Task 2: Make 2\n[\s\S]*- Status: blocked[\s\S]*conflict markers are left/,
+  );
+  assert.equal(p.prompts(3).length, 0);
+  // The user solves it and takes the mark out.
+  p.write('.ralph/worktrees/PLAN-Task-2/work/2/made', 'hand\n2\n');
+  p.write('PLAN.md', p.read('PLAN.md').replace('(blocked) ', ''));
+  p.write('work.sh', `if [ "$id" = 2 ]; then return; fi\n${MAKES}`);
+  p.git('commit -qm "Agents" work.sh');
+  const again = p.run(['--resume']);
+  assert.equal(again.code, 0, again.stdout + again.stderr);
+  assert.equal(p.git('show work:work/2/made'), 'hand\n2');
+  assert.deepEqual(subjects(p).slice(-2), ['feat: Task 2 - Make 2', 'feat: Task 3 - Make 3']);
+  assertClean(p);
+});
+
+test('work that is red beside other work is returned once, then blocked with the reason', (t) => {
+  // Each passes by itself: together there are two.
+  const check = 'test "$(ls work | wc -l)" -le 1 || { echo "two are too many"; exit 1; }\n';
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), MAKES, check);
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 3, stdout);
+  assert.equal(p.prompts(2).length, 2);
+  assert.match(p.prompts(2)[1] ?? '', /Task 2 passed by itself, but not together with[\s\S]*two are too many/);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
+  assert.match(p.read('PLAN.progress.md'), /## Task 2: Make 2\n[\s\S]*- Status: blocked/);
+  assert.ok(existsSync(join(p.dir, '.ralph/worktrees/PLAN-Task-2')));
+});
+
+test('a session ends after its number of tasks, and the next one takes up from there', (t) => {
+  const p = planProject(t, planText([1, 2, 3, 4, 5].map((id) => ({ id }))));
+  const words = ['PLAN.md', '--plan', '--parallel', '2', '--max-tasks', '3'];
+  const { code, stdout } = p.run(words);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /3 tasks done in this session: Task 1, Task 2, Task 3\..*--parallel 2/s);
+  assert.equal(p.log().length, 6);
+  assert.match(p.read('PLAN.progress.md'), /## Paused after 3 tasks for review\n[\s\S]*- Next: Task 4, Make 4\n$/);
+  assertClean(p);
+  assert.equal(p.run(words).code, 0);
+  assert.deepEqual(subjects(p).length, 5);
+});
+
+test('Ctrl+C lets the agents end their work, which is committed, and resume does the rest', async (t) => {
+  const tasks = [1, 2, 3, 4].map((id) => ({ id }));
+  const p = planProject(t, planText(tasks), `while [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${MAKES}`);
+  const words = [MAIN, 'run', 'PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];
+  const child = spawn(process.execPath, words, { cwd: p.dir, env: p.env });
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  const over = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await until('two agents at work', () => p.log().length === 2);
+  child.kill('SIGINT');
+  await until('it says so', () => said.includes('the loops end after their iterations'));
+  p.write('../notes/go', '');
+  assert.equal(await over, 3, said);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  const again = p.run(['--resume']);
+  assert.equal(again.code, 0, again.stdout + again.stderr);
+  assert.equal(subjects(p).length, 4);
+  assert.equal(p.log().length, 8);
+  assertClean(p);
+});
+
+test('what does not go together with a plan is refused, with nothing created', (t) => {
+  const p = planProject(t, planText([{ id: 1 }]));
+  const wrong = [['--integrate', 'merge'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];
+  for (const words of wrong) {
+    const { code, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2', ...words]);
+    assert.equal(code, 1, stderr);
+  }
+  assert.equal(p.has('.ralph'), false);
+  assert.deepEqual(p.log(), []);
+});
+
+test('control: a check that the plan of the whole run fails is seen at a commit', (t) => {
+  const p = planProject(t, planText([{ id: 1 }]), MAKES, CHECK);
+  assert.equal(p.run(['PLAN.md', '--plan', '--parallel', '2']).code, 0);
+  p.sh('sed -i s/1/2/ work/1/made && git commit -qam Broken');
+  assert.throws(() => assertGreenEverywhere(p));
+});
