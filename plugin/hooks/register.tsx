@@ -14,6 +14,8 @@ const MAIN = decodeURIComponent(
 );
 const LOOK_MS = 1_000;
 const MOST_ROWS = 40;
+const MOST_LINES = 14;
+const MOST_ITERATIONS = 8;
 
 export const register: Register = (on) => {
   on('session.start', async ($, e, next) => {
@@ -32,17 +34,21 @@ export const register: Register = (on) => {
     let last = '';
     let isLive = false;
     let isBusy = false;
+    let isChecking = false;
     $.clock.every(LOOK_MS, async () => {
       if (isBusy) return;
       isBusy = true;
       try {
         await update($, now, () => Date.now());
         const text = await $.fs.read(file).catch(() => '');
-        if (text === last) return;
+        // The stream tells of checks; the state stays as it is while they run.
+        if (text === last && !isChecking) return;
         last = text;
         const status = await $.process.run([node, MAIN, 'status', '--json', ...words]);
         const explained = await $.process.run([node, MAIN, 'explain', ...words]);
-        const shown = viewOf(JSON.parse(status.stdout), explained.stdout);
+        const stands = JSON.parse(status.stdout) as Status;
+        isChecking = stands.status === 'verifying';
+        const shown = viewOf(stands, explained.stdout);
         await update($, view, () => shown);
         const ended = isLive && text === '';
         isLive = text !== '';
@@ -102,21 +108,62 @@ interface Status {
   readonly usage?: { readonly costUsd: number | null } | null;
   readonly checklist?: { readonly done: number; readonly total: number };
   readonly lastLoop?: { readonly status: string; readonly iteration: number; readonly message: string } | null;
+  readonly checks?: Checks;
+  readonly recent?: readonly Iteration[];
+}
+
+interface Checks {
+  readonly running: string | null;
+  readonly last: { readonly name: string; readonly outcome: string; readonly tail: string } | null;
+}
+
+interface Iteration {
+  readonly iteration?: number;
+  readonly kind?: string;
+  readonly durationMs?: number;
+  readonly toolCalls?: number;
+  readonly decision?: string;
+  readonly agent?: { readonly costUsd?: number | null };
 }
 
 function viewOf(status: Status, explained: string): LoopView {
-  const rows = explained.trimEnd().split('\n');
-  const { lastLoop } = status;
+  const rows = [
+    ...explained.trimEnd().split('\n').slice(0, MOST_LINES),
+    ...iterationRows(status),
+    ...checkRows(status),
+  ];
+  const { lastLoop, checks } = status;
   if (!status.active) {
     return { line: lastLoop ? `ended: ${lastLoop.message.split('\n')[0]}` : 'no loop', until: null, rows };
   }
   const cost = status.usage?.costUsd;
   const parts = [
     status.paused ? `paused (${status.paused.reason})` : (status.status ?? 'running'),
-    `iteration ${Math.min((status.iteration ?? 0) + 1, status.maxIterations ?? 0)} of ${status.maxIterations}`,
+    ...(checks?.running ? [`check ${checks.running}`] : []),
+    `iteration ${current(status)} of ${status.maxIterations}`,
     ...(typeof cost === 'number' ? [`$${cost.toFixed(2)}`] : []),
     ...(status.checklist ? [`${status.checklist.done} of ${status.checklist.total} done`] : []),
   ];
   const until = status.waitingUntil ? Date.parse(status.waitingUntil) : null;
   return { line: parts.join(' · '), until, rows };
+}
+
+/** The iteration at work, or the last one. */
+function current({ status, iteration = 0, maxIterations = 0 }: Status): number {
+  return Math.min(status === 'running' ? iteration + 1 : Math.max(1, iteration), maxIterations);
+}
+
+function iterationRows({ recent = [] }: Status): string[] {
+  const shown = recent.slice(-MOST_ITERATIONS).map(({ iteration, kind, durationMs, toolCalls, decision, agent }) => {
+    const cost = typeof agent?.costUsd === 'number' ? ` · $${agent.costUsd.toFixed(2)}` : '';
+    const time = `${Math.round((durationMs ?? 0) / 1000)}s`;
+    return `${kind === 'idle' ? 'idle look' : `iteration ${iteration}`} · ${time}${cost} · ${toolCalls ?? 0} calls · ${decision}`;
+  });
+  return shown.length === 0 ? [] : ['', ...shown];
+}
+
+function checkRows({ checks }: Status): string[] {
+  if (!checks?.last) return [];
+  const { name, outcome, tail } = checks.last;
+  return ['', `Last check: ${name}, ${outcome}`, ...tail.trimEnd().split('\n').slice(-MOST_LINES)];
 }

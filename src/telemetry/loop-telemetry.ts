@@ -28,7 +28,7 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
   const spans: Span[] = [];
   const denied = { count: 0 };
   const ended: StreamEvent[] = [];
-  let checkedSince: string | null = null;
+  let started: StreamEvent[] = [];
   let wait: StreamEvent | null = null;
   for (const event of events) {
     const at = text(event, 'at');
@@ -36,11 +36,13 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
     wait = null;
     switch (event['type']) {
       case 'verification.started':
-        checkedSince = at;
+        started = [];
+        break;
+      case 'check.started':
+        started.push(event);
         break;
       case 'check.ran':
-        spans.push(checkSpan(event, checkedSince ?? at, loop, root, spans.length));
-        checkedSince = at;
+        spans.push(checkSpan(event, timesOf(event, started), loop, root, spans.length));
         break;
       case 'iteration.ended':
         spans.push(iterationSpan(event, loop, root));
@@ -110,7 +112,21 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
   };
 }
 
-function checkSpan(event: StreamEvent, startedAt: string, loop: LoopFacts, { traceId }: TraceRoot, nth: number): Span {
+interface Times {
+  readonly startedAt: string;
+  readonly endedAt: string;
+}
+
+/** All results are recorded after the last check, each start as it happens: a check ends where the next one starts. */
+function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
+  const at = text(event, 'at');
+  const index = started.findIndex(({ name }) => name === event['name']);
+  const [own, next] = [started[index], started[index + 1]];
+  if (own === undefined) return { startedAt: at, endedAt: at };
+  return { startedAt: text(own, 'at'), endedAt: next === undefined ? at : text(next, 'at') };
+}
+
+function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, { traceId }: TraceRoot, nth: number): Span {
   const [iteration, outcome, at] = [number(event, 'iteration') ?? 0, text(event, 'outcome'), text(event, 'at')];
   // A check without a name of its own is called by its command, which is not reported.
   const name = event['name'] === event['run'] ? undefined : text(event, 'name');
@@ -118,7 +134,7 @@ function checkSpan(event: StreamEvent, startedAt: string, loop: LoopFacts, { tra
     ...{ traceId, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },
     parentSpanId: spanId(loop.loopId, 'iteration', iteration),
     name: 'check',
-    ...{ startedAt, endedAt: at },
+    ...times,
     attributes: {
       ...{ 'ralph.loop.id': loop.loopId, 'ralph.iteration': iteration },
       ...{ 'ralph.check.name': name, 'ralph.outcome': outcome },

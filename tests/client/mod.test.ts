@@ -55,6 +55,29 @@ for (const columns of [80, 150]) {
   });
 }
 
+const SLOW = 'while [ ! -e go ]; do sleep 0.1; done\nrm go\necho "slugify keeps 3 dashes"\nexit 1\n';
+
+test('band and pane show the check that runs, the iterations and the output of the last check', async (context) => {
+  if (!CLIENT.loadsMods) {
+    context.diagnostic('this client has no mods');
+    return;
+  }
+  const agent = thinking();
+  const script = steps([text(`over\n\n${complete}`), agent.replies(text('two'))]);
+  const frontmatter = 'validation:\n  - name: slow\n    run: sh slow.sh';
+  await inTerminal({ frontmatter, files: { 'slow.sh': SLOW } }, script, async (loop) => {
+    const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [150, 60]);
+    await terminal.waitFor(/ralph verifying · check slow · iteration/);
+    loop.workspace.write('go', '');
+    await terminal.waitFor(/│.*iteration 1 · \d+s/);
+    await terminal.waitFor(/│.*Last check: slow, failed/);
+    assert.match(await terminal.screen(), /│.*slugify keeps 3 dashes/);
+    loop.main('cancel');
+    agent.release();
+    await terminal.waitFor(/ralph ended: Cancelled by the user/);
+  });
+});
+
 test('RALPH_MOD=0 turns it off, and the loop decides the same', async () => {
   const ends: object[] = [];
   for (const env of [{}, { RALPH_MOD: '0' }]) {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
@@ -25,10 +24,10 @@ async function traced(
 
 const named = (spans: readonly Span[], name: string): Span[] => spans.filter((span) => span.name.startsWith(name));
 
-/** The client's turns; none where it knows no spans of its own. */
+/** The client's turns. */
 function turnsOf(received: readonly Received[]): Span[] {
   const turns = named(spansIn(received), 'claude_code.interaction');
-  assert.equal(turns.length > 0, CLIENT.reportsSpans);
+  assert.ok(turns.length > 0);
   return turns;
 }
 
@@ -40,7 +39,6 @@ test('the spans of a client are below the iteration that it works on', async (t)
     const iterations = named(spansIn(received), 'invoke_agent');
     assert.equal(iterations.length, 2);
     const turns = turnsOf(received);
-    if (turns.length === 0) return;
     assert.deepEqual(
       turns.map(({ traceId, parentSpanId }) => [traceId, parentSpanId]),
       iterations.map(({ traceId, spanId }) => [traceId, spanId]),

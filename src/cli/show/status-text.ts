@@ -1,3 +1,4 @@
+import type { CheckStand } from '../../drive/status/check-stand.ts';
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines } from '../../engine/end-report.ts';
@@ -20,6 +21,8 @@ export type Status = (InactiveLoop | LiveLoop) & {
   readonly run?: RunState | null;
   /** Other live loops, if the requested one is not live; absent if there are none. */
   readonly loops?: readonly BriefLoop[];
+  /** How the checks stand; absent before the first one. */
+  readonly checks?: CheckStand;
   /** Records of the last iterations, oldest first; absent if there are none. */
   readonly recent?: readonly Readonly<Record<string, unknown>>[];
   /** Report of the loop that ended last; absent while one is live. */

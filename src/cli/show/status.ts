@@ -1,3 +1,4 @@
+import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
 import { endedState } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
@@ -78,7 +79,14 @@ function statusOf(report: LoopReport): Status {
   const { live, lastLoop, files, taskPath } = report;
   const loop = live ?? { active: false, message: inactiveText(report), name: files.name, lastLoop };
   const run = taskPath !== null && hasFolder(taskKind(taskPath)) ? { run: runOf(files, taskPath) } : {};
-  return { ...loop, ...run, ...recentOf(report) };
+  return { ...loop, ...run, ...checksOf(report), ...recentOf(report) };
+}
+
+function checksOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'checks'> {
+  const { loopId, status } = live ?? lastLoop ?? { loopId: null, status: '' };
+  if (loopId === null) return {};
+  const checks = checkStand(files, loopId, status);
+  return checks.running === null && checks.last === null ? {} : { checks };
 }
 
 function inactiveText({ files, found, lost }: LoopReport): string {

@@ -57,7 +57,8 @@ export function exportMeanwhile(files: LoopFiles, loopId: string, env: NodeJS.Pr
   let current: Promise<void> | null = null;
   const timer = setInterval(() => {
     const state = current === null ? readLoop(files, loopId) : null;
-    if (state === null) return;
+    // The start of a check and its result belong to one export.
+    if (state === null || state.status === 'verifying') return;
     current = exportTelemetry(files, state, env).finally(() => {
       current = null;
     });

@@ -6,6 +6,7 @@ import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
+import { recordJournal } from '../records/journal.ts';
 import { recordNotice } from '../records/notices.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
 import type { Driver } from './driver.ts';
@@ -57,6 +58,10 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
     env,
     iteration,
     blockingRule: evidenceGuard(contract),
+    onCheck: (name) => {
+      const event = { type: 'check.started', at: context.now(), loopId: state.loopId, iteration, name };
+      recordJournal(files, context.now(), [{ type: 'record-event', event }]);
+    },
     ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
   });
   await noteChanges(files, contract, state, context);

@@ -48,6 +48,7 @@ export const activityEvent = z.discriminatedUnion('type', [
   kind('command.started', { name: z.string() }),
   kind('command.ran', { name: z.string(), outcome: z.string(), durationMs: z.number().min(0) }),
   kind('verification.started', {}),
+  kind('check.started', { name: z.string() }),
   /** `tail`: the end of what it printed, with the reason; at most 4 KiB. */
   kind('check.ran', {
     name: z.string(),

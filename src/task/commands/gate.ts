@@ -82,9 +82,11 @@ async function runCommands(
     return { ...command, timeoutSeconds: Math.max(1, command.timeoutSeconds - spent) };
   };
   for (const command of accepted) {
+    options.onCheck?.(command.name);
     results.push(checkResult(command, await runTaskCommand(contract, projectDir, limited(command), options)));
   }
   for (const command of contract.validation) {
+    options.onCheck?.(command.name);
     const here = { ...limited(command), directory: resolve(projectDir) };
     results.push(checkResult(command, await runPinnedCommand(contract, projectDir, here, options)));
   }

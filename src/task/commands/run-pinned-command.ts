@@ -69,6 +69,8 @@ export interface TaskCommandOptions extends PinnedOptions {
   readonly copies?: { readonly root: string; readonly view: string };
   /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
+  /** Hears the name of a check before its command runs. */
+  readonly onCheck?: (name: string) => void;
 }
 
 export type TaskCommandEnd = PinnedEnd | { readonly kind: 'blocked'; readonly rule: string };

@@ -268,7 +268,7 @@ function nearest(repeats: unknown, thresholds: unknown): Breaker | null {
 }
 
 /** Activity that begins no iteration. */
-const NO_WORK = new Set(['verification.started', 'run.ended', 'steering.pending']);
+const NO_WORK = new Set(['verification.started', 'check.started', 'run.ended', 'steering.pending']);
 
 const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
   ...{ ok: 'ok', failed: 'failed', denied: 'denied' },

@@ -27,8 +27,6 @@ export const CLIENT = {
   offersMonitor: !IS_OLDEST,
   /** Loads the code that a plugin brings for its screen. */
   loadsMods: !IS_OLDEST,
-  /** Reports spans of its own over OTLP, below the one that TRACEPARENT names. */
-  reportsSpans: true,
   /** Requests before it reports an overloaded API that says not to ask again, with CLAUDE_CODE_MAX_RETRIES=1. */
   triesOfOverloaded: IS_OLDEST ? 2 : 1,
   /** Price of its default model over that of the pinned client's. */

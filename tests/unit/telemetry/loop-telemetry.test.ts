@@ -31,7 +31,9 @@ const ITERATION = event('iteration.ended', 60, {
 const EVENTS: readonly StreamEvent[] = [
   ITERATION,
   event('verification.started', 61),
-  event('check.ran', 63, { name: 'npm test --token=abc', run: 'npm test --token=abc', outcome: 'failed', tail: 'x' }),
+  event('check.started', 61, { name: 'npm test --token=abc' }),
+  event('check.started', 63, { name: 'types' }),
+  event('check.ran', 64, { name: 'npm test --token=abc', run: 'npm test --token=abc', outcome: 'failed', tail: 'x' }),
   event('check.ran', 64, { name: 'types', run: 'tsc', outcome: 'ok', tail: '' }),
   event('tool.denied', 65, { tool: 'Bash', about: 'cat .env', rule: 'private' }),
   event('wait.started', 66, { why: 'idle', until: at(96) }),
@@ -98,10 +100,10 @@ test('no prompt, command, output or path is sent', () => {
 });
 
 test('a wait that goes on is kept for the next export', () => {
-  const first = telemetryOf(EVENTS.slice(0, 6), LOOP, ROOT);
+  const first = telemetryOf(EVENTS.slice(0, 8), LOOP, ROOT);
   assert.deepEqual(first.spans.map(({ name }) => name).includes('wait'), false);
   assert.equal(first.pending?.['type'], 'wait.started');
-  const next = telemetryOf([...(first.pending ? [first.pending] : []), ...EVENTS.slice(6)], LOOP, ROOT);
+  const next = telemetryOf([...(first.pending ? [first.pending] : []), ...EVENTS.slice(8)], LOOP, ROOT);
   assert.deepEqual(
     next.spans.map(({ name }) => name),
     ['wait', 'invoke_workflow docs'],

@@ -1,0 +1,42 @@
+import type { LoopState } from '../../engine/schema/state.ts';
+import type { Entry } from '../../state/event-stream.ts';
+import { readTail } from '../../state/files/read-tail.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+
+/** How the checks of a loop stand. */
+export interface CheckStand {
+  /** Name of the check that runs now; null if none does. */
+  readonly running: string | null;
+  /** Result of the last verification: the last check that failed, or else the last one; null if none has run. */
+  readonly last: { readonly name: string; readonly outcome: string; readonly tail: string } | null;
+}
+
+/** More than two iterations write. */
+const BUDGET = 8 * 1024 * 1024;
+
+/** Reads how the checks stand from the end of the stream. */
+export function checkStand({ events }: LoopFiles, loopId: string, status: LoopState['status'] | string): CheckStand {
+  let running: string | null = null;
+  const results: Entry[] = [];
+  let isOver = status !== 'verifying';
+  readTail(events, BUDGET, (line) => {
+    const type = /"type":"(check\.started|check\.ran|iteration\.ended|loop\.started)"/.exec(line)?.[1];
+    if (type === undefined || !line.includes(loopId)) return false;
+    if (type === 'check.started' && !isOver) running = String(parsed(line)['name']);
+    if (type === 'check.ran') results.push(parsed(line));
+    isOver = true;
+    return type === 'loop.started' || (type === 'iteration.ended' && results.length > 0);
+  });
+  const shown = results.find(({ outcome }) => outcome !== 'ok') ?? results[0];
+  if (shown === undefined) return { running, last: null };
+  const [name, outcome, tail] = ['name', 'outcome', 'tail'].map((key) => String(shown[key] ?? ''));
+  return { running, last: { name: name ?? '', outcome: outcome ?? '', tail: tail ?? '' } };
+}
+
+function parsed(line: string): Entry {
+  try {
+    return (JSON.parse(line) ?? {}) as Entry;
+  } catch {
+    return {}; // torn by a crash
+  }
+}
