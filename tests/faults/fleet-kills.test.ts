@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCheckpoint, pushCheckpoint } from '../../src/fleet/git/checkpoint.ts';
 import { fetchMirror } from '../../src/fleet/git/mirror.ts';
 import { type FleetPlace, loopsDir } from '../../src/fleet/git/place.ts';
@@ -91,6 +92,31 @@ async function killAt(k: Killed, place: FleetPlace, stopAt: number, when: 'befor
   await over;
   return true;
 }
+
+/** RALPH_FLEET_KILLS=100 is the long form. */
+const KILLS = Number(process.env['RALPH_FLEET_KILLS'] ?? 4);
+
+test('a worker killed at any moment, whose git goes on for a while, is replaced', async (t) => {
+  const k = await checkpointed(t);
+  const place = k.f.place('killed');
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const child = worker(k, place, 0, 'before', join(k.f.base, `calls-${kill}`));
+    const over = new Promise((resolve) => child.once('close', resolve));
+    child.stdout?.resume();
+    const began = join(k.f.base, `calls-${kill}`);
+    await until('the first call of git, or the end', () => existsSync(began) || child.exitCode !== null);
+    await sleep((1_500 * kill) / KILLS);
+    child.kill('SIGKILL');
+    await over;
+    await fetchMirror(place, k.f.repository, [REF]);
+    const ws = await openWorkspace(place, k.request);
+    assert.equal(status(ws), k.expected.status, `kill ${kill}`);
+    assert.equal(listing(ws), k.expected.listing, `kill ${kill}`);
+    closeWorkspace(ws);
+  }
+  for (const each of staleWorkspaces(place)) closeWorkspace(each);
+  assert.deepEqual(readdirSync(loopsDir(place)), []);
+});
 
 test('a worker killed at any call of git leaves nothing that keeps the next one from its work', async (t) => {
   const k = await checkpointed(t);

@@ -138,6 +138,7 @@ function environment({ env, gitDir, workTree, index, objects, network = false, m
     ...given,
     GIT_CONFIG_COUNT: String(first + SETTINGS.length),
     GIT_ALLOW_PROTOCOL: network ? 'file:git:http:https:ssh' : 'none',
+    GIT_DEFAULT_REF_FORMAT: 'files',
     GIT_GRAFT_FILE: devNull,
     GIT_NO_LAZY_FETCH: '1',
     GIT_NO_REPLACE_OBJECTS: '1',

@@ -11,6 +11,7 @@ import { checkRef, environmentOf, type FleetPlace, type FleetRepository, mirrorP
 
 /** A first fetch of a large repository takes minutes, and others wait for it. */
 const WAIT_MS = 1_800_000;
+const WHAT = 'the mirror was made';
 const BRANCHES_AND_TAGS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
 
 /**
@@ -30,12 +31,12 @@ export async function fetchMirror(
   const hold = await awaitHold(`${mirror}.holder`, WAIT_MS);
   try {
     dropDrafts(mirror);
-    if (!existsSync(mirror)) await makeMirror(mirror, env);
+    if (!existsSync(mirror)) await makeMirror(mirror, url, env);
     const call = { env, gitDir: mirror, network: true };
     const known = await git(['config', '--get', 'remote.origin.url'], { env, gitDir: mirror });
     if (known.output.toString('utf8').trimEnd() !== url) {
       const set = await unlocking(mirror, () => git(['config', 'remote.origin.url', url], { env, gitDir: mirror }));
-      if (!set.ok) throw new RalphError('state-io', GIT_TEXTS.failed('the mirror was set up', set.complaint));
+      if (!set.ok) throw new RalphError('state-io', GIT_TEXTS.failed(WHAT, set.complaint));
     }
     const words = ['fetch', '--quiet', '--prune', '--no-tags', '--no-write-fetch-head', 'origin'];
     const fetched = await unlocking(mirror, () => git([...words, ...BRANCHES_AND_TAGS, ...wanted], call));
@@ -46,12 +47,21 @@ export async function fetchMirror(
   }
 }
 
-/** Makes the empty mirror under another name, so that a mirror is never half made. */
-async function makeMirror(mirror: string, env: NodeJS.ProcessEnv): Promise<void> {
+/** Makes the empty mirror under another name, so that a mirror is never half made; its names have the remote's length. */
+async function makeMirror(mirror: string, url: string, env: NodeJS.ProcessEnv): Promise<void> {
   const draft = `${mirror}.${uniqueToken()}.new`;
   mkdirSync(draft, { mode: 0o700 });
-  await askGit(['init', '--quiet', '--bare', '--template=', draft], { env, cwd: draft }, 'the mirror was made');
-  renameSync(draft, mirror);
+  try {
+    const asked = await git(['ls-remote', '--', url], { env, cwd: draft, network: true });
+    if (!asked.ok) throw new RalphError('state-io', GIT_TEXTS.unreachable(asked.complaint));
+    const format = /^[0-9a-f]{64}\t/.test(asked.output.toString('latin1', 0, 65)) ? 'sha256' : 'sha1';
+    const words = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, draft];
+    await askGit(words, { env, cwd: draft }, WHAT);
+    await askGit(['config', 'remote.origin.url', url], { env, gitDir: draft }, WHAT);
+    renameSync(draft, mirror);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
 }
 
 function dropDrafts(mirror: string): void {

@@ -91,6 +91,19 @@ test('a file in the place of a folder, and a folder in that of a file, come back
   assert.equal(listing(to), listing(from));
 });
 
+test('a repository with SHA-256 names is like every other', async (t) => {
+  const f = fleet(t, someFiles, 'sha256');
+  const from = await open(t, f, f.place('a'));
+  writeFileSync(join(from.dir, 'src/a.txt'), 'changed\n');
+  rmSync(join(from.dir, 'src/b.txt'));
+  const sha = await makeCheckpoint(from, meta());
+  assert.equal(sha.length, 64);
+  assert.equal(await pushCheckpoint(from, REF, sha, null), 'pushed');
+  const to = await open(t, f, f.place('b'), sha);
+  assert.equal(status(to), status(from));
+  assert.equal(listing(to), listing(from));
+});
+
 test('ignored files stay where they are', async (t) => {
   const { to } = await travel(t, (dir) => {
     mkdirSync(join(dir, 'ignored'));

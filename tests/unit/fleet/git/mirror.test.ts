@@ -63,11 +63,16 @@ test('a repository that does not answer is an error that names no credentials', 
   const place = f.place('a');
   const secret = 'hunter2secret';
   const url = `https://user:${secret}@127.0.0.1:9/x.git?private_token=${secret}`;
-  await assert.rejects(fetchMirror(place, { ...f.repository, url }), (error: Error & { code?: string }) => {
-    assert.equal(error.code, 'state-io');
-    assert.equal(error.message.includes(secret), false, error.message);
-    return true;
-  });
+  const failing = (): Promise<void> =>
+    assert.rejects(fetchMirror(place, { ...f.repository, url }), (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'state-io');
+      assert.equal(error.message.includes(secret), false, error.message);
+      return true;
+    });
+  await failing();
+  assert.deepEqual(readdirSync(join(place.dir, 'mirrors')), [], 'no half made mirror is left');
+  await fetchMirror(place, f.repository);
+  await failing();
   const config = readFileSync(join(mirrorPath(place, f.repository.id), 'config'), 'utf8');
   assert.match(config, /https:\/\/127\.0\.0\.1:9\/x\.git$/m);
   assert.equal(config.includes(secret), false);

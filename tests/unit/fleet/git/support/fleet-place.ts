@@ -22,12 +22,16 @@ export interface Fleet {
   place(name: string): FleetPlace & { readonly env: NodeJS.ProcessEnv };
 }
 
-export function fleet(t: Pick<TestContext, 'after'>, fill: (dir: string) => void = someFiles): Fleet {
+export function fleet(
+  t: Pick<TestContext, 'after'>,
+  fill: (dir: string) => void = someFiles,
+  format: 'sha1' | 'sha256' = 'sha1',
+): Fleet {
   const base = emptyFolder(t);
   const [remote, seed] = [join(base, 'remote.git'), join(base, 'seed')];
   for (const path of [remote, seed]) mkdirSync(path);
-  git(remote, 'init', '--quiet', '--bare', '--initial-branch=main');
-  git(seed, 'init', '--quiet', '--initial-branch=main');
+  git(remote, 'init', '--quiet', '--bare', `--object-format=${format}`, '--initial-branch=main');
+  git(seed, 'init', '--quiet', `--object-format=${format}`, '--initial-branch=main');
   fill(seed);
   git(seed, 'add', '--all');
   git(seed, 'commit', '--quiet', '--message', 'first');
