@@ -46,12 +46,12 @@ test('a mode that widens permissions is shown, in the configuration of the user,
   assert.equal(p.has('pwned'), false);
 });
 
-test('a task file that lifts limits or starts programs beside its checks is asked about', (t) => {
+test('a task file that lifts limits or starts programs outside a sandbox is asked about', (t) => {
   const p = project(t);
   const cmd = agent(p, 'echo fine');
   const run = [...RUN, '--agent', cmd];
-  task(p, 'max_iterations: 1\nvalidation: ["true"]\nworktree_setup: "true"\npermission_mode: acceptEdits');
-  assert.equal(p.ralph(run).code, 2, 'control: checks and a mode that widens nothing');
+  task(p, 'max_iterations: 1\nvalidation: ["true"]\nworktree_setup: "true"\nagent: other\npermission_mode: acceptEdits');
+  assert.equal(p.ralph(run).code, 2, 'control: its commands, and a mode that widens nothing');
   for (const [key, lines] of Object.entries({
     permission_mode: 'permission_mode: bypassPermissions',
     'notify.command': 'notify: {command: [touch, pwned]}',
@@ -65,11 +65,10 @@ test('a task file that lifts limits or starts programs beside its checks is aske
     assert.equal(code, 1, key);
     assert.match(stderr, new RegExp(`have not agreed to: ${key}: .* {2}\\(task file\\)`));
   }
-  task(p, 'max_iterations: 1\nagent: ./agent.sh');
-  assert.match(unattended(p, RUN).stderr, /agent: \.\/agent\.sh {2}\(task file\)/);
   assert.equal(runs(p), 1);
-  const agreed = inPerson(p, RUN);
-  assert.match(agreed.screen, /These settings start programs or widen permissions:\n {2}agent: \.\/agent\.sh/);
-  assert.equal(p.ralph(RUN).code, 2, 'not asked again');
+  task(p, 'max_iterations: 1\nisolation: client');
+  const agreed = inPerson(p, run);
+  assert.match(agreed.screen, /These settings start programs or widen permissions:\n {2}isolation: client/);
+  assert.equal(p.ralph(run).code, 2, 'not asked again');
   assert.equal(runs(p), 3);
 });

@@ -30,3 +30,19 @@ test('a start by hand where no hook is installed says how to get them', (context
   const runners = p.ralph(['start', '--mode', 'runner', '--task', 'later']);
   assert.equal(runners.stderr, '', 'a runner needs no hooks in the project');
 });
+
+test('a second loop in the folder is warned of files that only one of the two protects', (context) => {
+  const p = project(context);
+  p.ralph(['init']);
+  p.write('one/RALPH.md', GUARDED);
+  p.write('alike/RALPH.md', GUARDED);
+  p.write('other/RALPH.md', PLAIN);
+  const warning = /The loop one works in this folder, too, and only one of the two protects \.env\*: .* --worktree\./;
+  assert.doesNotMatch(start(p, 'one'), /works in this folder/);
+  assert.doesNotMatch(start(p, 'alike'), /works in this folder/, 'control: both protect the same');
+  assert.equal(p.ralph(['cancel', '--loop', 'alike']).code, 0);
+  assert.match(start(p, 'other'), warning);
+  assert.equal(p.ralph(['cancel', '--loop', 'other']).code, 0);
+  assert.equal(p.ralph(['cancel', '--loop', 'one']).code, 0);
+  assert.doesNotMatch(start(p, 'other'), /works in this folder/, 'control: the other loop has ended');
+});

@@ -21,8 +21,8 @@ export interface RiskySetting {
 const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
 
 const RISKS: Readonly<Record<string, (value: unknown, source: string) => boolean>> = {
-  agent: () => true,
-  // In a task file it is one more of the commands that a start agrees to, and it runs in the sandbox as they do.
+  // In a task file these are two more of the commands that a start agrees to, and a sandbox confines or refuses them.
+  agent: (_, source) => source !== 'frontmatter',
   worktree_setup: (_, source) => source !== 'frontmatter',
   'notify.command': () => true,
   isolation: (value) => value === 'client',
@@ -39,7 +39,7 @@ const MOST = 1_000;
 
 /**
  * Returns the risky settings of the task file and of configuration files that the user has not agreed to yet. Options are
- * theirs, and so are the checks of a task file: a start agrees to them, and the sandbox holds them.
+ * theirs, and so are the commands of a task file's checks, agent and set-up: a start agrees to them.
  */
 export function unagreedSettings(
   { projectDir, env }: Pick<StartRequest, 'projectDir' | 'env'>,

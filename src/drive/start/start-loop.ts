@@ -33,6 +33,7 @@ import { requireAgreed } from './agreed-settings.ts';
 import { preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
+import { otherLoopWarning } from './other-loops.ts';
 import { requireExpectedTerms } from './portable-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 import type { StartRequest } from './read-settings.ts';
@@ -127,7 +128,8 @@ function createLoop(
   } else if (request.gitPins) writeGitView(files, request.gitPins);
   const event = startedEvent(state, stored, at, before !== null);
   recordJournal(files, at, [event]);
-  const all = unkept === null ? warnings : [...warnings, snapshotWarning(unkept)];
+  const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
+  const all = [...warnings, ...protects.map(snapshotWarning)];
   return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
 }
 
