@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { configurationNamed } from '../pinned-scripts/steering-files.ts';
 import { classifyTask, type DraftKind, draftBody } from './draft-body.ts';
 import type { Role } from './ecosystems.ts';
 import { namedCommands, type ProjectCommand, type ProjectSignals } from './project-signals.ts';
@@ -64,10 +65,12 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
   const repeated = FLAKY.test(task) ? commands.filter(({ role }) => role === 'tests').map(fiveTimes) : [];
   const keepsTests = (kind === 'fix' || kind === 'general') && PASSING.test(task) && !CHANGES_TESTS.test(task);
   const unchanged = keepsTests ? signals.tests : [];
+  const mayChange = kind === 'migration' ? configurationNamed(task) : [];
   const frontmatter = {
     ...(evidence.length > 0 && { commands: evidence }),
     ...(repeated.length > 0 && { validation: repeated }),
     ...(unchanged.length > 0 && { unchanged: [...unchanged] }),
+    ...(mayChange.length > 0 && { may_change: mayChange }),
     max_iterations: limits.maxIterations,
     ...(limits.itemsPerIteration === null ? {} : { items_per_iteration: limits.itemsPerIteration }),
     ...(limits.reflectEvery === null ? {} : { reflect_every: limits.reflectEvery }),
@@ -86,7 +89,7 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
     name: nameOf(task),
     text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
     commands: names,
-    notes: [...notesOn(task, limits, commands, signals), ...unchangedNotes(unchanged)],
+    notes: [...notesOn(task, limits, commands, signals), ...unchangedNotes(unchanged), ...mayChangeNotes(mayChange)],
   };
 }
 
@@ -108,6 +111,13 @@ function unchangedNotes(unchanged: readonly string[]): string[] {
   if (unchanged.length === 0) return [];
   const globs = unchanged.join(', ');
   return [`The draft keeps the tests as they are (${globs}). Remove "unchanged" if the work has to change them.`];
+}
+
+function mayChangeNotes(globs: readonly string[]): string[] {
+  if (globs.length === 0) return [];
+  return [
+    `The work may change the configuration of its checks (${globs.join(', ')}); the end report names what changed. Where it changes the command of a check, too, it waits for your accept.`,
+  ];
 }
 
 const FLAKY = /\bflak(?:y|es?|iness)\b|\bintermittent(?:ly)?\b/i;

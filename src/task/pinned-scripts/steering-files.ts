@@ -111,6 +111,14 @@ function filesOf(directory: string, runner: string, { files, reported = '', isPa
   ];
 }
 
+/** Returns the configuration files of a project's own, as globs, of the runners that a text names. */
+export function configurationNamed(text: string): string[] {
+  const runners = text.toLowerCase().match(/[a-z0-9][\w.-]*/g) ?? [];
+  const files = runners.flatMap((name) => (BY_RUNNER.get(name) ?? []).flatMap((steering) => steering.files.split(' ')));
+  const globs = files.map((file) => file.replace(/\{.*\}/, '*'));
+  return [...new Set(globs.filter((glob) => glob !== '' && !/[#~]|customize\.py$/.test(glob)))].sort();
+}
+
 function spread(files: string): string[] {
   return files.split(' ').flatMap((file) => {
     const [, before = '', list, after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(file) ?? [];

@@ -126,6 +126,23 @@ test('a draft that makes tests pass keeps them as they are, and says so', () => 
   assert.equal(settingsOf(draftTask('make the failing tests pass', NONE).text)['unchanged'], undefined);
 });
 
+test('a draft of a migration frees the configuration of the runners that it names', () => {
+  for (const [task, globs] of [
+    [
+      'migrate the tests from jest to vitest',
+      ['jest.config.*', 'vite.config.*', 'vitest.config.*', 'vitest.workspace.*'],
+    ],
+    ['migrate from Python 3.8 to 3.12', ['.python-version']],
+    ['replace moment with date-fns', undefined],
+    ['fix the failing jest tests', undefined],
+  ] as const) {
+    const { text, notes } = draftTask(task, NODE);
+    assert.deepEqual(settingsOf(text)['may_change'], globs, task);
+    assert.equal(/may change the configuration of its checks/.test(notes.join()), globs !== undefined);
+    nothingWrong(text);
+  }
+});
+
 test('flaky tests have to pass five times in a row', () => {
   const { validation } = settingsOf(draftTask('fix the flaky tests', NODE).text);
   assert.deepEqual((validation as unknown[])[0], {
