@@ -50,7 +50,10 @@ test('a task file that lifts limits or starts programs outside a sandbox is aske
   const p = project(t);
   const cmd = agent(p, 'echo fine');
   const run = [...RUN, '--agent', cmd];
-  task(p, 'max_iterations: 1\nvalidation: ["true"]\nworktree_setup: "true"\nagent: other\npermission_mode: acceptEdits');
+  task(
+    p,
+    'max_iterations: 1\nvalidation: ["true"]\nworktree_setup: "true"\nagent: other\npermission_mode: acceptEdits',
+  );
   assert.equal(p.ralph(run).code, 2, 'control: its commands, and a mode that widens nothing');
   for (const [key, lines] of Object.entries({
     permission_mode: 'permission_mode: bypassPermissions',
