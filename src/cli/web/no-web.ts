@@ -8,5 +8,5 @@ import { RalphError } from '../../text/ralph-error.ts';
 export function noWeb(error: Error): never {
   if (existsSync(join(bundleDir(), 'scripts', WEB_FILE))) throw error;
   const why = 'this copy in the project has no report and no dashboard; the npm package and the plugin have them.';
-  throw new RalphError('usage', `${why} Install one of these and call its ralph-loop.`, error);
+  throw new RalphError('usage', `${why} Install one of these as the README says, and call its ralph-loop.`, error);
 }

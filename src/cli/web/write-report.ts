@@ -3,10 +3,11 @@ import { relative, resolve } from 'node:path';
 import { safePath } from '../../install/files/project-files.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
-import { commitsBetween } from '../../task/git/commits-since.ts';
+import { commitsBetween, uncommittedWork } from '../../task/git/commits-since.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
+import { readHistory, reportData, type ShownLoop, shownText } from '../../web/model/collect-report.ts';
+import { mapTexts } from '../../web/model/event-text.ts';
 import { REPORT_MARK, reportPage } from '../../web/report/page.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -36,8 +37,15 @@ export async function writeReport(
     const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);
     if (maker !== undefined) maker.commits = [...maker.commits, commit];
   }
-  writeAtomically(path, reportPage(reportData(loop, history, now())));
+  const work = isLatest(loop) ? await uncommittedWork(files.projectDir, env) : null;
+  const uncommitted = work && mapTexts(work, shownText(files.projectDir));
+  writeAtomically(path, reportPage({ ...reportData(loop, history, now()), uncommitted }));
   return relative(process.cwd(), path) || path;
+}
+
+/** The project's files are those of the loop that is live or ended last, not of an earlier one. */
+function isLatest({ files, state, live }: ShownLoop): boolean {
+  return live || shownLoop(files)?.state.loopId === state.loopId;
 }
 
 /** Returns where a report may be written: over nothing but another report, and for an agent within the project. */

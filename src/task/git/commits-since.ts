@@ -14,6 +14,25 @@ const MOST_PATCH = 24_000;
 const MOST_IN_ALL = 2_000_000;
 const TIME_MS = 20_000;
 
+export interface OpenWork {
+  readonly stat: string;
+  readonly patch: string;
+}
+
+/** Returns how the tracked files differ from HEAD now, bounded; null if they do not, and outside a repository. */
+export async function uncommittedWork(
+  directory: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<OpenWork | null> {
+  const signal = AbortSignal.timeout(TIME_MS);
+  const words = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch', 'HEAD', '--', '.'];
+  const answer = await runGit(directory, words, { env, signal });
+  if (answer.kind !== 'answer') return null;
+  const cut = answer.text.indexOf('\ndiff ');
+  if (cut === -1) return null;
+  return { stat: answer.text.slice(0, cut).trim(), patch: answer.text.slice(cut + 1).slice(0, MOST_PATCH) };
+}
+
 /** Returns the commits of HEAD between two instants, oldest first, each with its patch, bounded; none outside a repository. */
 export async function commitsBetween(
   directory: string,

@@ -95,7 +95,7 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
       iterations: Math.min(known.iterations, history.iterations.length),
       decisions: Math.min(known.decisions, history.decisions.length),
     },
-    waits: history.waits,
+    ...{ waits: history.waits, uncommitted: null },
     environment: [...named, ['mode', state.mode], ['loop', state.loopId]],
   };
 }

@@ -132,6 +132,8 @@ export interface ReportData {
   readonly checks: readonly CheckSummary[];
   readonly limits: readonly Limit[];
   readonly iterations: readonly Iteration[];
+  /** What is changed and not committed when the report is written; null if nothing is known or changed. */
+  readonly uncommitted: { readonly stat: string; readonly patch: string } | null;
   readonly waits: readonly Wait[];
   readonly decisions: readonly Decision[];
   readonly environment: readonly (readonly [string, string])[];

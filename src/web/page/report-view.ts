@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
 import { Fold } from './fold.ts';
-import { IterationPanel, Mark } from './iteration.ts';
+import { Diff, IterationPanel, Mark } from './iteration.ts';
 import { OUTCOMES, toneOf } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { Strip, Timeline } from './strip.ts';
@@ -27,6 +27,7 @@ export function ReportView({ data, controls = null }: { readonly data: ReportDat
       <${IterationPanel} iteration=${iteration} />
     </section>`
     }
+    <${Uncommitted} data=${data} />
     <${Plots} iterations=${iterations} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
@@ -88,6 +89,15 @@ function CheckRow({
     <td class="number">${firstFailed ?? '–'}</td>
     <td class="number">${firstPassed ?? '–'}</td>
   </tr>`;
+}
+
+function Uncommitted({ data: { uncommitted } }: { readonly data: ReportData }) {
+  if (uncommitted === null) return null;
+  const { stat, patch } = uncommitted;
+  return html`<section aria-labelledby="uncommitted">
+    <h2 id="uncommitted">Not committed</h2>
+    <${Fold} summary=${html`Changes since the last commit <span class="dim">${oneLine(stat)}</span>`} draw=${() => html`<${Diff} patch=${patch} />`} />
+  </section>`;
 }
 
 const UNITS: Readonly<Record<Limit['unit'], (value: number) => string>> = {

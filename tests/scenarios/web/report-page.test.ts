@@ -119,6 +119,23 @@ test('a report is written over another report and over nothing else', (t) => {
   assert.match(p.ralph(['report', 'nothing']).stderr, /no loop has worked on nothing/);
 });
 
+test('a report shows what is not committed, the path of the project left out', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3 });
+  p.write('notes.txt', 'one\n');
+  for (const command of ['git init -q', 'git add notes.txt', 'git -c user.name=a -c user.email=a@b commit -qm one'])
+    assert.equal(p.sh(command).code, 0, command);
+  p.write('notes.txt', `two at ${p.dir}/x\n`);
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.click('section[aria-labelledby=uncommitted] summary');
+  assert.match(await page.innerText('section[aria-labelledby=uncommitted]'), /1 file changed.*-one\s+\+two at x/s);
+  await assertAccessible(page);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
 test('a report names the archived loop that is asked for', (t) => {
   const p = project(t);
   const { loopId } = writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 4 });
