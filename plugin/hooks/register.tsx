@@ -73,7 +73,7 @@ export const register: Register = (on) => {
     if (shown === null) return next(e);
     const { Box, Text } = $.ui.resolve(e);
     const at = await read($, now);
-    const left = shown.until === null ? '' : ` · next look in ${Math.max(0, Math.ceil((shown.until - at) / 1000))}s`;
+    const left = shown.until === null ? '' : ` · wakes in ${Math.max(0, Math.ceil((shown.until - at) / 1000))}s`;
     const text = `${shown.line}${left}`;
     const room = Math.max(10, e.props.bodyColumns - 8);
     return (

@@ -30,7 +30,7 @@ export function askInPerson(files: LoopFiles, { command, refusal, heading, lines
   const current = readState(files.state);
   const client = current.kind === 'loop' ? current.state.clientPid : null;
   if (terminal !== null && client !== null && terminalOf(client) === terminal) {
-    throw new RalphError('refused', `"${command}" needs another terminal than that of the loop's client.`);
+    throw new RalphError('refused', `"${command}" needs a terminal other than that of the loop's client.`);
   }
   const [input, output] = openTerminal(refusal ?? NEEDS_PERSON(command));
   try {

@@ -145,7 +145,7 @@ export function activeText(path: string, status?: string): Message {
 function nothingOn(path: string): never {
   throw new RalphError(
     'no-loop',
-    advise(`no live loop works on ${path === '' ? '""' : path}.`, 'List the loops', 'list'),
+    advise(`no live loop is working on ${path === '' ? '""' : path}.`, 'List the loops', 'list'),
   );
 }
 

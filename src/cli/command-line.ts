@@ -148,6 +148,6 @@ function loopName(name: string | null): string | null {
   if (name === null || LOOP_NAME.test(name)) return name;
   throw new RalphError(
     'usage',
-    `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit, at most 64.`,
+    `"${name}" is not a valid loop name: use at most 64 letters, digits, ".", "_" and "-", beginning with a letter or digit.`,
   );
 }

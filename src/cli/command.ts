@@ -74,6 +74,6 @@ export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: strin
 export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
   json: 'Print JSON instead of text.',
   'loop NAME': 'Name of the loop (or RALPH_LOOP).',
-  'project DIR': 'Project; default: the one of the current directory.',
+  'project DIR': 'Project; default: that of the current directory.',
   'h, help': 'Show this help.',
 });

@@ -8,7 +8,7 @@ type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
   readonly unknown?: string;
 };
 
-const ARG_IS_FOR = 'a task folder is given its arguments when it starts, by start, run or resume.';
+const ARG_IS_FOR = 'start, run and resume set the arguments of a task folder.';
 
 /** Ends the usage of a command that starts one. */
 const FOR_THE_CLIENT = '[-- CLIENT OPTIONS]';

@@ -6,11 +6,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'this user may not',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of this user is used up',
+  EDQUOT: "this user's quota is exhausted",
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
   EIO: 'the disk fails',
-  ENOTDIR: 'a file lies where a folder should',
+  ENOTDIR: 'a file is in the place of a folder',
   ENAMETOOLONG: 'the name is too long',
 };
 
@@ -23,9 +23,9 @@ export function systemErrorText(error: unknown, refusal = whyNotWritable): strin
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
-  const reason = inTheWay ? 'a file, or a link that leads nowhere, lies where a folder should' : known;
+  const reason = inTheWay ? 'a file or a broken link is in the place of a folder' : known;
   if (reason === undefined || syscall === undefined) return null;
-  return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Mend that and give the command again; nothing of a loop is lost.`;
+  return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
 }
 
 /** Returns the path that an error of the system says is read-only, or null. */

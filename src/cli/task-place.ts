@@ -33,7 +33,7 @@ export function taskPlace(projectDir: string, word: string): TaskPlace {
     const what = /\.md$/i.test(word) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
     throw new RalphError(
       'usage',
-      advise(`${word}: there is no such ${what}.`, 'List the loops with their tasks', 'list'),
+      advise(`${word}: no such ${what} exists.`, 'List the loops with their tasks', 'list'),
     );
   }
   const isFolder = statSync(path).isDirectory();
@@ -54,7 +54,7 @@ export function taskPlace(projectDir: string, word: string): TaskPlace {
   const root = realpathSync(projectDir);
   const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
   const taskPath = projectPath(root, dir, file);
-  if (taskPath === null) throw new RalphError('usage', `${word} lies outside the project ${projectDir}.`);
+  if (taskPath === null) throw new RalphError('usage', `${word} is outside the project ${projectDir}.`);
   return { dir, taskPath, run: runFiles(dir) };
 }
 
@@ -90,9 +90,9 @@ export function readTaskText(path: string, shown: string, missing: Partial<Messa
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT') {
       const why = code === 'EFBIG' ? 'it is larger than 8 MB' : (code ?? 'not a regular file');
-      throw new RalphError('task-missing', `${shown}: it cannot be read (${why}).`, error);
+      throw new RalphError('task-missing', `${shown} cannot be read (${why}).`, error);
     }
     const { text = '', ...advice } = missing;
-    throw new RalphError('task-missing', { text: `${shown}: there is no such file.${text}`, ...advice }, error);
+    throw new RalphError('task-missing', { text: `${shown} does not exist.${text}`, ...advice }, error);
   }
 }

@@ -67,15 +67,15 @@ export function tripText(trip: Trip): Message {
 }
 
 export function budgetText(name: string, reading: string): string {
-  return `Stopped: the budget ${name} is used up: ${reading}.`;
+  return `Stopped: the budget ${name} is exhausted: ${reading}.`;
 }
 
 export function sharedBudgetText(reading: string): string {
-  return `Stopped: the budget that these loops share is used up: ${reading}.`;
+  return `Stopped: the shared budget of these loops is exhausted: ${reading}.`;
 }
 
 export const UNKNOWN_COST = advise(
-  'Stopped: what an agent run cost is unknown, so the budget max_cost cannot be kept.',
+  'Stopped: the cost of an agent run is unknown, so the budget max_cost cannot be enforced.',
   'Continue without that cost',
   'resume',
 );
@@ -92,7 +92,7 @@ export function budgetWarningText(name: string, reading: string): string {
 }
 
 export function idleLimitText(idleMs: number, limitMs: number): string {
-  return `Stopped after ${formatDuration(idleMs)} of idling (idle.max is ${formatDuration(limitMs)}).`;
+  return `Stopped after being idle for ${formatDuration(idleMs)} (idle.max is ${formatDuration(limitMs)}).`;
 }
 
 export function stoppedText({ iteration, stopFlag }: Pick<LoopState, 'iteration' | 'stopFlag'>): string {

@@ -7,37 +7,37 @@ export function outsideDenied(path: string, tool: string): string {
 export function ownFileDenied(path: string, by: string): string {
   return (
     `Denied by ralph-loop, rule own-files: ${by} would change ${path}. The loop keeps its own files (state, journals, hooks, ` +
-    'settings) itself while it runs. Leave them as they are and go on with the task; to see how the loop stands, run the ' +
-    'status command of ralph-loop. If a command touches them only by the way, name the files you mean more narrowly. ' +
+    'settings) itself while it runs. Leave them unchanged and continue with the task; to see the state of the loop, run the ' +
+    'status command of ralph-loop. If a command touches them only incidentally, name the files you mean more narrowly. ' +
     'If one of them has to change, say so in your reply: the user can do it.'
   );
 }
 
 export function ownFileNamed(path: string, by: string): string {
   return (
-    `Denied by ralph-loop, rule own-files: ${by} is given ${path}, and the guard cannot tell that it only reads it. ` +
-    'The loop keeps its own files itself. To look at one, use Read, cat, grep, jq, diff or git diff; to work on other ' +
-    'files, name them without it.'
+    `Denied by ralph-loop, rule own-files: ${by} would receive ${path}, and the guard cannot verify that it only reads it. ` +
+    'Only the loop maintains its own files. To view one, use Read, cat, grep, jq, diff or git diff; to work on other ' +
+    'files, leave it out of the command.'
   );
 }
 
 export function controlDenied(what: string, agentCommands: readonly string[]): string {
   return (
-    `Denied by ralph-loop, rule control-commands: ${what}. Starting, stopping and steering the loop is for the user at a ` +
-    `terminal. You may run: ${agentCommands.join(', ')}, the subcommand first and written out. ` +
+    `Denied by ralph-loop, rule control-commands: ${what}. Only the user may start, stop and steer the loop, at a ` +
+    `terminal. You may run: ${agentCommands.join(', ')}, with the subcommand first and written out. ` +
     'If the loop should end, give the completion signal that the task describes, or say in your reply what the user should do.'
   );
 }
 
 export function unreadableDenied(rule: string, why: string, what: string): string {
   return (
-    `Denied by ralph-loop, rule ${rule}: ${why}, and it names ${what}. Write it so that it can be read: one plain command, ` +
-    'paths and subcommands written out. The loop keeps its own files itself, and its control commands are for the user.'
+    `Denied by ralph-loop, rule ${rule}: ${why}, and it names ${what}. Write it so that it can be analysed: one plain command, ` +
+    'with paths and subcommands written out. Only the loop maintains its own files, and its control commands are for the user.'
   );
 }
 
 export const TOO_MANY_GLOBS =
-  'Denied by ralph-loop, rule own-files: this command has too many wildcards to be checked. Write fewer of them, or name ' +
+  'Denied by ralph-loop, rule own-files: this command has too many wildcards to be checked. Use fewer of them, or name ' +
   'a folder or the files that you mean.';
 
 export const TOO_MANY_PATHS =
@@ -48,7 +48,7 @@ export const UNREADABLE: Readonly<Record<string, string>> = {
   'too-large': 'this command is too large to be checked (16 KiB outside heredocs)',
   'too-deep': 'this command is nested too deeply to be checked',
   'dynamic-command': 'the program that this command runs is known only at run time',
-  'dynamic-piped-to-shell': 'what this command gives a shell to run is known only at run time',
+  'dynamic-piped-to-shell': 'the text that this command passes to a shell is known only at run time',
   'interpreter-code': 'this is code for an interpreter, which the guard cannot read',
   powershell: 'this PowerShell command looks as if it writes',
 };
@@ -61,21 +61,21 @@ export function commandDenied(text: string, asCommand: boolean, reason: string |
   if (asCommand)
     return `The user does not allow this command: ${excerpt(text)}.${why} Do the task without it. ${SAY_SO}`;
   return (
-    `The user does not allow what this pattern finds, and it finds it in the text of the command.${why} Where the words only ` +
-    `stand in a message, a pattern or a comment, put them another way, or into a file. ${SAY_SO}`
+    `The user blocks every command that matches this pattern, and the text of this one does.${why} If the words only ` +
+    `appear in a message, a pattern or a comment, rephrase them, or put them into a file. ${SAY_SO}`
   );
 }
 
 export function slowPatternDenied(): string {
   return (
-    'Checking this command against the pattern took too long, so it was not allowed to run. Write a shorter command, ' +
-    'without long words that repeat themselves; put long text into a file with the Write tool.'
+    'Checking this command against the pattern took too long, so it was denied. Write a shorter command ' +
+    'without long repetitive words; put long text into a file with the Write tool.'
   );
 }
 
 export function allowlistDenied(command: string, allow: readonly string[]): string {
   return (
-    `${excerpt(command)} is none of the commands that the user allows. Each simple command must match one of these patterns ` +
+    `${excerpt(command)} is not a command that the user allows. Each simple command must match one of these patterns as a ` +
     `whole: ${excerpt(allow.map((pattern) => `\`${pattern}\``).join(', '), 1000)}. Write the commands plainly, or do without this one. ${SAY_SO}`
   );
 }
@@ -84,20 +84,20 @@ export function allowlistDenied(command: string, allow: readonly string[]): stri
 export function fileDenied(path: string, by: string, reads: boolean, option?: string): string {
   const what = reads ? 'would read' : 'would change';
   return (
-    `${by} ${what} ${excerpt(path)}, which the user keeps ${reads ? 'private' : 'protected'}. Leave it as it is and do the task ` +
-    `without it. ${option === undefined ? 'If it is only met by the way, name the files you mean more narrowly.' : `Leave it out of the search with ${option}.`} ${SAY_SO}`
+    `${by} ${what} ${excerpt(path)}, which the user keeps ${reads ? 'private' : 'protected'}. Leave it alone and do the task ` +
+    `without it. ${option === undefined ? 'If the command reaches it only incidentally, name the files you mean more narrowly.' : `Exclude it from the search with ${option}.`} ${SAY_SO}`
   );
 }
 
 export function scopeDenied(path: string, by: string, task: string): string {
   return (
-    `${by} would change ${excerpt(path)}: outside the scope of ${task}; widen it in the plan. Only the user does that: ` +
+    `${by} would change ${excerpt(path)}, which is outside the scope of ${task}. Only the user can widen the scope in the plan: ` +
     'do the task within its scope, or end your message and say what it needs.'
   );
 }
 
 export function pushDenied(branch: string): string {
-  return `this would push to ${branch}. A plan is worked on in a branch of its own, and the loop commits: leave pushing to the user.`;
+  return `this would push to ${branch}. A plan has its own branch, on which the loop commits: leave pushing to the user.`;
 }
 
 /** What cannot be decided, and how to write it so that it can be. */
@@ -122,28 +122,31 @@ const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instea
   },
   'too-deep': {
     why: 'This command is nested too deeply to be checked',
-    instead: 'Write the inner commands as calls of their own.',
+    instead: 'Run the inner commands in separate calls.',
   },
   'dynamic-command': {
-    why: 'Which program this runs is known only at run time',
-    instead: "Write the program's name out, without a variable or a substitution in its place.",
+    why: 'The program that this runs is known only at run time',
+    instead: "Write out the program's name, without a variable or a substitution.",
   },
   'dynamic-piped-to-shell': {
-    why: 'What this gives a shell to run is known only at run time',
-    instead: 'Save the text to a file, look at it, and run the commands that you need, written out.',
+    why: 'The text that this passes to a shell is known only at run time',
+    instead: 'Save the text to a file, read it, and run the commands that you need, written out.',
   },
   'interpreter-code': {
     why: 'This is code for an interpreter, which cannot be checked',
     instead: 'Use plain commands or the Edit tool, or write the code to a file of the project and run that file.',
   },
-  'dynamic-write-target': { why: 'Which file this writes is known only at run time', instead: 'Write the path out.' },
-  'dynamic-read': { why: 'Which file this reads is known only at run time', instead: 'Write the path out.' },
+  'dynamic-write-target': {
+    why: 'The file that this writes is known only at run time',
+    instead: 'Write out the path.',
+  },
+  'dynamic-read': { why: 'The file that this reads is known only at run time', instead: 'Write out the path.' },
   'open-argument': {
     why: 'Whether a rule forbids this depends on a word that is known only at run time',
-    instead: 'Write the subcommand out.',
+    instead: 'Write out the subcommand.',
   },
   'unknown-files': {
-    why: 'Which files this changes cannot be told beforehand',
+    why: 'The files that this changes cannot be determined beforehand',
     instead: 'Name the files that you mean, one by one.',
   },
   'many-files': MANY_FILES,

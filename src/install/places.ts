@@ -20,7 +20,7 @@ export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): stri
   if (given !== null) {
     const dir = resolve(cwd, given);
     if (isDirectory(dir)) return dir;
-    throw new RalphError('usage', `--project ${given}: there is no such directory.`);
+    throw new RalphError('usage', `--project ${given}: no such directory exists.`);
   }
   if (env['CLAUDE_PROJECT_DIR'] && isDirectory(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
   return (search ? markedDir(cwd) : null) ?? cwd;
@@ -53,7 +53,7 @@ export function clientConfigDir(env: NodeJS.ProcessEnv): string {
 export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): void {
   const claude = real(join(projectDir, '.claude'));
   if (claude === null || claude !== real(clientConfigDir(env))) return;
-  const message = `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project.`;
+  const message = `${claude} contains your own Claude Code settings for all projects. Change to the directory of a project.`;
   throw new RalphError('refused', advise(message, 'Or name it', 'init', { project: 'DIR' }));
 }
 

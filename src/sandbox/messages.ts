@@ -12,7 +12,7 @@ export interface SandboxProblem {
 export const SANDBOX_PROBLEMS = {
   otherSystem: (platform: string): SandboxProblem => ({
     text: `The sandbox needs Linux with bubblewrap; this system is ${platform}.`,
-    fix: 'run the loop in a container, or as a user of its own.',
+    fix: 'run the loop in a container, or as a separate user.',
   }),
   missing: (packages: readonly string[]): SandboxProblem => ({
     text: `The sandbox needs ${packages.join(' and ')}, which ${packages.length === 1 ? 'is' : 'are'} not installed.`,
@@ -29,15 +29,15 @@ export const SANDBOX_TEXTS = {
     `${text} Fix: ${fix}\nTo run without it, set sandbox.mode to off or auto.`,
   withoutAuto: ({ text, fix }: SandboxProblem): string => `The loop runs without a sandbox. ${text} Fix: ${fix}`,
   withoutBypass:
-    'bypassPermissions without a sandbox: the agent may do everything that you may. To confine it, add --sandbox.',
+    'bypassPermissions without a sandbox: the agent can do everything that you can. To confine it, add --sandbox.',
   notForCommands: (agent: string): string =>
     `The sandbox confines Claude Code and checks, but the agent of this loop is a command (${agent}). Set sandbox.mode to off, or run the command in a container.`,
   question:
-    'bypassPermissions lets the agent do everything that you may. In the sandbox its commands and the checks write in the project only and have no network. "always" and "never" are remembered for your loops.',
+    'bypassPermissions lets the agent do everything that you can. In the sandbox, its commands and the checks can write only in the project and have no network. "always" and "never" are saved for all your loops.',
   checksOnly:
     'The sandbox confines only the checks of this loop, because the client was not started by ralph-loop. Start it with --launch, or use "run".',
   callAlone: (path: string): string =>
-    `The sandbox keeps this command from writing its record (${path}). Call it alone, exactly as the prompt gives it; "tdd init" is for the user.`,
+    `The sandbox keeps this command from writing its record (${path}). Call it alone, exactly as in the prompt; "tdd init" is for the user.`,
   endOfUnset: 'The agent ran with bypassPermissions and without a sandbox (--sandbox).',
   endOfAuto: 'The agent ran without a sandbox, because none was available here (ralph-loop doctor).',
 } as const;
@@ -56,8 +56,8 @@ export function exclusionText(path: string, command: 'router' | 'tdd', main: str
   const tdd = tddCalls(`node ${shellWord(main)} tdd${loop === null ? '' : ` --loop ${loop}`}`);
   const calls = command === 'router' ? [`${program} router *`] : tdd;
   return [
-    `The client's sandbox keeps this command from writing its record (${path}), so the user has to exclude the command from the sandbox in ~/.claude/settings.json or by --settings, with an allow rule Bash(…) for each entry unless the permission mode is bypassPermissions:`,
+    `The client's sandbox keeps this command from writing its record (${path}), so the user has to exclude the command from the sandbox in ~/.claude/settings.json or with --settings, with an allow rule Bash(…) for each entry unless the permission mode is bypassPermissions:`,
     `  ${JSON.stringify({ sandbox: { excludedCommands: calls } })}`,
-    'Exactly these calls, each alone, then run outside the sandbox, and so do the checks that they start unless the loop has sandbox.mode: on. Call them as they are written there.',
+    'Then exactly these calls, each alone, run outside the sandbox, and so do the checks that they start unless the loop has sandbox.mode: on. Call them exactly as written there.',
   ].join('\n');
 }

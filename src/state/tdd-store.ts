@@ -144,7 +144,7 @@ function readJson(path: string): Json {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? { kind: 'absent' } : { kind: 'unusable', problem: code ?? 'it is no regular file' };
+    return code === 'ENOENT' ? { kind: 'absent' } : { kind: 'unusable', problem: code ?? 'it is not a regular file' };
   }
   if (text.trim() === '') return { kind: 'empty' };
   try {

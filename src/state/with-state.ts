@@ -30,7 +30,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
   if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
     const { next, result } = decide({ kind: 'absent' });
     if (next === 'keep') return result;
-    throw new RalphError('no-loop', `${files.runtimeDir} is gone.`);
+    throw new RalphError('no-loop', `${files.runtimeDir} no longer exists.`);
   }
   return withLock(files.lock, options, (assertHeld) => {
     const current = readState(files.state);

@@ -131,7 +131,7 @@ test('a loop that stays idle for its maximum ends there, with its last wait cut 
     const run = await project.run();
     assert.equal(run.code, 2);
     assert.equal(project.ended().as, 'idle-limit');
-    assert.match(run.said, /Stopped after .* of idling \(idle\.max is 2s\)/);
+    assert.match(run.said, /Stopped after being idle for .* \(idle\.max is 2s\)/);
     const delays = project.events('iteration.idle').map(({ delayMs }) => Number(delayMs));
     assert.ok((delays.at(-1) ?? 0) < 1600, `the last wait is cut: ${delays.join(', ')}`);
     assert.equal(project.model.mainRequests().length, delays.length);

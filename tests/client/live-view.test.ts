@@ -136,7 +136,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.waitFor('paused (interrupted)');
       const paused = await loop.waitForState('the pause', ({ status }) => status === 'paused');
       assert.deepEqual([paused.paused?.reason, paused.iteration], ['interrupted', 0]);
-      await waitForPinned(terminal, 'client-interrupted', 'Enter: resume, with your message');
+      await waitForPinned(terminal, 'client-interrupted', 'Enter: resume, with any message');
       await terminal.send('leave the logs alone');
       await terminal.key('Enter');
       await terminal.waitForExit();
@@ -219,7 +219,7 @@ describe('the live view', { concurrency: 2 }, () => {
     const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
     const script = steps([text(`Nothing to do.\n\n${idle}`), done]);
     const body = async (terminal: Terminal): Promise<void> => {
-      const wait = /idle: next look in (\d)m ?(\d*)s?\n[\s\S]*Ctrl\+C: continue now · twice: stop/;
+      const wait = /idle: wakes in (\d)m ?(\d*)s?\n[\s\S]*Ctrl\+C: continue now · twice: stop/;
       const left = (screen: string): number => {
         const [, minutes = Number.NaN, seconds] = wait.exec(screen) ?? [];
         return 60 * Number(minutes) + Number(seconds);
@@ -237,7 +237,7 @@ describe('the live view', { concurrency: 2 }, () => {
       'max_iterations: 5\nidle: {delay: 5m, max: 6h}\nvalidation: ["test -f checked || { touch checked; tail -f /dev/null; }"]';
     const script = steps([text(`Nothing to do.\n\n${idle}`), done, done]);
     const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
-      for (const shown of ['idle: next look in', '│ verifying │']) {
+      for (const shown of ['idle: wakes in', '│ verifying │']) {
         await terminal.waitFor(shown);
         if (shown.includes('verifying'))
           await until('the check runs', () => existsSync(loop.workspace.path('checked')));
@@ -256,7 +256,7 @@ describe('the live view', { concurrency: 2 }, () => {
   test('the wait before a broken run is tried again counts down, and Ctrl+C ends it', async () => {
     const overloaded = status(529, { headers: { 'x-should-retry': 'false' } });
     const body = async (terminal: Terminal): Promise<void> => {
-      const shown = await terminal.waitFor(/tries again in \d+m/);
+      const shown = await terminal.waitFor(/retrying in \d+m/);
       assert.equal(count(flat(shown), 'overloaded or broken'), 1, shown);
       await terminal.key('C-c');
       assert.equal(await terminal.waitForExit(), 0);

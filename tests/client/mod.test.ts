@@ -42,7 +42,7 @@ for (const columns of [80, 150]) {
       // In a narrow terminal the client leaves the pane out while its agent works.
       if (columns > 100) await terminal.waitFor(/│.*Next: /);
       agent.release();
-      await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · next look in \d+s/);
+      await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in \d+s/);
       const asked = loop.model.mainRequests().length;
       await terminal.submit('/ralph-status');
       await terminal.waitFor(/waiting · iteration/);

@@ -163,12 +163,12 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
     );
     const second = project.model.mainRequests().find(({ sinceText }) => /did not pass/.test(sinceText));
     assert.doesNotMatch(second?.sinceText ?? '', /plan: Task 1/);
-    assert.match(run.stdout, /The agent ticked the box of Task 1\. It was cleared/);
+    assert.match(run.stdout, /The agent ticked the box of Task 1\. The box was cleared/);
     assert.match(second?.sinceText ?? '', /scope: outside the scope of Task 1: lib\.txt/);
     const ended = project.ended();
     assert.equal(ended.as, 'blocked');
     assert.match(ended.message, /Task 1 is blocked\. Waiting for it: Task 2/);
-    assert.match(run.stdout, /a commit made while Task 1 was worked on was folded in/);
+    assert.match(run.stdout, /a commit made during Task 1 was folded in/);
     assert.deepEqual(commits(), []);
     assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);
     assert.match(project.workspace.read(PROGRESS), /- Status: blocked\n[\s\S]*Blockers: .*lib\.txt/);

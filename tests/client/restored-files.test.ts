@@ -58,7 +58,7 @@ for (const driver of ['hook', 'runner'] as const) {
       }
       assert.match(
         `${run.said}\n${run.stdout}\n${run.stderr}`,
-        /tests\/a\.test\.js \(changed\)[^\n]*put back after Bash/,
+        /tests\/a\.test\.js \(changed\)[^\n]*restored after Bash/,
       );
       assert.match(`${run.said}\n${run.stdout}`, /Restored at .*tests\/new\.test\.js \(new\)/, 'the end report');
       const restored = project.events('notice.restore');

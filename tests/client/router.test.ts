@@ -194,6 +194,6 @@ test('control: a subagent of another type is held to no guardrail, and start say
     await hostRun(project);
     assert.equal(project.workspace.has('forbidden'), true);
     assert.equal(answers[0]?.['agentType'], 'general-purpose');
-    assert.match(String(answers[0]?.['notes']), /No guardrail holds for this subagent/);
+    assert.match(String(answers[0]?.['notes']), /Guardrails are not enforced for this subagent/);
   });
 });

@@ -46,7 +46,7 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.match(
       run.stdout,
-      /An agent has asked for this loop:[\s\S]*jobs\/make\/RALPH\.md[\s\S]*max_iterations +4\r\n/,
+      /An agent has requested this loop:[\s\S]*jobs\/make\/RALPH\.md[\s\S]*max_iterations +4\r\n/,
     );
     assert.match(run.stdout, /permission_mode +bypassPermissions/);
     assert.equal(workspace.has('made.txt'), true);

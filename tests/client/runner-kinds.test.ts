@@ -33,14 +33,14 @@ const KINDS: readonly {
   {
     kind: 'refusal',
     reply: { ...text('I will not.'), stopReason: 'refusal' },
-    told: /refused to go on/,
+    told: /refused to continue/,
     ends: false,
   },
   {
     kind: 'max-turns',
     reply: bash('echo one'),
     args: ['--', '--max-turns', '1'],
-    told: /used up its turns/,
+    told: /reached its turn limit/,
     ends: false,
   },
 ];

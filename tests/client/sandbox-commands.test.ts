@@ -47,7 +47,7 @@ const obedient = (outside: string, tried: string[]): Script => {
       const since = request.sinceText;
       if (!written) {
         written = true;
-        assert.match(JSON.stringify(request.body.messages), /each of these commands in a call of its own/);
+        assert.match(JSON.stringify(request.body.messages), /each of these commands in a separate call/);
         return bash(`cat > it.test.mjs <<'END'\n${testOf(outside)}\nEND`);
       }
       if (!asked) {
@@ -88,7 +88,7 @@ test('a TDD loop completes in the sandbox, with its tests confined and every oth
     const { as, verified } = project.ended();
     assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
     assert.ok(!existsSync(outside), 'the tests ran in a sandbox');
-    for (const answer of tried.slice(0, 2)) assert.match(answer, /Call it alone, exactly as the prompt gives it/);
+    for (const answer of tried.slice(0, 2)) assert.match(answer, /Call it alone, exactly as in the prompt/);
   });
 });
 

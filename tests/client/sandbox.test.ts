@@ -290,7 +290,7 @@ test('bypassPermissions without a sandbox is said at the start and in the end re
   await inLoopProject({ init: false }, script, async (project: LoopProject) => {
     unanswered(project);
     const run = await runRunner(project, { json: false });
-    assert.match(run.stderr, /bypassPermissions without a sandbox: the agent may do everything that you may/);
+    assert.match(run.stderr, /bypassPermissions without a sandbox: the agent can do everything that you can/);
     assert.match(run.stdout + run.stderr, /The agent ran with bypassPermissions and without a sandbox/);
     const off = await runRunner(project, { json: false, args: ['--set', 'sandbox.mode=off'] });
     assert.doesNotMatch(off.stdout + off.stderr, /without a sandbox/);

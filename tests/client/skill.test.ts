@@ -46,11 +46,11 @@ test('a session that is asked to run, continue or show a plan gets the way from 
     assert.match(heard[2] ?? '', /^0 of 2 done\. Next: Task 1, Make 1\.$/m);
     assert.match(
       heard[3] ?? '',
-      /Mein Plan\.md:1: warning: this plan names no command[\s\S]*0 of 2 done\. Next: Task 1, Make 1\./,
+      /Mein Plan\.md:1: warning: this plan has no validation commands[\s\S]*0 of 2 done\. Next: Task 1, Make 1\./,
     );
     assert.match(heard[4] ?? '', /"run" is for the user at a terminal/);
     assert.match(heard[6] ?? '', /"action": "spawn"[\s\S]*Task 5: Make 5|"action": "spawn"[\s\S]*Task 5, Make 5/);
-    assert.match(heard[7] ?? '', /docs\/Kein Plan\.md: there is no such file/);
+    assert.match(heard[7] ?? '', /docs\/Kein Plan\.md does not exist/);
     model.check();
   });
 });

@@ -120,7 +120,7 @@ test('status, stop and resume take the path of the task folder, while its loop r
         [1, 1],
       );
       assert.match(refused[0]?.stderr ?? '', /a loop on my-task is active \(running\)\. End it first/);
-      assert.match(refused[1]?.stderr ?? '', /no live loop works on elsewhere/);
+      assert.match(refused[1]?.stderr ?? '', /no live loop is working on elsewhere/);
 
       const after = JSON.parse(given(loop, 'status', 'my-task', '--json').stdout);
       assert.deepEqual(
@@ -128,7 +128,7 @@ test('status, stop and resume take the path of the task folder, while its loop r
         [false, 'stopped', 'stopped', 2],
       );
       const nothing = loop.project.main(['stop', 'my-task']);
-      assert.match(nothing.stderr, /no live loop works on my-task/);
+      assert.match(nothing.stderr, /no live loop is working on my-task/);
 
       const launch = ['--launch', '--headless', '--permission-mode', 'bypassPermissions', '--max-iterations', '2'];
       const resumed = loop.project.start({ command: ['resume', 'my-task', ...launch] });

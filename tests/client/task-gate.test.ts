@@ -90,10 +90,7 @@ test('a required output has to be a plain file of the task folder, and no link o
     const run = await loop.run();
     assertComplete(loop, run, true);
     for (const index of [2, 4])
-      assert.match(
-        loop.told()[index] ?? '',
-        /my-task\/REPORT\.md is no regular file that really lies in the task folder/,
-      );
+      assert.match(loop.told()[index] ?? '', /my-task\/REPORT\.md is not a regular file in the task folder/);
     assert.equal(loop.records().length, 3);
   });
 });

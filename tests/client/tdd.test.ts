@@ -183,7 +183,7 @@ test('an agent that forges the state, swaps the list or only claims is found out
     assert.equal(run.code, 0, run.said);
     const results = project.model.mainRequests().map(({ sinceText }) => sinceText);
     assert.match(results[1] ?? '', /rule own-files/, 'a write that the guard sees is denied');
-    assert.match(results[3] ?? '', /a loop works on it/, 'the list is not the agent’s to replace');
+    assert.match(results[3] ?? '', /a loop is working on it/, 'the list is not the agent’s to replace');
     assert.match(results[4] ?? '', /tdd --consent is the user's word/);
     assert.match(results[5] ?? '', /no red evidence for sc-001/);
     assert.equal(project.events('completion.rejected').length, 1);

@@ -37,7 +37,7 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
     await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
       const terminal = await loop.launch();
       await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-      await terminal.waitFor(/idle, next look in 4m/);
+      await terminal.waitFor(/idle, wakes in 4m/);
       await terminal.key('Escape');
       await paused(loop);
       const screen = await terminal.waitFor(

@@ -41,7 +41,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
     await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
       const terminal = await loop.launch();
       const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-      await terminal.waitFor(/idle, next look in/);
+      await terminal.waitFor(/idle, wakes in/);
       await terminal.submit('/exit');
       await interrupted(loop, terminal);
 
@@ -64,7 +64,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
     const script = steps([text('one'), text(`nothing to do\n\n${idle}`)]);
     await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
       const terminal = await loop.launch();
-      await terminal.waitFor(/idle, next look in/);
+      await terminal.waitFor(/idle, wakes in/);
       await terminal.key('C-c');
       await loop.waitForState('the pause', ({ status }) => status === 'paused');
       await terminal.waitFor(/Interrupted/);

@@ -78,7 +78,7 @@ describe('a session', { concurrency: 2 }, () => {
     await inTerminal({ frontmatter: 'idle:\n  delay: 15m' }, script, async (loop) => {
       const terminal = await loop.launch();
       const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-      await terminal.waitFor(/idle, next look in/);
+      await terminal.waitFor(/idle, wakes in/);
       await terminal.submit('/clear');
       await terminal.waitFor(
         /SessionStart:clear says: ralph-loop: The loop \(1 of 25 iterations done\) stays with this session/,

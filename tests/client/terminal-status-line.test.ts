@@ -29,7 +29,7 @@ describe('the status line', { concurrency: 2 }, () => {
         /ralph: default[^\n]*\n\s*my own line: fed/,
       );
       shown[0]?.();
-      const left = /next look in (\d+)m ?(\d*)s?/;
+      const left = /wakes in (\d+)m ?(\d*)s?/;
       const seconds = (screen: string): number => {
         const [, minutes = Number.NaN, rest] = left.exec(screen) ?? [];
         return 60 * Number(minutes) + Number(rest);
@@ -58,7 +58,7 @@ describe('the status line', { concurrency: 2 }, () => {
       const ended = await loop.waitForEnd();
       assert.equal(ended.ended?.as, 'budget-exhausted');
       assert.ok((ended.usage.costUsd ?? 0) >= 0.2 && ended.iteration < 20, `${ended.usage.costUsd}`);
-      await terminal.waitFor(/Stop says: [\s\S]*ralph-loop: Stopped: the budget max_cost is used up/);
+      await terminal.waitFor(/Stop says: [\s\S]*ralph-loop: Stopped: the budget max_cost is exhausted/);
     });
   });
 });

@@ -15,7 +15,7 @@ describe('a user who speaks', { concurrency: 2 }, () => {
     await inTerminal({ frontmatter: 'idle:\n  delay: 15m' }, script, async (loop) => {
       const terminal = await loop.launch();
       const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-      await terminal.waitFor(/idle, next look in \d+m/);
+      await terminal.waitFor(/idle, wakes in \d+m/);
       await terminal.submit('what is two and two?');
       await terminal.waitFor('it is four');
       assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /what is two and two\?/);

@@ -22,7 +22,7 @@ test('a budget of tokens warns the agent and ends the loop', async () => {
       const run = await project.run();
       assert.equal(run.code, 2, run.said);
       assert.equal(project.ended().as, 'budget-exhausted');
-      assert.match(run.said, /Stopped: the budget max_tokens is used up/);
+      assert.match(run.said, /Stopped: the budget max_tokens is exhausted/);
       const { costUsd: _, costBaseUsd: __, ...tokens } = used(project.archive()[0]?.state);
       const turns = project.model.mainRequests().length;
       const counted = Number(tokens['outputTokens']) / 100;

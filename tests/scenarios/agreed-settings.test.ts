@@ -15,7 +15,7 @@ test('a program that a configuration file starts needs the user’s agreement on
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr,
-    /have not agreed to: agent: \.\/agent\.sh {2}\(run config\)\. Give it as an option instead/,
+    /have not agreed to: agent: \.\/agent\.sh {2}\(run config\)\. Pass it as an option instead/,
   );
   assert.match(unattended(p, [...RUN, '--yes']).stderr, /have not agreed to/);
   assert.equal(inPerson(p, RUN, 'no').code, 1);

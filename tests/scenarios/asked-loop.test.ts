@@ -54,7 +54,7 @@ test('an agent runs nothing itself, and is told how to ask', (t) => {
   const tree = p.tree();
   const refused = p.ralph(['run', 'jobs/fix'], AGENT);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /An agent can ask for a loop: ralph-loop start --mode runner/);
+  assert.match(refused.stderr, /An agent can request a loop: ralph-loop start --mode runner/);
   assert.equal(p.ralph(['run', '--consent', 'fix'], AGENT).code, 1);
   assert.equal(p.ralph(['start', '--consent', '--loop', 'fix'], AGENT).code, 1);
   assert.match(p.ralph(['start', '--mode', 'router'], AGENT).stderr, /ralph-loop router start/);
@@ -83,7 +83,7 @@ test('what has changed since it was asked for is said, and what the agent gave c
   const agreed = inPerson(p, ['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
   assert.equal(agreed.code, 0, agreed.stderr + agreed.screen);
   assert.match(agreed.screen, /max_iterations +1\n/);
-  assert.match(agreed.screen, /Changed since it was asked for:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/);
+  assert.match(agreed.screen, /Changed since the request:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/);
 });
 
 test('what an agent wrote cannot hide behind control characters', (t) => {
@@ -136,7 +136,7 @@ test('start and resume over a loop that an agent asked for show what changed, an
     assert.equal(code, 1, command);
     assert.match(
       stderr,
-      /An agent asked for this loop.*Show it and approve it: ralph-loop run --consent fix\./,
+      /An agent requested this loop.*Show it and approve it: ralph-loop run --consent fix\./,
       command,
     );
     const no = await peopleTerminal(t, p, `$RALPH ${command}`);
@@ -145,7 +145,7 @@ test('start and resume over a loop that an agent asked for show what changed, an
     assert.equal(await no.waitForExit(), 1, command);
     const shown = await no.history();
     assert.match(shown, /commands +ls \(60 s/, command);
-    assert.match(shown, /Changed since it was asked for:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/, command);
+    assert.match(shown, /Changed since the request:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/, command);
     assert.equal(p.ralph(['status', '--json', '--loop', 'fix']).json['status'], 'awaiting-consent', command);
   }
   const yes = await peopleTerminal(t, p, '$RALPH resume fix --plain --agent ./agent.sh');
@@ -155,7 +155,7 @@ test('start and resume over a loop that an agent asked for show what changed, an
   assert.ok(p.has('prompt.txt'));
 });
 
-const ASKED = /\[w\]atch it, \[s\]top it after this iteration, \[a\]nother one beside it, \[c\]ancel:/;
+const ASKED = /\[w\]atch it, \[s\]top it after this iteration, start \[a\]nother one beside it, \[c\]ancel:/;
 
 test('a run over a loop that runs asks at a terminal what to do, and refuses elsewhere', async (t) => {
   const p = project(t);

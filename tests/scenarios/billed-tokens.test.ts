@@ -115,7 +115,7 @@ test('an unknown cost stops a loop that has a cost limit, and a resumed one goes
   const { code } = p.ralph(RUN, env);
   const loop = stored(p);
   assert.deepEqual([code, loop.ended?.as, loop.usage.unpricedRuns], [2, 'budget-exhausted', 1]);
-  assert.match(loop.ended?.message ?? '', /^Stopped: what an agent run cost is unknown, so the budget max_cost/);
+  assert.match(loop.ended?.message ?? '', /^Stopped: the cost of an agent run is unknown, so the budget max_cost/);
   const resumed = p.ralph([...RUN, '--resume'], env);
   assert.equal(resumed.code, 0, resumed.stderr + resumed.stdout);
 });

@@ -73,7 +73,7 @@ test('a session does not take the agent of a runner, and says so', (t) => {
   task(p, 'agent: ./agent.sh\nguardrails: {protected_files: [x]}');
   const { code, stderr } = p.ralph(['start']);
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /agent \(\.\/agent\.sh\) applies to "run" only; this loop uses Claude Code/);
+  assert.match(stderr, /agent \(\.\/agent\.sh\) applies only to "run"; this loop uses Claude Code/);
 });
 
 test('an agent that breaks is tried again, and after five times the loop ends and says what it said', (t) => {
@@ -208,6 +208,6 @@ test('an agent that deletes everything ends its loop, and the user is told what 
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ralph-loop: The loop's state was deleted while the agent worked: \/.*runtime is gone\. .* start over: ralph-loop run\.$/m,
+    /^ralph-loop: The loop's state was deleted while the agent worked: \/.*runtime no longer exists\. .* start over: ralph-loop run\.$/m,
   );
 });

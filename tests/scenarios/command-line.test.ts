@@ -79,7 +79,7 @@ test('a word that a command does not take is refused: "reset docs" must not rese
     else
       assert.match(
         stderr,
-        /^ralph-loop: (docs: there is no such task folder|no live loop works on docs|no loop has worked on docs)/,
+        /^ralph-loop: (docs: no such task folder exists|no live loop is working on docs|no loop has worked on docs)/,
         name,
       );
   }
@@ -144,12 +144,12 @@ test('options that every command has may stand before its name', (t) => {
   assert.deepEqual(p.ralph(['--json', 'config', '--project=sub'], { RALPH_LOOP: 'docs' }).json, expected);
 });
 
-test('a name that could leave the runtime directory is no name of a loop', (t) => {
+test('a name that could leave the runtime directory is not a valid loop name', (t) => {
   const p = project(t);
   for (const name of ['../x', '.x', 'a/b', 'ü', '', 'x'.repeat(65)]) {
     const { code, stderr } = p.ralph(['status', `--loop=${name}`]);
     assert.equal(code, 1, name);
-    assert.match(stderr, /is no name of a loop/);
+    assert.match(stderr, /is not a valid loop name/);
   }
 });
 
@@ -169,7 +169,7 @@ test('what the machine denies is told in a sentence, with the file and without a
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file lies where a folder should \(ENOTDIR, /,
+    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file is in the place of a folder \(ENOTDIR, /,
   );
   assert.doesNotMatch(stderr, /please report|\n {4}at /);
 });

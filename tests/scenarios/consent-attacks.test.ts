@@ -113,7 +113,7 @@ test('the terminal of the loop’s own client is refused', async (t) => {
     `sed -i "s/\\"clientPid\\": null/\\"clientPid\\": $$/" ${state}; $RALPH accept; true`,
   );
   await own.waitForExit();
-  assert.match(await own.history(), /"accept" needs another terminal than that of the loop's client/);
+  assert.match(await own.history(), /"accept" needs a terminal other than that of the loop's client/);
   assert.equal(inPerson(p, ['accept']).code, 0, 'control: another terminal');
 });
 

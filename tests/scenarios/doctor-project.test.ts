@@ -28,7 +28,7 @@ doctorFinds([
     mutate: (p) => p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n'),
     check: 'hook-files',
     level: 'error',
-    message: /ralph-stop-hook\.cjs is not the one of this bundle/,
+    message: /ralph-stop-hook\.cjs does not match this bundle/,
   },
   {
     when: 'the launcher cannot be run',
@@ -98,14 +98,14 @@ doctorFinds([
     mutate: (p) => p.write('.claude/ralph/config.json', '{'),
     check: 'loop-settings',
     level: 'error',
-    message: /config\.json is no valid JSON/,
+    message: /config\.json is not valid JSON/,
   },
   {
     when: 'a loop of a client that is gone lies here',
     mutate: (p) => LOOP_OF_DEAD_CLIENT(p),
     check: 'stale-state',
     level: 'warning',
-    message: /whose client \(process \d+\) is gone \(iteration 0\)/,
+    message: /whose client \(process \d+\) has exited \(iteration 0\)/,
     fix: /Resume: ralph-loop resume\. Start over: ralph-loop start --fresh\./,
   },
   {
@@ -113,7 +113,7 @@ doctorFinds([
     mutate: (p) => LOOP_OF_DEAD_CLIENT(p, ['--mode', 'runner', '--permission-mode', 'acceptEdits']),
     check: 'stale-state',
     level: 'warning',
-    message: /whose runner \(process \d+\) is gone \(iteration 0\)/,
+    message: /whose runner \(process \d+\) has exited \(iteration 0\)/,
     fix: /Resume: ralph-loop resume\. Start over: ralph-loop run --fresh\./,
   },
   {
@@ -145,7 +145,7 @@ doctorFinds([
     },
     check: 'left-lock',
     level: 'warning',
-    message: /was left by a process that is gone/,
+    message: /was left by a process that has exited/,
     fixed: true,
   },
   {

@@ -7,7 +7,7 @@ doctorFinds([
     mutate: (p) => p.write('.claude/settings.local.json', '{\n  // mine\n}\n'),
     check: 'settings-readable',
     level: 'error',
-    message: /settings\.local\.json is no valid JSON: a comment.*line 2, column 3.*passes over the whole file/,
+    message: /settings\.local\.json is not valid JSON: a comment.*line 2, column 3.*ignores the whole file/,
   },
   ...['.claude/settings.json', '.claude/settings.local.json', '../home/.claude/settings.json'].map(
     (path): DoctorCase => ({
@@ -34,7 +34,7 @@ doctorFinds([
       }),
     check: 'registration',
     level: 'error',
-    message: /registers a Stop hook of ours by another command/,
+    message: /registers our Stop hook with a different command/,
     fixed: true,
   },
   {
@@ -50,7 +50,7 @@ doctorFinds([
       ),
     check: 'registration',
     level: 'error',
-    message: /settings\.local\.json registers a Stop hook of ours by another command/,
+    message: /settings\.local\.json registers our Stop hook with a different command/,
   },
   {
     when: 'the Stop hook has less time than an idle loop sleeps',

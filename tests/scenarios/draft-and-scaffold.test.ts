@@ -70,7 +70,7 @@ test('a scaffold never overwrites, never leaves the directory, and says what is 
     [['file'], /its folder is a file/],
     [['file/below'], /its folder is a file/],
     [['out/x'], /leads out of the project through a symbolic link/],
-    [['nowhere'], /leads nowhere/],
+    [['nowhere'], /is broken/],
     [['../x'], /must have no "\.\." segment/],
     [['a/../../x'], /must have no "\.\." segment/],
     [['/tmp/x'], /must be relative/],
@@ -81,7 +81,7 @@ test('a scaffold never overwrites, never leaves the directory, and says what is 
     [['a/.git/hooks'], /\.git belongs to another program/],
     [[], /the name of the task folder is missing/],
     [['two', 'words'], /takes one name, not 2\. Quote a name with spaces/],
-    [['x', '--preset', 'nothing'], /there is no preset "nothing"\. There are: fix-tests, migration/],
+    [['x', '--preset', 'nothing'], /there is no preset "nothing"\. The presets are: fix-tests, migration/],
     [['x', '--preset', '../default'], /there is no preset/],
   ] as const) {
     const { code, stderr, stdout } = p.ralph(['scaffold', ...args]);
@@ -120,7 +120,7 @@ test('a second draft of the same words gets a number; a name that was given must
     assert.deepEqual([json['path'], json['name']], [join(p.dir, expected, 'RALPH.md'), expected]);
   }
   assert.equal(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).code, 0);
-  assert.match(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).stderr, /is there already/);
+  assert.match(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).stderr, /already exists/);
   assert.match(p.ralph(['draft', '--name', '../csv', 'add CSV']).stderr, /"\.\." segment/);
 });
 
@@ -171,7 +171,7 @@ test('a word that is a task and a task folder opens the folder, and says how to 
   p.write('auth/RALPH.md', '---\n---\nWork.\n');
   p.write('lint/notes.md', 'no task folder');
   const opened = p.ralph(['draft', 'auth', '--json']);
-  assert.match(opened.stderr, /auth is a task folder and is opened\. .* ralph-loop draft --name NAME "auth"/);
+  assert.match(opened.stderr, /auth is a task folder, which was opened\. .* ralph-loop draft --name NAME "auth"/);
   assert.equal(opened.json['path'], join(p.dir, 'auth/RALPH.md'));
   assert.equal(p.ralph(['draft', './auth']).stderr, '', 'a path alone needs no word about it');
   assert.equal(p.ralph(['draft', '--name', 'new', 'auth', '--json']).json['path'], join(p.dir, 'new/RALPH.md'));
@@ -188,12 +188,12 @@ test('what is written like a path and names no task folder is not taken for a ta
   p.write('../home/other/RALPH.md', '---\n---\nWork.\n');
   const tree = p.tree();
   for (const [word, why] of [
-    ['./gone', /there is no such task folder/],
-    ['gone/', /there is no such task folder/],
-    ['gone/RALPH.md', /there is no such task folder/],
+    ['./gone', /no such task folder exists/],
+    ['gone/', /no such task folder exists/],
+    ['gone/RALPH.md', /no such task folder exists/],
     ['./empty', /empty has no RALPH\.md/],
-    [join(p.home, 'other'), /lies outside the project/],
-    ['../home/other', /lies outside the project/],
+    [join(p.home, 'other'), /is outside the project/],
+    ['../home/other', /is outside the project/],
   ] as const) {
     const { code, stderr } = p.ralph(['draft', word]);
     assert.equal(code, 1, word);

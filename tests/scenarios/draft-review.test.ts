@@ -56,7 +56,7 @@ test('without an editor the user is told how to get one', async (t) => {
   const shown = await peopleTerminal(t, p, '$RALPH draft "fix the parser"');
   await shown.waitFor(ASKED);
   await shown.submit('e');
-  await shown.waitFor(/Neither VISUAL nor EDITOR names an editor/);
+  await shown.waitFor(/No editor is set/);
   await shown.submit('c');
   assert.equal(await shown.waitForExit(), 0);
   assert.ok(!p.has(PATH), 'a cancelled draft is not written');
@@ -97,7 +97,7 @@ test('a task folder that is there is started from its review', async (t) => {
   p.write(PATH, '---\nmax_iterations: 5\n---\nWork.\n');
   const shown = await peopleTerminal(t, p, '$RALPH draft fix-parser');
   await shown.waitFor(/\[s\]tart, \[e\]dit, \[l\]eave/);
-  assert.match(await shown.history(), /fix-parser is a task folder and is opened/);
+  assert.match(await shown.history(), /fix-parser is a task folder, which was opened/);
   await shown.submit('s');
   assert.equal(await shown.waitForExit(), 130);
   assert.match(

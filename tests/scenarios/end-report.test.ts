@@ -39,7 +39,7 @@ test('the end report says what was done, what proved it, and how to undo it; the
   assert.equal(code, 0, stdout + stderr);
   assert.match(
     stderr,
-    /Uncommitted changes: agent\.sh, kept\.txt, loose\.txt, staged\.txt\. To work apart from them, add --worktree\./,
+    /Uncommitted changes: agent\.sh, kept\.txt, loose\.txt, staged\.txt\. To work without them, add --worktree\./,
   );
   const report = stdout.slice(stdout.indexOf('ralph-loop: Complete'));
   assert.match(report, /\n {2}Passed: proof\n {2}1 iteration of 3, \d+m?s, cost unknown, tokens unknown\n/);

@@ -138,7 +138,7 @@ for (const [name, command] of [
     assert.equal(standing(p)[0], 'awaiting-consent');
     assert.doesNotMatch(stop(p).stdout, /"decision":"block"/);
     const { screen } = inPerson(p, command);
-    assert.match(screen, /An agent has asked for this loop:\n {2}task/);
+    assert.match(screen, /An agent has requested this loop:\n {2}task/);
     assert.notEqual(standing(p)[0], 'awaiting-consent');
   });
 }

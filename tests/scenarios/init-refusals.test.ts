@@ -7,11 +7,8 @@ import { project } from '../support/project.ts';
 const SETTINGS = '.claude/settings.json';
 
 const BROKEN: Record<string, [content: string, message: RegExp]> = {
-  'a comma too many': ['{\n  "a": 1,\n}\n', /settings\.json is no valid JSON: .*line 3, column 1/],
-  'a comment': [
-    '{\n  // mine\n  "a": 1\n}\n',
-    /a comment, which makes Claude Code pass over the whole file, at line 2/,
-  ],
+  'a comma too many': ['{\n  "a": 1,\n}\n', /settings\.json is not valid JSON: .*line 3, column 1/],
+  'a comment': ['{\n  // mine\n  "a": 1\n}\n', /a comment, which makes Claude Code ignore the whole file, at line 2/],
   'half a file': ['{\n  "a": ', /line 2, column 8/],
   'a list': ['[]', /no JSON object/],
   'hooks that are a list': ['{"hooks": []}', /"hooks" should be an object, but is array/],
@@ -64,7 +61,7 @@ test('the home directory is no project: its settings would count in all of them'
   for (const env of [{}, { CLAUDE_CONFIG_DIR: join(p.home, '.claude') }]) {
     const { code, stderr } = p.ralph(['init', '--project', p.home], env);
     assert.equal(code, 1);
-    assert.match(stderr, /your own settings of Claude Code, for all projects/);
+    assert.match(stderr, /your own Claude Code settings for all projects/);
     assert.equal(p.read('../home/.claude/settings.json'), '{}\n');
   }
 });

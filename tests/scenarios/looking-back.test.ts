@@ -60,7 +60,7 @@ const at = '2026-01-01T00:00:00Z';
 
 const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
   ['nobody has taken it up yet', {}, /no client has joined it/, /ralph-audit/],
-  ['it works', { sessionId: 's', clientPid: process.pid }, /works on iteration 1 of 25/, /Nothing/],
+  ['it works', { sessionId: 's', clientPid: process.pid }, /is working on iteration 1 of 25/, /Nothing/],
   ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /has exited/, /ralph-loop resume/],
   [
     'it was told to stop',
@@ -71,7 +71,7 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
   [
     'it is idle',
     { status: 'waiting', waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null } },
-    /nothing to do .* next check is at 2026-01-01 09:00:00\./,
+    /nothing to do .* wakes at 2026-01-01 09:00:00\./,
     /ralph-loop wake/,
   ],
   [

@@ -87,7 +87,7 @@ const PLACES: readonly (readonly [string, (loop: Loop) => string, RegExp | 'goes
   ],
   ['the findings log', ({ made }) => join(made.dir, '.ralph/findings.md'), 'goes on'],
   ['guardrails.md', ({ made }) => join(made.dir, '.claude/ralph/guardrails.md'), 'goes on'],
-  ['the state', ({ made }) => join(made.dir, RUNTIME, 'ralph-state.json'), /no regular file.*moved to/],
+  ['the state', ({ made }) => join(made.dir, RUNTIME, 'ralph-state.json'), /not a regular file.*moved to/],
   ['the cost', ({ made }) => join(made.dir, RUNTIME, 'ralph-cost.json'), 'goes on'],
   ['the events journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-events.jsonl'), 'goes on'],
   ['the iterations journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-iterations.jsonl'), 'goes on'],
@@ -138,7 +138,7 @@ test('A claim is refused while no file lies in the place of the findings log, an
     await replace(join(loop.made.dir, '.ralph/findings.md'), lay, t);
     const { decision, reason } = stop(loop, CLAIM);
     assert.equal(decision, 'block');
-    assert.match(reason ?? '', /findings\.md is no regular file/);
+    assert.match(reason ?? '', /findings\.md is not a regular file/);
   }
 });
 
@@ -207,7 +207,8 @@ test('No loop is started on a task that is no file: the command says so, and so 
     const answer = made.ralph(['start']);
     assert.equal(answer.code, 1);
     // A folder is a task folder, and lacks what one needs.
-    const why = lay === KINDS['a folder'] ? /PROMPT\.md/ : /Cannot read the task file .*PROMPT\.md \(no regular file\)/;
+    const why =
+      lay === KINDS['a folder'] ? /PROMPT\.md/ : /Cannot read the task file .*PROMPT\.md \(not a regular file\)/;
     assert.match(answer.stderr, why);
     const { systemMessage } = hookIn(made)('session-start', { hook_event_name: 'SessionStart', source: 'startup' });
     assert.match(systemMessage ?? '', /no loop was started/);

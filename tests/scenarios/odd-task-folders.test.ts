@@ -23,7 +23,7 @@ function walk(p: Project, given: string, taskPath: string, name: string): void {
   const over = done('status', given);
   assert.equal((over['lastLoop'] as Record<string, unknown>)['status'], 'stopped');
   assert.ok(existsSync(String(done('archive', given)['path'])));
-  assert.match(p.ralph(['stop', given]).stderr, /no live loop works on/);
+  assert.match(p.ralph(['stop', given]).stderr, /no live loop is working on/);
 }
 
 const DEEP = Array.from({ length: 40 }, (_, level) => `level-${level}`).join('/');
@@ -78,10 +78,10 @@ test('a task folder behind a link that leads out of the project is refused, and 
   for (const given of ['out', 'out/RALPH.md']) {
     for (const [args, why] of [
       [['start', '--task', given], /is outside the project/],
-      [['status', given], /lies outside the project/],
-      [['archive', given], /lies outside the project/],
-      [['resume', given], /lies outside the project/],
-      [['stop', given], /no live loop works on out/],
+      [['status', given], /is outside the project/],
+      [['archive', given], /is outside the project/],
+      [['resume', given], /is outside the project/],
+      [['stop', given], /no live loop is working on out/],
     ] as const) {
       const { code, stderr } = p.ralph(args);
       assert.equal(code, 1, args.join(' '));
@@ -97,7 +97,7 @@ for (const [what, make, answers] of [
     (p) => mkdirSync(join(p.dir, 'a/RALPH.md'), { recursive: true }),
     {
       start: /Cannot read the task file/,
-      check: /a\/RALPH\.md: it cannot be read \(not a regular file\)/,
+      check: /a\/RALPH\.md cannot be read \(not a regular file\)/,
       archive: /no run state/,
     },
   ],
@@ -119,7 +119,7 @@ for (const [what, make, answers] of [
       mkdirSync(join(p.dir, 'a'));
       symlinkSync(join(p.dir, 'gone'), join(p.dir, 'a/RALPH.md'));
     },
-    { start: /has neither RALPH\.md nor task\.md/, check: /there is no such file/, archive: /a has no RALPH\.md/ },
+    { start: /has neither RALPH\.md nor task\.md/, check: /does not exist/, archive: /a has no RALPH\.md/ },
   ],
   ['is empty', (p) => p.write('a/RALPH.md', ''), { start: /is empty/, check: /frontmatter/, archive: /no run state/ }],
 ] as [string, (p: Project) => void, Record<string, RegExp>][]) {
@@ -132,7 +132,7 @@ for (const [what, make, answers] of [
       assert.match(stderr + stdout, why, name);
       assert.doesNotMatch(stderr, /internal error/, name);
     }
-    assert.match(p.ralph(['stop', 'a']).stderr, /no live loop works on a/);
+    assert.match(p.ralph(['stop', 'a']).stderr, /no live loop is working on a/);
     assert.doesNotMatch(p.ralph(['status', 'a']).stderr, /internal error/);
   });
 }
@@ -143,7 +143,7 @@ test('a RALPH.md that may not be read says so', {
   const p = project(t);
   p.write('a/RALPH.md', TASK, 0o000);
   assert.match(p.ralph(['start', '--task', 'a']).stderr, /Cannot read the task file a\/RALPH\.md \(EACCES\)/);
-  assert.match(p.ralph(['check', 'a']).stderr, /a\/RALPH\.md: it cannot be read \(EACCES\)/);
+  assert.match(p.ralph(['check', 'a']).stderr, /a\/RALPH\.md cannot be read \(EACCES\)/);
   assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
 });
 

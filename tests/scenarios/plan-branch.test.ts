@@ -6,7 +6,7 @@ import { project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const RUN = '$RALPH run PLAN.md --plan --plain --agent ./agent.sh';
-const OFFER = /A plan is not executed on main\. Make the branch plan\/PLAN for it\? \[y\/N\]/;
+const OFFER = /A plan is not executed on main\. Create the branch plan\/PLAN for it\? \[y\/N\]/;
 
 test('a person on main is offered a branch for a plan, and the plan is executed there after a yes alone', async (t) => {
   const p = project(t);
@@ -24,19 +24,19 @@ test('a person on main is offered a branch for a plan, and the plan is executed 
   await no.waitFor(OFFER);
   no.send('\r');
   assert.equal(await no.waitForExit(), 1);
-  assert.match(await no.history(), /Make a branch for it: git switch -c plan\/PLAN\./);
+  assert.match(await no.history(), /Create a branch for it: git switch -c plan\/PLAN\./);
   assert.equal(git('branch', '--format=%(refname:short)'), 'main');
 
   const yes = await peopleTerminal(t, p, RUN);
   await yes.waitFor(OFFER);
   yes.send('y\r');
   assert.equal(await yes.waitForExit(), 0);
-  assert.match(await yes.history(), /on the branch plan\/PLAN now\./);
+  assert.match(await yes.history(), /switched to the branch plan\/PLAN\./);
   assert.equal(git('log', '--format=%s', 'main..plan/PLAN'), 'feat: Task 2 - Make 2\nfeat: Task 1 - Make 1');
   assert.equal(git('log', '--format=%s', 'main'), 'Begin');
 
   git('switch', '-q', 'main');
   const again = await peopleTerminal(t, p, RUN);
   assert.equal(await again.waitForExit(), 1);
-  assert.match(await again.history(), /there is a branch for this one\. Go to it: git switch plan\/PLAN\./);
+  assert.match(await again.history(), /this one already has a branch\. Switch to it: git switch plan\/PLAN\./);
 });

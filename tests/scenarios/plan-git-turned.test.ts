@@ -94,7 +94,7 @@ for (const [what, trick] of [
     assert.equal(code, 0, stdout);
     assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
     assert.doesNotMatch(p.git('show', '--name-only', '--format=', 'HEAD'), /extra/);
-    assert.match(stdout, /The hooks of the repository were changed after the start, so none was run for the commit\./);
+    assert.match(stdout, /The repository's git hooks were changed after the start, so none was run for the commit\./);
   });
 }
 

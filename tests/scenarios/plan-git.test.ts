@@ -21,10 +21,7 @@ test('a commit that a hook of the repository rejects is no commit, and the agent
 test('an agent that leaves the branch of the plan does not pass, and its work is not committed elsewhere', (t) => {
   const p = planPlace(t, TWO, `${AGENT}git switch -q -c elsewhere 2>/dev/null || true\n`);
   assert.equal(p.run(null).code, 3);
-  assert.match(
-    read(p, 'PLAN.progress.md'),
-    /branch: the repository is on elsewhere, and work is the branch of this plan/,
-  );
+  assert.match(read(p, 'PLAN.progress.md'), /branch: the repository is on elsewhere, but this plan's branch is work/);
   assert.deepEqual(subjects(p), []);
 });
 
@@ -98,7 +95,7 @@ test('a repository in which nobody could commit is refused before an agent works
   p.git('config', '--unset', 'user.email');
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
-  assert.match(stderr, /in whose name to commit here[^\n]*git config user\.name/);
+  assert.match(stderr, /no author for commits here[^\n]*git config user\.name/);
 });
 
 test('a file whose change an agent hides from git is found, and one that was hidden before is left alone', (t) => {
@@ -113,7 +110,7 @@ test('a file whose change an agent hides from git is found, and one that was hid
     assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
     assert.match(
       read(p, 'PLAN.progress.md'),
-      /hidden: git was told not to look at changes of these files: other\.txt\./,
+      /hidden: git is set to ignore changes to these tracked files: other\.txt\./,
     );
   }
 });
@@ -125,7 +122,7 @@ test('work in a repository of its own, of which a commit would hold a link alone
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then ${nested}fi\n`);
   assert.equal(p.run(null).code, 3);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
-  assert.match(read(p, 'PLAN.progress.md'), /repositories: git repositories of their own: work\/inner\. A commit/);
+  assert.match(read(p, 'PLAN.progress.md'), /repositories: separate git repositories: work\/inner\. A commit/);
 });
 
 test('the commit of a task moves a submodule on to what was committed in it, and holds back what was not', (t) => {
@@ -143,7 +140,7 @@ test('the commit of a task moves a submodule on to what was committed in it, and
   assert.equal(code, 3, stdout);
   assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/lib$/m);
-  assert.match(read(p, 'PLAN.progress.md'), /submodules with changes that are not committed in them: work\/lib\./);
+  assert.match(read(p, 'PLAN.progress.md'), /submodules with uncommitted changes: work\/lib\./);
 });
 
 test('an agent that left HEAD in the middle of a rebase is told so, and passes once it is back on the branch', (t) => {
@@ -179,7 +176,7 @@ test('a commit into which a hook put files outside the scope of its task is undo
   assert.equal(code, 3);
   assert.match(
     stdout,
-    /commit: the commit of Task 1 was undone: a hook of the repository added files outside its scope: extra\.md\./,
+    /commit: the commit of Task 1 was undone, because a git hook added files outside its scope: extra\.md\./,
   );
   assert.deepEqual(subjects(p), []);
   assert.equal(read(p, 'work/1.txt'), 'done\n');
@@ -205,7 +202,7 @@ test('a repository without a working tree is refused by that name', (t) => {
   p.git('config', 'core.bare', 'true');
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
-  assert.match(stderr, /and here: the repository has no working tree\./);
+  assert.match(stderr, /which is not possible here: the repository has no working tree\./);
 });
 
 test('an agent that has git look at a copy of the project is found out, and passes once it took that back', (t) => {
@@ -226,7 +223,10 @@ mkdir -p work; echo done > work/2.txt; fi\n`;
   const p = planPlace(t, TWO, `${AGENT}${undo}`);
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /the branch was moved back behind Task 2 while it was worked on, and was put forward again/);
+  assert.match(
+    stdout,
+    /the branch was moved back to before the start of Task 2 during the task, and was moved forward again/,
+  );
   assert.deepEqual(p.git('ls-files', 'work').trim().split('\n'), ['work/1.txt', 'work/2.txt']);
 });
 

@@ -60,7 +60,7 @@ test('an agent that takes the plan away, or leaves credentials, does not pass', 
   assert.equal(p.run(null).code, 3);
   assert.match(
     read(p, 'PLAN.progress.md'),
-    /plan: PLAN\.md was taken away[\s\S]*secrets: these files may hold credentials[^\n]*work\/deploy\.pem/,
+    /plan: PLAN\.md was removed[\s\S]*secrets: these files may contain credentials[^\n]*work\/deploy\.pem/,
   );
   assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
 });
@@ -78,7 +78,7 @@ test('an agent may tick the box of its own task, and not that of another', (t) =
   const own = planPlace(t, TWO, `${AGENT}sed -i "s/\\[ \\] \\*\\*Task $task/[x] **Task $task/" PLAN.md\n`);
   const passed = own.run(null);
   assert.equal(passed.code, 0, passed.stdout + passed.stderr);
-  assert.match(passed.stdout, /The agent ticked the box of Task 1\. It was cleared/);
+  assert.match(passed.stdout, /The agent ticked the box of Task 1\. The box was cleared/);
   assert.deepEqual(subjects(own).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 
   const other = planPlace(t, TWO, `${AGENT}sed -i "s/\\[ \\] \\*\\*Task 2/[x] **Task 2/" PLAN.md\n`);
@@ -202,7 +202,7 @@ printf -- '%s' '${task(9)}' >> PLAN.md\n`;
   const { stdout } = p.run(null, '--max-tasks', '1');
   assert.match(
     stdout,
-    /changed while the agent worked: Task 2 \(manual-verify\), Task 3 \(gone\), Task 4 \(another scope\), Task 5 \(open again\), Task 9 \(new\)\. If it/,
+    /changed while the agent worked: Task 2 \(manual-verify\), Task 3 \(gone\), Task 4 \(another scope\), Task 5 \(open again\), Task 9 \(new\)\. If you/,
   );
 });
 
@@ -232,7 +232,7 @@ test('a loop that is resumed over files that are none of its work is refused, an
   writeFileSync(join(p.dir, 'work/1.txt'), 'mine');
   const refused = p.run(null, '--resume');
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /not committed, and are no work of this loop's: mine\.txt, work\/1\.txt\. Commit/);
+  assert.match(refused.stderr, /not committed and do not come from this loop: mine\.txt, work\/1\.txt\. Commit/);
   p.git('stash', '-q', '-u', '--', 'mine.txt', 'work/1.txt');
   assert.equal(p.run(null, '--resume').code, 0);
 });
@@ -246,7 +246,7 @@ if [ $task = 3 ]; then rm PLAN.progress.md; mkfifo PLAN.progress.md; fi\n`;
   assert.equal(p.run(null).code, 3);
   assert.equal(p.run(null, '--resume').code, 3);
   const progress = read(p, 'PLAN.progress.md');
-  assert.match(progress, /plan: PLAN\.md was taken away or replaced[^\n]*\/ progress: PLAN\.progress\.md was changed/);
+  assert.match(progress, /plan: PLAN\.md was removed or replaced[^\n]*\/ progress: PLAN\.progress\.md was changed/);
   assert.equal(progress.split('- Status: blocked').length, 3);
   assert.equal(read(p, '../outside'), 'mine\n');
   assert.match(read(p, '../plan'), /^- \[ \] \*\*Task 2/m);
@@ -274,5 +274,5 @@ test('a plan whose progress file cannot be one is refused', (t) => {
   mkdirSync(join(p.dir, 'PLAN.progress.md'));
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
-  assert.match(stderr, /PLAN\.progress\.md is where the progress of the plan is written, and no plain file\. Move it/);
+  assert.match(stderr, /the plan's progress goes to PLAN\.progress\.md, which is not a regular file\. Move it/);
 });

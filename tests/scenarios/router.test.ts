@@ -92,7 +92,7 @@ test('a plan whose task is at work is started again without a word on its files,
   const start = ['router', 'start', '--task', 'PLAN.md', '--plan'];
   const first = p.ralph(start);
   assert.equal(first.json['action'], 'spawn', first.stderr);
-  assert.match(first.stderr, /names no command that has to pass/);
+  assert.match(first.stderr, /has no validation commands/);
   p.write('src/a', 'at work');
   const again = p.ralph(start);
   assert.equal(again.stderr, '');
@@ -115,9 +115,9 @@ test('what router cannot be told is refused with how to say it', (t) => {
     [['router', 'report', '--spawn', '0'], /--spawn 0/],
     [['router', 'report', '--spawn', '0x1'], /--spawn 0x1/],
     [['router', 'report', '--spawn', '1e3'], /--spawn 1e3/],
-    [['router', 'report', '--file', '.'], /\. is no regular file/],
+    [['router', 'report', '--file', '.'], /\. is not a regular file/],
     [['router', 'report', '--agent', 'a1', '--file', 'x'], /one of --agent, --file and --error/],
-    [['router', 'report', '--agent', 'a1'], /keeps no record of a subagent a1[\s\S]*--file PATH[\s\S]*random word/],
+    [['router', 'report', '--agent', 'a1'], /has no record of a subagent a1[\s\S]*--file PATH[\s\S]*random word/],
     [['router', 'report', '--file', 'missing.txt'], /missing\.txt/],
     [['router', 'start', '--task', 'missing.md'], /missing\.md/],
   ] as const) {
@@ -134,7 +134,10 @@ test('an agent of the user’s own under the name of ours is told of where the t
   const notes = (): string => String(p.ralph(['router', 'start', '--fresh']).json['notes']);
   p.write(TASK, '---\nguardrails: {protected_files: [secret]}\n---\n\nDo it.\n');
   p.write(agent, '---\nname: ralph-qa\ndescription: mine\n---\n\nNo ralph-router-tool-use.cjs here.\n');
-  assert.match(notes(), /No guardrail holds for this subagent: the agent ralph-qa in [^ ]*ralph-qa\.md is not the one/);
+  assert.match(
+    notes(),
+    /Guardrails are not enforced for this subagent: the agent ralph-qa in [^ ]*ralph-qa\.md is not the one/,
+  );
   p.ralph(['cancel']);
   p.sh(`rm ${agent}`);
   assert.equal(p.ralph(['init']).code, 0);

@@ -65,7 +65,7 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
   assert.match(p.ralph(['run', '--agent', cmd, '--max-time', 'soon']).stderr, /budget\.max_time.*soon/);
   const { code, stdout } = p.ralph(['run', '--agent', cmd, '--max-time', '1s']);
   assert.deepEqual([code, runs(p)], [2, 1], stdout);
-  assert.match(stdout, /^ralph-loop: Stopped: the budget max_time is used up: \d+s of 1s\.$/m);
+  assert.match(stdout, /^ralph-loop: Stopped: the budget max_time is exhausted: \d+s of 1s\.$/m);
 });
 
 for (const when of ['before its first line', 'while its agent works'] as const) {

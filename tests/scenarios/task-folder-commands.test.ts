@@ -259,7 +259,7 @@ test('logs of a path exports status, journals and transcripts; flags, signs of l
   assert.deepEqual(readdirSync(join(p.dir, 'out/logs'), { recursive: true }).sort(), EXPORTED);
   assert.equal(p.read('out/logs/transcripts/002.md'), 'content of transcripts/002.md\n');
   assert.deepEqual(json['skipped'], ['transcripts/003.md']);
-  assert.match(stderr, /transcripts\/003\.md is no plain file and stays behind/);
+  assert.match(stderr, /transcripts\/003\.md is not a regular file and was not copied/);
 });
 
 test('logs of a path without --dest prints the journals of its loop and writes nothing', (t) => {
@@ -282,9 +282,9 @@ test('logs refuses a destination that is taken, and every other misuse, with not
   p.write('file', 'mine');
   const tree = p.tree();
   for (const [args, why] of [
-    [['a', '--dest', 'taken'], /taken is there already/],
-    [['a', '--dest', 'file'], /file is there already/],
-    [['a', '--dest', 'a/.ralph-runner/out'], /within the run state itself/],
+    [['a', '--dest', 'taken'], /taken already exists/],
+    [['a', '--dest', 'file'], /file already exists/],
+    [['a', '--dest', 'a/.ralph-runner/out'], /inside the run state itself/],
     [['a', '--dest', ''], /--dest is empty/],
     [['a', '--path', 'a'], /PATH or --path, not both/],
     [['--dest', 'out'], /name the task folder/],
@@ -293,8 +293,8 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--loop', 'a', '--dest', 'out'], /--loop is for printing/],
     [['a', '--loop', 'a'], /a path or --loop, not both/],
     [['taken'], /taken has no RALPH\.md/],
-    [['nowhere'], /there is no such task folder\. List the loops with their tasks: ralph-loop list\./],
-    [['nowhere.md'], /nowhere\.md: there is no such file/],
+    [['nowhere'], /no such task folder exists\. List the loops with their tasks: ralph-loop list\./],
+    [['nowhere.md'], /nowhere\.md does not exist/],
   ] as const) {
     const { code, stderr } = p.ralph(['logs', ...args]);
     assert.equal(code, 1, args.join(' '));
@@ -305,7 +305,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
   assert.match(p.ralph(['logs', 'b', '--dest', 'out']).stderr, /no run state to export/);
   mkdirSync(join(p.home, 'away'));
   symlinkSync(join(p.home, 'away'), join(p.dir, 'link'));
-  assert.match(p.ralph(['logs', 'a', '--dest', 'link']).stderr, /link is there already/);
+  assert.match(p.ralph(['logs', 'a', '--dest', 'link']).stderr, /link already exists/);
   assert.deepEqual(readdirSync(join(p.home, 'away')), []);
   mkdirSync(join(p.dir, 'empty'));
   assert.equal(p.ralph(['logs', 'a', '--dest', 'empty']).code, 0, 'an empty folder will do');
@@ -354,11 +354,11 @@ test('a path that is no task folder of this project has its own error in every c
   writeFileSync(join(p.home, 'other/RALPH.md'), TASK);
   for (const name of ['status', 'archive', 'resume', 'logs']) {
     for (const [path, why] of [
-      ['gone', /gone: there is no such task folder/],
+      ['gone', /gone: no such task folder exists/],
       ['notes.md', /notes\.md is neither a RALPH\.md nor a plan/],
-      ['notes.md/RALPH.md', /there is no such task folder/],
+      ['notes.md/RALPH.md', /no such task folder exists/],
       ['empty', /empty has no RALPH\.md/],
-      [join(p.home, 'other'), /lies outside the project/],
+      [join(p.home, 'other'), /is outside the project/],
       ['', /the path is empty: name a task folder/],
     ] as const) {
       const { code, stderr } = p.ralph([name, path]);
@@ -366,8 +366,9 @@ test('a path that is no task folder of this project has its own error in every c
       assert.match(stderr, why, `${name} ${path}`);
     }
   }
-  for (const name of ['stop', 'cancel']) assert.match(p.ralph([name, 'empty']).stderr, /no live loop works on empty/);
-  assert.match(p.ralph(['stop', '']).stderr, /no live loop works on ""/);
+  for (const name of ['stop', 'cancel'])
+    assert.match(p.ralph([name, 'empty']).stderr, /no live loop is working on empty/);
+  assert.match(p.ralph(['stop', '']).stderr, /no live loop is working on ""/);
   for (const name of ['stop', 'cancel', 'status', 'resume']) {
     assert.match(p.ralph([name, 'a', 'b']).stderr, new RegExp(`${name} takes one path, not 2`));
   }

@@ -116,7 +116,7 @@ test('a script that was changed since is not run, until the user adopts it', (t)
   where.write('check.sh', 'exit 1\n');
   one(where, 'sh check.sh');
   where.write('check.sh', 'touch ran; exit 1\n');
-  assert.match(told(tdd(where, 'red')).problem ?? '', /not run: check\.sh was changed since the list was made/);
+  assert.match(told(tdd(where, 'red')).problem ?? '', /not run: check\.sh was changed since the list was created/);
   assert.equal(where.has('ran'), false);
   assert.match(tdd(where, 'init --accept', AGENT).stderr, /--accept is for the user/);
   assert.equal(inPerson(where, ['tdd', 'init', '--accept']).code, 0);
@@ -155,7 +155,7 @@ test('a list that an agent makes runs nothing until the user agrees, in a termin
   assert.equal(inPerson(where, ['tdd', 'init', '--consent']).json['consented'], true);
   assert.equal(told(tdd(where, 'red', AGENT)).ok, true, 'the steps serve agents');
   const swap = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'x', '--command', 'true'], AGENT);
-  assert.match(swap.stderr, /it is the user's/);
+  assert.match(swap.stderr, /It belongs to the user/);
 });
 
 test('at a terminal the user sees the commands of the list that an agent made, and agrees to those alone', async (t) => {
@@ -269,10 +269,10 @@ test('a host that drives a loop is told that it does not become one by tests fir
 test('what agrees to a list makes none', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');
-  assert.match(tdd(where, 'init --consent --input other.md').stderr, /--consent is about the list that is there/);
+  assert.match(tdd(where, 'init --consent --input other.md').stderr, /--consent applies to the existing list/);
   assert.match(
     tdd(where, 'init --accept --fresh').stderr,
-    /--accept is about the list that is there: it takes no --fresh/,
+    /--accept applies to the existing list: it takes no --fresh/,
   );
 });
 
@@ -308,22 +308,27 @@ test('everything that is wrong with a list is said at once, and nothing is made'
   );
   const bad = where.ralph(['tdd', 'init', '--input', 'bad.json']);
   assert.equal(bad.code, 1);
-  for (const said of [/a \("x"\) has no command/, /the id a is there twice/, /9999/]) assert.match(bad.stderr, said);
+  for (const said of [/a \("x"\) has no command/, /the id a occurs twice/, /9999/]) assert.match(bad.stderr, said);
   where.write('worse.json', '[{"descripton": "x"}, 5, ""]');
   const worse = where.ralph(['tdd', 'init', '--input', 'worse.json']);
-  for (const said of [/descripton is no key/, /\[0\]\.description is missing/, /\[1\] must be/, /\[2\] is empty/]) {
+  for (const said of [
+    /descripton is not a scenario key/,
+    /\[0\]\.description is missing/,
+    /\[1\] must be/,
+    /\[2\] is empty/,
+  ]) {
     assert.match(worse.stderr, said);
   }
   where.write('worst.json', [{ description: 'x'.repeat(4_001), command: 'echo \0' }]);
   const worst = where.ralph(['tdd', 'init', '--input', 'worst.json']);
-  for (const said of [/sc-001: its command holds a NUL/, /has 4001 characters/]) assert.match(worst.stderr, said);
+  for (const said of [/sc-001: its command contains a NUL/, /has 4001 characters/]) assert.match(worst.stderr, said);
   assert.match(where.ralph(['tdd', 'init', '--scenario', 'x']).stderr, /no command that proves it/);
   assert.match(where.ralph(['tdd', 'init', '--command', 'x']).stderr, /needs scenarios/);
   assert.match(
     where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'a', '--command', 'b']).stderr,
     /2 commands for 1/,
   );
-  assert.match(tdd(where, 'blue').stderr, /"blue" is no step of tdd: init, next, red, green, refactored, status/);
+  assert.match(tdd(where, 'blue').stderr, /"blue" is not a step of tdd: init, next, red, green, refactored, status/);
   assert.equal(where.has(STATE), false);
 });
 
@@ -360,15 +365,12 @@ test('what is in the way of a folder is named', (t) => {
   where.write(STATE, '{}');
   where.write('.claude/context/runtime/tdd-archive', 'in the way');
   const first = tdd(where, 'next');
-  assert.match(
-    first.stderr,
-    /^ralph-loop: \S+tdd-archive cannot be used: a file, or a link that leads nowhere, lies where/,
-  );
+  assert.match(first.stderr, /^ralph-loop: \S+tdd-archive cannot be used: a file or a broken link is in the place of/);
   rmSync(join(where.dir, '.claude/context'), { recursive: true });
   symlinkSync(join(where.dir, 'nowhere'), join(where.dir, '.claude/context'));
   assert.match(
     tdd(where, 'next').stderr,
-    /^ralph-loop: \S+ cannot be used: a file, or a link that leads nowhere, lies where/,
+    /^ralph-loop: \S+ cannot be used: a file or a broken link is in the place of/,
   );
 });
 
@@ -404,14 +406,14 @@ test("a state in the text's own form is taken over with what it holds as proved,
 test('a list is replaced by --fresh alone, which keeps the old one, and not while a loop works on it', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');
-  assert.match(one(where, 'true').stderr, /there is a list already, 0 of 1/);
+  assert.match(one(where, 'true').stderr, /a list already exists, with 0 of 1/);
   const started = where.ralph(['start', '--tdd', '--json']);
   assert.equal(started.code, 0, started.stderr);
   assert.equal(started.json['taskPath'], '.claude/ralph/TDD.md');
   assert.match(where.read('.claude/ralph/TDD.md'), /test-first/);
   assert.deepEqual(where.ralph(['status', '--json']).json['scenarios'], { done: 0, total: 1, current: null });
   const fresh = ['tdd', 'init', '--fresh', '--scenario', 'other', '--command', 'exit 1'];
-  assert.match(where.ralph(fresh).stderr, /a loop works on it/);
+  assert.match(where.ralph(fresh).stderr, /a loop is working on it/);
   assert.equal(where.ralph(['cancel']).code, 0);
   assert.equal(where.ralph(fresh).code, 0);
   const [kept = ''] = readdirSync(join(where.dir, '.claude/context/runtime/tdd-archive'));

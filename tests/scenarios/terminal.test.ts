@@ -42,7 +42,7 @@ test('init, doctor and uninit tell a person what they did and what comes next', 
   for (const expected of [
     /^ {2}\.claude\/skills\/ralph-loop\/SKILL\.md$/m,
     /Next: write your task into \.claude\/ralph\/PROMPT\.md/,
-    /was set up already/,
+    /is already set up/,
     /^ok +self-test: the Stop hook sends the task back/m,
     /^warning +task-file: .*still the template/m,
     /0 errors, 2 warnings\./,

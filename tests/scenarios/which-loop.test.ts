@@ -100,7 +100,7 @@ test('wake without a path wakes the only loop that is live', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   assert.match(String(p.ralph(['wake', '--json']).json['message']), /is not waiting; it is running/);
-  assert.match(p.ralph(['wake', 'tasks/b']).stderr, /no live loop works on tasks\/b/);
+  assert.match(p.ralph(['wake', 'tasks/b']).stderr, /no live loop is working on tasks\/b/);
 });
 
 test('explain takes the only live loop, asks where there are several, and advises commands for it', (t) => {
@@ -147,7 +147,7 @@ test('logs without a name prints the only live loop where the default one has re
 test('reset takes the only loop that lies here, asks where there are several, and takes a path', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The loop is reset/);
+  assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The loop was reset/);
   assert.ok(!p.has('.claude/context/runtime/ralph-state.a.json'));
   started(p, 'tasks/a', 'tasks/b');
   const tree = p.tree();
@@ -231,7 +231,7 @@ test('commands that take no arguments of a task say which do', (t) => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      new RegExp(`^ralph-loop: ${command} takes no --arg: .* when it starts, by start, run or resume\\.`),
+      new RegExp(`^ralph-loop: ${command} takes no --arg: start, run and resume set the arguments of a task folder\\.`),
     );
   }
 });

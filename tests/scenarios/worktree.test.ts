@@ -96,7 +96,10 @@ test('what is not committed of the task is copied as it stands; other changes ar
   const { code, stderr } = run(p);
   assert.equal(code, 0, stderr);
   assert.match(readFileSync(tree(p, 'prompt.txt'), 'utf8'), /Fix it NOW\./);
-  assert.match(stderr, /copied into the worktree: jobs\/fix\/RALPH\.md, jobs\/fix\/notes\/more\.md\./);
+  assert.match(
+    stderr,
+    /copied into the worktree with uncommitted changes: jobs\/fix\/RALPH\.md, jobs\/fix\/notes\/more\.md\./,
+  );
   assert.match(stderr, /2 uncommitted changes of the project are not in the worktree/);
   assert.equal(readFileSync(tree(p, 'src/a.txt'), 'utf8'), 'one\n');
   assert.equal(existsSync(tree(p, 'src/new.txt')), false);
@@ -138,7 +141,7 @@ test('a worktree that is there is refused, resumed in, or begun in anew', (t) =>
   assert.equal(run(p, ['--max-iterations', '1']).code, 2);
   const refused = run(p);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /the worktree fix exists already.*--fresh.*--resume.*worktree remove fix/);
+  assert.match(refused.stderr, /the worktree fix already exists.*--fresh.*--resume.*worktree remove fix/);
   const resumed = p.ralph(
     ['run', 'fix', '--resume', '--worktree', '--agent', './agent.sh', '--max-iterations', '3'],
     GIT_ENV,
@@ -184,7 +187,7 @@ test('a making that was cut short is made anew; somebody else’s folder and a b
   r.sh('cd ../aside && echo x > x && git add x && git commit -qm own', '', GIT_ENV);
   git(r, 'worktree remove ../aside');
   const tip = git(r, 'rev-parse ralph/fix');
-  assert.match(run(r).stderr, /the branch ralph\/fix is there, with 1 commit that HEAD has not/);
+  assert.match(run(r).stderr, /the branch ralph\/fix already exists, with 1 commit missing from HEAD/);
   assert.equal(git(r, 'rev-parse ralph/fix'), tip);
   git(r, 'merge -q ralph/fix');
   assert.equal(run(r).code, 0, 'merged, it may begin again');
@@ -292,7 +295,7 @@ test('a folder of a repository is a project of its own in its worktree as well',
 });
 
 const refusals: readonly (readonly [string, (p: Project) => void, readonly string[], RegExp])[] = [
-  ['no repository', (p) => void p.sh('rm -rf .git'), ['jobs/fix'], /in no git repository/],
+  ['no repository', (p) => void p.sh('rm -rf .git'), ['jobs/fix'], /not in a git repository/],
   [
     'a repository that git does not open',
     (p) => void p.sh("echo '[' > .git/config"),
@@ -305,9 +308,9 @@ const refusals: readonly (readonly [string, (p: Project) => void, readonly strin
     'a name that is no branch',
     () => undefined,
     ['jobs/fix', '--loop', 'a..b'],
-    /git allows no branch called ralph\/a\.\.b/,
+    /git does not allow a branch named ralph\/a\.\.b/,
   ],
-  ['nothing to resume', () => undefined, ['jobs/fix', '--resume'], /no worktree fix to resume in/],
+  ['nothing to resume', () => undefined, ['jobs/fix', '--resume'], /no worktree fix to resume/],
   ['a broken task', (p) => p.write('jobs/fix/RALPH.md', '---\ntimeout: x\n---\nx'), ['jobs/fix'], /cannot be started/],
 ];
 
@@ -344,7 +347,7 @@ test('ignored files that worktree_copy names are copied into a new worktree, and
   symlinkSync('/etc/hostname', join(p.dir, 'link.env'));
   const { code, stderr } = run(p);
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /copied into the worktree by worktree_copy: \.env, packages\/a\/\.env\.local\./);
+  assert.match(stderr, /copied into the worktree for worktree_copy: \.env, packages\/a\/\.env\.local\./);
   const inside = '.ralph/worktrees/fix';
   assert.equal(p.read(`${inside}/.env`), 'A=1\n');
   assert.equal(p.read(`${inside}/packages/a/.env.local`), 'B=2\n');

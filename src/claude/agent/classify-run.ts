@@ -59,9 +59,9 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
         message: `the API refused the credentials ${facts.refusedLogins} times in a row.`,
       };
     case 'silence':
-      return { kind: 'hung', message: 'the agent gave no sign of life for too long, and was ended.' };
+      return { kind: 'hung', message: 'the agent was silent for too long and was ended.' };
     case 'time':
-      return { kind: 'out-of-time', message: 'the iteration had its time, and the agent was ended.' };
+      return { kind: 'out-of-time', message: 'the iteration timed out, and the agent was ended.' };
     case 'interrupt':
       return succeeded(result) ? OK : { kind: 'interrupted', message: 'the agent was interrupted.' };
     case 'lingering':
@@ -84,7 +84,7 @@ function byItself(facts: RunFacts, exit: RunExit): RunOutcome {
     if (apiError !== null) return refused(facts, apiError.message, apiError.status);
     // The client leaves with 0 on SIGINT.
     if (exit.signal === null && (exit.code === 0 || SIGNAL_CODES.includes(exit.code))) {
-      return { kind: 'interrupted', message: 'the agent left before it had ended its turn.' };
+      return { kind: 'interrupted', message: 'the agent exited before it had ended its turn.' };
     }
     return crashed(exit, `the agent ended ${howText(exit)} before it had ended its turn.`);
   }
@@ -98,10 +98,10 @@ function byItself(facts: RunFacts, exit: RunExit): RunOutcome {
 function failed(facts: RunFacts, result: AgentResult): RunOutcome {
   const { terminalReason, stopReason, subtype } = result;
   const said = result.text === '' ? `it ended as ${terminalReason ?? subtype}` : shorten(result.text, QUOTE);
-  if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to go on: ${said}` };
+  if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to continue: ${said}` };
   if (terminalReason === 'prompt_too_long') return { kind: 'prompt-too-long', message: said };
   if (terminalReason === 'max_turns' || subtype === 'error_max_turns') {
-    return { kind: 'max-turns', message: `the agent used up its turns: ${said}` };
+    return { kind: 'max-turns', message: `the agent reached its turn limit: ${said}` };
   }
   if (terminalReason?.startsWith('aborted') === true) {
     return { kind: 'interrupted', message: 'the agent was interrupted.' };

@@ -6,9 +6,9 @@ import { WHICH_LOOP } from './operator-commands.ts';
 
 export const ACCEPT_COMMAND: Command = {
   name: 'accept',
-  summary: 'Adopt changes of the task file or scripts into a loop.',
+  summary: 'Adopt changes to the task file or scripts into a loop.',
   usage: '[PATH] [--loop NAME]',
-  help: `Shows at your terminal what has changed since the loop started in the frontmatter of its task file and in the scripts of its checks, and updates the contract when you type yes; every report of the loop names the change. This keeps an agent from agreeing by the way; a program with your rights can imitate a terminal and a person. ${WHICH_LOOP}`,
+  help: `Shows at your terminal what has changed in the frontmatter of the loop's task file and in the scripts of its checks since the start, and updates the contract when you type yes; every report of the loop names the change. This keeps an agent from agreeing in passing; a program with your rights can imitate a terminal and a person. ${WHICH_LOOP}`,
   example: 'ralph-loop accept tasks/docs',
   options: {},
   control: true,

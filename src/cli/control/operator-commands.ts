@@ -26,7 +26,7 @@ interface OperatorCommandParts {
 
 /** For the help of every command that is about a live loop. */
 export const WHICH_LOOP =
-  'PATH is the task folder or file of the loop; without PATH and --loop the command is about the only live loop.';
+  'PATH is the task folder or file of the loop; without PATH and --loop the command applies to the only live loop.';
 
 /** Defines a command to a live loop: one event for the engine, one answer. */
 export function operatorCommand(parts: OperatorCommandParts): Command {
@@ -88,7 +88,7 @@ export const CANCEL_COMMAND = operatorCommand({
 export const PAUSE_COMMAND = operatorCommand({
   name: 'pause',
   summary: 'Pause a loop until it is resumed.',
-  help: 'From now on the session may stop at any time and nothing is counted. ralph-loop resume continues with the counters kept.',
+  help: 'Pauses the loop: its session may stop at any time, and nothing is counted. ralph-loop resume continues and keeps the counters.',
   example: 'ralph-loop pause --loop docs',
   command: () => ({ kind: 'pause' }),
   answer: ({ after }) =>
@@ -100,7 +100,7 @@ export const PAUSE_COMMAND = operatorCommand({
 export const WAKE_COMMAND = operatorCommand({
   name: 'wake',
   summary: 'End the wait of a loop now.',
-  help: 'Starts the next iteration of a loop that waits after an idle iteration or between two iterations.',
+  help: 'Starts the next iteration of a loop that is waiting after an idle iteration or between two iterations.',
   example: 'ralph-loop wake --loop docs',
   command: () => ({ kind: 'wake' }),
   answer: ({ before }) =>

@@ -73,7 +73,7 @@ function resetLoop(called: CommandContext): string | null {
       }
       if (isDriverAlive(files, found.state) === true && !agreesToReset(files, found.state)) return null;
       operate(files, env, now(), () => ({ kind: 'cancel' }));
-      return `The loop is reset; its state lies in ${files.archiveDir}.`;
+      return `The loop was reset. Its state is in ${files.archiveDir}.`;
     default:
       return found satisfies never;
   }
@@ -102,5 +102,5 @@ function putAside({ files, now }: CommandContext): string {
     return { next: 'remove', result: archiveState(files, { ...adopted, status: 'ended', ended }, at, 'cancelled') };
   });
   dropContract(files);
-  return path === null ? 'There was no state to reset.' : `The state is reset; it lies in ${path}.`;
+  return path === null ? 'There was no state to reset.' : `The state was reset. It is in ${path}.`;
 }

@@ -38,7 +38,7 @@ export const RESUME_COMMAND: Command = {
   name: 'resume',
   summary: 'Resume a loop, or run a task folder again.',
   usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
-  help: 'Resumes a loop in its own mode with its counters: a loop of run in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
+  help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
   example: 'ralph-loop resume docs',
   options: OPTIONS,
   control: true,
@@ -102,7 +102,7 @@ function startDriver(
   const { command, words } = STARTERS[mode];
   const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
   if (stray !== undefined) {
-    throw new RalphError('usage', `--${stray} is no option of ralph-loop ${command.name}, which drives this loop.`);
+    throw new RalphError('usage', `--${stray} is not an option of ralph-loop ${command.name}, which drives this loop.`);
   }
   return command.run({ ...context, values: { ...context.values, ...values }, positionals: words, files });
 }
@@ -145,7 +145,7 @@ function givenOptions({ values }: CommandContext): string[] {
 function answer({ before, after }: Operated): string {
   if (before.status !== 'paused') return `The loop was not paused; it is ${after.status}.`;
   return before.mode === 'hook'
-    ? 'The loop is resumed. Send any message in its session, and it goes on when that is answered.'
+    ? 'The loop is resumed. Send any message in its session; it continues after the answer.'
     : 'The loop is resumed.';
 }
 

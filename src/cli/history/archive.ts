@@ -33,8 +33,8 @@ export const ARCHIVE_COMMAND: Command = {
   help: 'Lists the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it. It refuses while a loop is active there.',
   example: 'ralph-loop archive tasks/docs',
   options: options({
-    'prune AGE': 'Remove archived states of this loop that are older than AGE, such as 30d, after a question.',
-    yes: 'Remove them without a question.',
+    'prune AGE': 'Remove archived states of this loop that are older than AGE, such as 30d; asks first.',
+    yes: 'Remove them without asking.',
   }),
   control: true,
   run(context) {
@@ -45,7 +45,7 @@ export const ARCHIVE_COMMAND: Command = {
     if (action === 'show' && file !== undefined && more.length === 0) return printState(context, file);
     if (action !== 'show' && file === undefined) return archive(context, action);
     const message =
-      'archive takes nothing, "show FILE" with a name from the list, or the path of a task folder (quoted, where it has spaces).';
+      'archive takes no argument, "show FILE" with a name from the list, or the path of a task folder (quoted if it has spaces).';
     throw new RalphError('usage', message);
   },
 };
@@ -58,7 +58,7 @@ function archive(context: CommandContext, path: string): number {
     throw new RalphError('refused', activeText(path));
   }
   const moved = archiveRun(run, now());
-  answer({ success: true, path: moved }, () => `The run state is in ${relative(projectDir, moved)} now.`);
+  answer({ success: true, path: moved }, () => `Moved the run state to ${relative(projectDir, moved)}.`);
   return 0;
 }
 
@@ -113,7 +113,7 @@ function emptyText(name: string | null, names: readonly (string | null)[]): stri
 }
 
 function row({ file, loop }: ArchivedFile, at: string): string[] {
-  if (loop === null) return [file, 'not a state that can be read'];
+  if (loop === null) return [file, 'unreadable'];
   const message = [loop.message, ...noticeLines(loop.notices ?? [])].join(' ');
   return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(message)];
 }
@@ -126,6 +126,6 @@ function printState({ files, json, out }: CommandContext, wanted: string): numbe
   if (found.content.kind === 'loop') {
     const { state } = found.content;
     json({ ...state, reported: noticesOf(files, state.loopId) });
-  } else out(`${found.path} holds no loop.`);
+  } else out(`${found.path} contains no loop.`);
   return 0;
 }

@@ -25,14 +25,14 @@ export const LOGS_COMMAND: Command = {
   name: 'logs',
   summary: 'Print the journals of a loop, or export a run.',
   usage: '[PATH] [--events | --iterations | --activity] [--follow | --all] [--loop NAME] | PATH --dest DIR',
-  help: 'Prints each iteration and each event of the current or last loop in the order of time: one line each, with --json as JSON lines. --iterations prints a table of its iterations. PATH chooses the loop of a task folder; with --dest it copies the journals and transcripts of that run into a new folder.',
+  help: 'Prints each iteration and each event of the current or last loop in chronological order: one line each, with --json as JSON lines. --iterations prints a table of its iterations. PATH selects the loop of a task folder; with --dest it copies the journals and transcripts of that run into a new folder.',
   example: 'ralph-loop logs --follow',
   options: options({
     events: 'Print events only.',
-    activity: 'Print also what agents, tools, commands and checks did.',
+    activity: 'Also print what agents, tools, commands and checks did.',
     iterations: 'Print a table of the iterations, with time and cost.',
     'f, follow': 'Keep printing until Ctrl+C.',
-    all: 'Print former loops of this name, too.',
+    all: 'Also print former loops of this name.',
     'p, path PATH': 'Task folder; same as PATH.',
     'd, dest DIR': 'New folder for a copy of the run.',
   }),
@@ -148,7 +148,7 @@ function exportLogs(context: CommandContext): number {
   const named = resolve(String(values['dest']));
   const dest = isAgent(env) ? placeForAgent(projectDir, named) : named;
   const { exported, skipped } = exportRun(run, dest);
-  for (const path of skipped) err(`ralph-loop: ${path} is no plain file and stays behind.`);
+  for (const path of skipped) err(`ralph-loop: ${path} is not a regular file and was not copied.`);
   const shown = relative(process.cwd(), dest);
   answer(
     { success: true, dest, exported, skipped },
@@ -167,8 +167,8 @@ function placeForAgent(projectDir: string, dest: string): string {
   throw new RalphError(
     'refused',
     taken === undefined
-      ? `${dest} is outside the project. An agent exports into the project: --dest DIR. The user may name any new folder, in another terminal.`
-      : `${dest} is no place for an export: ${taken} belongs to another program. Choose another: --dest DIR.`,
+      ? `${dest} is outside the project. An agent can export only into the project: --dest DIR. The user may name any new folder, in another terminal.`
+      : `${dest} is not available for an export: ${taken} belongs to another program. Choose another folder: --dest DIR.`,
   );
 }
 

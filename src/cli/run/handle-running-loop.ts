@@ -12,7 +12,7 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
   if (!mayAsk || !isRunning(context)) return context;
   err(withPrefix(`The loop ${context.files.name ?? 'of this project'} is already running.`));
   for (;;) {
-    const answer = await ask('[w]atch it, [s]top it after this iteration, [a]nother one beside it, [c]ancel: ');
+    const answer = await ask('[w]atch it, [s]top it after this iteration, start [a]nother one beside it, [c]ancel: ');
     const choice = answer === null ? 'cancel' : answer.toLowerCase();
     if (['w', 'watch'].includes(choice)) await (await import('../show/attach.ts')).attach(context, context.files);
     else if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);

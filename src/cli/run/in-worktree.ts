@@ -32,7 +32,7 @@ export async function inWorktree(context: CommandContext): Promise<RunPlace> {
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
   if (values['worktree'] !== true && resumed === null) {
     if (values['worktree-setup'] === undefined) return { context, worktree: null };
-    throw new RalphError('usage', '--worktree-setup is for a new worktree: give --worktree as well.');
+    throw new RalphError('usage', '--worktree-setup is for a new worktree: add --worktree.');
   }
   const request = requestOf(context, resumed);
   const { projectDir, taskPath } = request;

@@ -13,7 +13,7 @@ export function requestedLoop(context: CommandContext): CommandContext {
   const { values } = context;
   const stray = ['task', 'path', 'resume', 'fresh', 'worktree', 'arg', 'tdd'].find((key) => values[key] !== undefined);
   if (stray !== undefined) {
-    throw new RalphError('usage', `--consent starts a loop as it was asked for: it takes no --${stray}.`);
+    throw new RalphError('usage', `--consent starts a loop as it was requested: it takes no --${stray}.`);
   }
   const files = loopAwaitingRun(context);
   const stored = readContract(files);

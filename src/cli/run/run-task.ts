@@ -26,7 +26,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   if (more.length > 0) {
     throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}. Quote a task in plain words.`);
   }
-  if (values['task'] !== undefined) throw new RalphError('usage', 'the task is given twice: as TASK and as --task.');
+  if (values['task'] !== undefined) throw new RalphError('usage', 'the task was given twice: as TASK and as --task.');
   const withTask = (task: string): CommandContext => ({ ...context, values: { ...values, task } });
   if (isPath(word, projectDir)) return withTask(word);
   // A resumed loop, of this project or of a worktree, is found by its name.
@@ -40,7 +40,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   }
   throw new RalphError(
     'usage',
-    `there is no task ${word}. Name a file, a task folder, a loop, or say in plain words what is to be done.`,
+    `there is no task ${word}. Name a file, a task folder or a loop, or describe in plain words what to do.`,
   );
 }
 
@@ -80,7 +80,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
 async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string | null> {
   if (!mayAsk || values['yes'] === true) return '';
   err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
-  return ask('What is to be achieved (an empty line only makes the file)? ');
+  return ask('What is the goal (an empty line only creates the file)? ');
 }
 
 function withGoal(template: string, goal: string): string {
@@ -93,7 +93,7 @@ function refuseArguments({ values }: CommandContext, word: string): void {
   throw new RalphError(
     'usage',
     advise(
-      `--arg gives a value to an argument that a task declares, and the task ${quoted(word)} does not exist yet. Declare the argument under "args:" in its RALPH.md.`,
+      `--arg sets an argument that a task declares, but the task ${quoted(word)} does not exist yet. Declare the argument under "args:" in its RALPH.md.`,
       'Create it first',
       'draft "TEXT"',
     ),
@@ -117,7 +117,7 @@ function billOf(context: CommandContext, path: string, text: string): string {
   const timeout = pace.iterationTimeoutMs;
   return [
     `limits: at most ${maxIterations} iterations (--max-iterations)`,
-    `timeout of an iteration ${timeout === null ? 'none' : formatDuration(timeout)}`,
+    `timeout per iteration ${timeout === null ? 'none' : formatDuration(timeout)}`,
     `time limit ${time === null ? 'none' : formatDuration(time)} (--max-time)`,
     `cost limit ${cost === null ? 'none' : dollarText(cost)} (--max-cost).`,
   ].join(', ');

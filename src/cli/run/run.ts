@@ -29,30 +29,29 @@ import { loopView } from './runner-lines.ts';
 
 export const RUN_COMMAND: Command = {
   name: 'run',
-  summary: 'Run a loop, each iteration in a new Claude Code.',
+  summary: 'Run a loop with a new Claude Code per iteration.',
   usage: '[TASK | NAME | "PLAIN WORDS"]... [options] [-- CLIENT OPTIONS]',
-  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration is a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it; several tasks run in worktrees, under one budget.',
+  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it; several tasks run in worktrees, under one budget.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,
     ...options({
-      resume:
-        'Resume the live or last archived loop; counters are kept. Options are kept, too, except --permission-mode.',
+      resume: 'Resume the live or last archived loop; keeps its counters, and its options except --permission-mode.',
       fresh: 'Archive an interrupted loop and start over.',
       consent: 'Approve and run the loop that an agent requested.',
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
       'agent CMD': 'Use another command-line agent, without guardrails.',
       'parallel N': 'Work on N tasks, also of a plan, at once; or auto.',
-      'integrate HOW': 'Then merge, rebase or pr the branches (none).',
+      'integrate HOW': 'Afterwards merge, rebase or pr; default: none.',
     }),
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
     ...options({
       'report FILE': 'Write an HTML report to this file at the end.',
-      plain: 'Print plain lines, also in a terminal.',
+      plain: 'Print plain lines, even in a terminal.',
       'require-verified': 'Exit with 3 if the loop completes unverified.',
-      yes: 'Start without asking; the permission mode is then acceptEdits unless one is given.',
+      yes: 'Ask nothing; permission mode acceptEdits by default.',
     }),
   },
   control: true,

@@ -41,7 +41,8 @@ export function runnerAgent(
 /** Runs the user's command in a shell; the prompt goes to its standard input. */
 function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEnv): RunnerAgent {
   const shell = findShell(env);
-  if (shell === null) throw new RalphError('usage', '--agent needs a shell, and no bash and no POSIX sh is in PATH.');
+  if (shell === null)
+    throw new RalphError('usage', '--agent needs a shell, but neither bash nor a POSIX sh is on the PATH.');
   const { program } = shell;
   return {
     startAgent: (_, options) => startCommandAgent({ ...options, program, args: shell.arguments(command) }),

@@ -54,7 +54,7 @@ export function runnerLines(event: RunnerEvent, attached = false): readonly stri
         ? [withPrefix(`${event.why}: waiting until ${localTime(event.until)}.`)]
         : [];
     case 'verifying':
-      return [withPrefix('The agent reports completion; running the checks.')];
+      return [withPrefix('The agent claims completion; running the checks.')];
     case 'loop-ended': {
       const cost = event.costUsd === null || event.report !== undefined ? '' : ` It cost ${dollarText(event.costUsd)}.`;
       const report = event.report === undefined ? [] : reportLines(event.report).map(printable);

@@ -20,10 +20,7 @@ export const DOCTOR_COMMAND: Command = {
   run(context) {
     const fix = context.values['fix'] === true;
     if (fix && context.env['CLAUDECODE'] === '1') {
-      throw new RalphError(
-        'refused',
-        '"doctor --fix" is for the user at a terminal; "doctor" alone serves agents too.',
-      );
+      throw new RalphError('refused', '"doctor --fix" is for the user at a terminal; agents may run "doctor" alone.');
     }
     let findings = examine(examined(context));
     const fixed: string[] = [];

@@ -7,9 +7,9 @@ import { VERSION } from '../help.ts';
 
 export const INIT_COMMAND: Command = {
   name: 'init',
-  summary: 'Put ralph-loop into a project, for teams.',
+  summary: 'Install ralph-loop into a project, for teams.',
   usage: '[--project DIR]',
-  help: 'Puts ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
+  help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
   example: 'ralph-loop init',
   options: {},
   control: true,
@@ -32,7 +32,7 @@ function notesOn({ kept, created }: InitReport): string[] {
     ...(hooks.length === 0
       ? []
       : [
-          `${hooks.join(', ')}: not ours, or changed since, so left alone; a loop may not work with ${hooks.length === 1 ? 'it' : 'them'}. Move away what you do not need and run init again.`,
+          `${hooks.join(', ')}: not installed by ralph-loop, or changed since, so left unchanged; a loop may not work with ${hooks.length === 1 ? 'it' : 'them'}. Move away what you do not need and run init again.`,
         ]),
     ...(created.includes('.claude/context/runtime/.gitignore')
       ? ['.claude/context/runtime has a .gitignore that keeps the state of loops out of version control.']
@@ -44,12 +44,12 @@ const SETTINGS_WORDS = {
   created: 'created',
   changed: 'hooks added',
   unchanged: 'nothing to change',
-  removed: 'removed, since it held nothing but our hooks',
+  removed: 'removed, because it contained only our hooks',
 } as const;
 
 function forReading(projectDir: string, report: InitReport, notes: readonly string[]): string {
   const { created, updated, removed, kept, settings } = report;
-  const done = created.length + updated.length === 0 ? `${projectDir} was set up already.` : `${projectDir} is set up.`;
+  const done = created.length + updated.length === 0 ? `${projectDir} is already set up.` : `${projectDir} is set up.`;
   return [
     ...titled('Created', created),
     ...titled('Updated', updated),
@@ -68,7 +68,7 @@ function titled(title: string, paths: readonly string[]): string[] {
 
 export const UNINIT_COMMAND: Command = {
   name: 'uninit',
-  summary: 'Remove from a project what init created.',
+  summary: 'Remove what init created from a project.',
   usage: '[--project DIR]',
   help: 'Removes what init created and restores .claude/settings.json. Files that you changed stay, and so do the archive and the journals. It refuses while a loop is live.',
   example: 'ralph-loop uninit',
@@ -80,13 +80,17 @@ export const UNINIT_COMMAND: Command = {
       out(JSON.stringify({ success: true, projectDir, removed, kept, settings }));
       return 0;
     }
-    const word = { removed: 'removed', restored: 'hooks taken out', unchanged: 'nothing of ours was in it' }[settings];
+    const word = {
+      removed: 'removed',
+      restored: 'hooks removed',
+      unchanged: 'unchanged, because it has none of our hooks',
+    }[settings];
     out(
       [
         `${removed.length} files removed. .claude/settings.json: ${word}.`,
         ...(kept.length === 0
           ? []
-          : ['Kept, because they were changed or hold what loops left:', ...kept.map((path) => `  ${path}`)]),
+          : ['Kept, because you changed them or loops left data in them:', ...kept.map((path) => `  ${path}`)]),
       ].join('\n'),
     );
     return 0;

@@ -34,7 +34,7 @@ type Action = (typeof ACTIONS)[number];
 
 export const ROUTER_COMMAND: Command = {
   name: 'router',
-  summary: 'Drive a loop by the subagents of a session.',
+  summary: "Drive a loop with a session's subagents.",
   usage: 'ACTION [options]',
   help: 'ACTION is start, next, report or status: a Claude Code session calls them to run each iteration of a loop in a subagent. start and next print what to do: spawn a subagent, wait or stop. report takes the final message of the subagent and prints what to do next.',
   example: 'ralph-loop router report --spawn 3 --file reply.txt',
@@ -129,14 +129,14 @@ function sitUntil(wait: unknown): number {
   if (typeof wait !== 'string') return 0;
   const milliseconds = parseDuration(wait);
   if (milliseconds !== null) return Date.now() + milliseconds;
-  throw new RalphError('usage', `--wait ${wait}: give a duration such as 90s or 10m.`);
+  throw new RalphError('usage', `--wait ${wait}: use a duration such as 90s or 10m.`);
 }
 
 async function reportOf({ values, env }: CommandContext): Promise<Report> {
   const { spawn, agent, file, error } = values;
   const number = spawn === undefined ? null : Number(spawn);
   if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn))) {
-    throw new RalphError('usage', `--spawn ${String(spawn)}: give the number that the answer named.`);
+    throw new RalphError('usage', `--spawn ${String(spawn)}: use the number from the answer.`);
   }
   if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
     throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
@@ -149,13 +149,13 @@ async function reportOf({ values, env }: CommandContext): Promise<Report> {
 
 async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 'text' | 'usage'>> {
   const work = await readEndedSubagent(id, env);
-  const instead = `Give its final message instead: ${GIVE_TEXT}`;
+  const instead = `Pass its final message instead: ${GIVE_TEXT}`;
   if (work === null)
-    throw new RalphError('usage', `the client keeps no record of a subagent ${id} of this session. ${instead}`);
+    throw new RalphError('usage', `the client has no record of a subagent ${id} in this session. ${instead}`);
   if (!work.finished)
     throw new RalphError(
       'usage',
-      `subagent ${id} is still at work, by the client’s record. Report when it has ended; of one that was stopped: --error "WHY".`,
+      `subagent ${id} is still working, according to the client's record. Report when it has ended; if it was stopped: --error "WHY".`,
     );
   return { text: work.text, usage: work.usage };
 }
@@ -164,7 +164,7 @@ function messageIn(file: string | null): Buffer {
   if (file === null && process.stdin.isTTY) {
     throw new RalphError(
       'usage',
-      'give the final message of the subagent: --agent ID, --file PATH, or on standard input.',
+      'pass the final message of the subagent: --agent ID, --file PATH, or on standard input.',
     );
   }
   try {

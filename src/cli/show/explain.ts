@@ -19,9 +19,9 @@ import { afterEnd, EXPLAIN_TEXTS, type Explained, explainLive } from './messages
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
-  summary: 'Explain why a loop stopped or what it waits for.',
+  summary: 'Explain why a loop stopped or what it is waiting for.',
   usage: '[PATH] [--loop NAME]',
-  help: 'Explains from the state, archive and journal of a loop why it stopped or what it waits for, and what to do next. PATH is the task folder or file of the loop. Without PATH and --loop it explains the only live loop, or the one that ended last.',
+  help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop. Without PATH and --loop it explains the only live loop, or the one that ended last.',
   example: 'ralph-loop explain tasks/docs',
   options: {},
   control: false,

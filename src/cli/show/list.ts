@@ -121,7 +121,7 @@ const HEAD = [
 ];
 
 function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
-  if (loops.length === 0) return show(advise('There has been no loop in this project.', 'Start one', 'run "TASK"'));
+  if (loops.length === 0) return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));
   const at = now();
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree } = loop;

@@ -22,7 +22,7 @@ export const EXPLAIN_TEXTS = {
   }),
   putAway: {
     why: 'This loop was archived before it ended, because a new one was started in its place.',
-    next: advise('While no other loop is live here, it can be resumed.', 'Resume', 'resume'),
+    next: advise('It can be resumed while no other loop is live here.', 'Resume', 'resume'),
   },
   fourKeys: {
     why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
@@ -53,7 +53,7 @@ export function afterEnd(as: TerminalStatus, verified: boolean): Message | strin
     case 'interrupted':
       return resume('Continue when you like; the counters are kept.');
     case 'cancelled':
-      return resume('Review what it left unfinished.');
+      return resume('Review its unfinished work.');
     case 'max-iterations':
       return {
         text: 'Check in the journals whether it made progress.',
@@ -79,7 +79,7 @@ export function afterEnd(as: TerminalStatus, verified: boolean): Message | strin
     case 'needs-verification':
       return 'Only manual work is left. Do it, tick it off in the plan, then start again.';
     case 'paused-for-review':
-      return resume('Review what it did.');
+      return resume('Review its work.');
     case 'timeout':
       return resume('The iteration exceeded its timeout. Raise the timeout or make the task smaller.');
     case 'error':
@@ -110,8 +110,8 @@ export function explainLive(
     case 'verifying':
       return {
         at: state.verifying.since,
-        why: 'The agent reported completion, and the checks are running.',
-        next: 'Nothing; the loop ends if they pass and otherwise continues with their reasons.',
+        why: 'The agent claims completion, and the checks are running.',
+        next: 'Nothing; the loop ends if they pass, and otherwise the agent gets the reasons.',
       };
     case 'waiting':
       if (state.waiting.why === 'pace') {
@@ -123,7 +123,7 @@ export function explainLive(
       }
       return {
         at: state.waiting.since,
-        why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the next check is at ${localTime(state.waiting.until)}.`,
+        why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the loop wakes at ${localTime(state.waiting.until)}.`,
         next: offer('Nothing.', { 'Continue now': 'wake', 'Give it something to do': 'steer' }),
       };
     case 'paused':
@@ -131,7 +131,7 @@ export function explainLive(
     case 'awaiting-consent':
       return {
         at: state.startedAt,
-        why: 'An agent asked for this loop, and the user has not agreed yet.',
+        why: 'An agent requested this loop, and the user has not agreed yet.',
         next: offer('Decide in a terminal.', { Agree: 'consent', Refuse: 'cancel' }),
       };
     default:
@@ -153,7 +153,7 @@ function running(state: LoopState, clientAlive: boolean | null): Explained {
     };
   }
   return {
-    why: `The agent works on iteration ${state.iteration + 1} of ${state.maxIterations}.`,
+    why: `The agent is working on iteration ${state.iteration + 1} of ${state.maxIterations}.`,
     next: advise('Nothing.', 'Follow it', 'logs', { follow: true }),
   };
 }

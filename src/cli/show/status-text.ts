@@ -64,7 +64,7 @@ export function noLoopOnText(taskPath: string): string {
 /** Says where to look when the requested loop is not live. */
 function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
   if (loops !== undefined) {
-    return ['Active here, to be asked for with their path or --loop NAME:', loopTable(loops)];
+    return ['Active here; name one by its path or --loop NAME:', loopTable(loops)];
   }
   const others = lastLoop === null && loopNames(where.projectDir, where.env).some((other) => other !== name);
   return others ? [show({ text: '', advice: [{ verb: 'Other loops', command: 'list' }] })] : [];
@@ -98,10 +98,10 @@ function stateText(status: LiveLoop, at: string): string {
     return `paused (${status.paused.reason}${resumes})`;
   }
   if (status.waitingUntil !== null) {
-    const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; the next look is';
+    const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; it wakes';
     return `${next} in ${formatDuration(elapsed(at, status.waitingUntil))}`;
   }
-  return status.stopRequested ? `${status.status}, and stops after this iteration` : status.status;
+  return status.stopRequested ? `${status.status}, stopping after this iteration` : status.status;
 }
 
 /** `3 of 10`. */
@@ -117,10 +117,10 @@ function progressText({ iteration, maxIterations, idleIterations, status }: Live
 function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Paint): string {
   const resume = commandLine({ command: 'resume' }, { name, mode, program: programName() });
   if (mode === 'runner' && clientAlive !== null) {
-    return clientAlive ? 'of a runner' : paint('red', `its runner is gone: ${resume}`);
+    return clientAlive ? 'of a runner' : paint('red', `its runner has exited: ${resume}`);
   }
   if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
-  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} is gone: ${resume}`);
+  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
 }
 
 function usageText(usage: NonNullable<LiveLoop['usage']>): string {
@@ -168,7 +168,7 @@ function claimLines({
   gatePassed,
   reasons,
 }: NonNullable<RunState['lastIteration']>['completion']): string[] {
-  if (!gateChecked) return ['The agent reported completion; no check was run.'];
-  if (gatePassed) return ['The agent reported completion, and every check passed.'];
-  return ['The agent reported completion, and these checks rejected it:', ...reasons.flatMap(reasonLines)];
+  if (!gateChecked) return ['The agent claimed completion; no check was run.'];
+  if (gatePassed) return ['The agent claimed completion, and every check passed.'];
+  return ['The agent claimed completion, and these checks rejected it:', ...reasons.flatMap(reasonLines)];
 }

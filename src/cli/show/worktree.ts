@@ -14,9 +14,9 @@ export const WORKTREE_COMMAND: Command = {
   name: 'worktree',
   summary: 'List or remove the worktrees of loops.',
   usage: 'list | remove NAME',
-  help: '"worktree list" shows the worktrees that run --worktree created in this project. "worktree remove NAME" removes one with its branch and keeps the journals of its loop. It refuses while a loop runs there or work is not committed or not merged.',
+  help: '"worktree list" shows the worktrees that run --worktree created in this project. "worktree remove NAME" removes one with its branch and keeps the journals of its loop. It refuses while a loop runs there or work is uncommitted or unmerged.',
   example: 'ralph-loop worktree remove docs',
-  options: options({ force: 'Also remove work that is not committed or not merged.' }),
+  options: options({ force: 'Also remove uncommitted and unmerged work.' }),
   control: false,
   run(context) {
     const [action, name, ...more] = context.positionals;
@@ -41,7 +41,7 @@ function list({ projectDir, env, answer }: CommandContext): number {
 
 function row({ loss, ...place }: WorktreePlace & { loss: ReturnType<typeof worktreeLoss> }): string[] {
   const only = lossText(loss, place.branch);
-  return [place.name, place.branch, only.length === 0 ? 'nothing that is not elsewhere' : only.join('; '), place.dir];
+  return [place.name, place.branch, only.length === 0 ? 'everything merged' : only.join('; '), place.dir];
 }
 
 function remove(context: CommandContext, name: string): number {

@@ -26,11 +26,11 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   if (veiled !== undefined) {
     throw new RalphError(
       'task-invalid',
-      `${path}: the command ${JSON.stringify(printable(veiled))} holds invisible characters. Remove them; nothing was written.`,
+      `${path}: the command ${JSON.stringify(printable(veiled))} contains invisible characters. Remove them; nothing was written.`,
     );
   }
   context.err(
-    `These commands would have to pass before the loop may complete:\n${commands.map((one) => `  ${one}`).join('\n')}`,
+    `These commands would have to pass before the loop can complete:\n${commands.map((one) => `  ${one}`).join('\n')}`,
   );
   if (context.values['yes'] !== true && !(await agreed(context))) return false;
   writeAtomically(path, addValidation(text, commands));
@@ -52,8 +52,8 @@ export async function askValidation(context: CommandContext, task: string | null
   const { kind, frontmatter } = checkTaskFile(path, text);
   // A task folder has a gate and acceptance commands of its own.
   if (kind !== 'prompt' || frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
-  context.err('This task file names no command that must pass before the loop may complete.');
-  context.err('Name them, one a line (such as: npm test); an empty line goes on.');
+  context.err('This task file has no validation commands, which must pass before the loop can complete.');
+  context.err('Enter them, one per line (such as: npm test); an empty line continues.');
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new Promise<null>((resolve) => prompt.once('close', () => resolve(null)));
   const commands: string[] = [];

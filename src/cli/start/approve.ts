@@ -18,7 +18,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { askInPerson } from '../ask-in-person.ts';
 import type { CommandContext } from '../command.ts';
 
-export const REQUEST_HEADING = 'An agent has asked for this loop:';
+export const REQUEST_HEADING = 'An agent has requested this loop:';
 
 type Asking = Pick<CommandContext, 'err'>;
 
@@ -41,9 +41,9 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
   const lines = [
     ...showTerms(terms),
     ...(list === null ? [] : [complete]),
-    ...(changes.length === 0 ? [] : ['Changed since it was asked for:', ...changes]),
+    ...(changes.length === 0 ? [] : ['Changed since the request:', ...changes]),
   ];
-  const heading = requested === null ? 'An agent made the scenarios of this loop:' : REQUEST_HEADING;
+  const heading = requested === null ? 'An agent created the scenarios of this loop:' : REQUEST_HEADING;
   const refusal = about(START_TEXTS.needsConsent, { name: files.name, mode: request.mode ?? 'hook' });
   const by = askInPerson(files, { command: 'start', heading, lines, question: 'Start it?', refusal });
   if (by !== null) {

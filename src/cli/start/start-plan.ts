@@ -26,7 +26,7 @@ export async function planToStart(
   const before = resumes || values['consent'] === true ? lastLoopIn(files) : null;
   if (values['plan'] !== true && before?.plan === undefined) {
     const stray = ['from', 'max-tasks'].find((name) => values[name] !== undefined);
-    if (stray !== undefined) throw new RalphError('usage', `--${stray} is for a plan: give --plan as well.`);
+    if (stray !== undefined) throw new RalphError('usage', `--${stray} is for a plan: add --plan.`);
     return null;
   }
   if (task === null)
@@ -68,8 +68,8 @@ async function leaveMain(context: CommandContext, plan: string, branch: string, 
   if (await hasBranch(context.projectDir, name, context.env)) {
     throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
   }
-  const agreed = mayAsk && (await agrees(`A plan is not executed on ${branch}. Make the branch ${name} for it?`));
+  const agreed = mayAsk && (await agrees(`A plan is not executed on ${branch}. Create the branch ${name} for it?`));
   if (!agreed) throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
   await makePlanBranch(context.projectDir, name, context.env);
-  context.err(withPrefix(`on the branch ${name} now.`));
+  context.err(withPrefix(`switched to the branch ${name}.`));
 }

@@ -130,7 +130,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
 function taskOption({ values, projectDir }: CommandContext): string | null {
   const { task, path } = values;
   if (task !== undefined && path !== undefined)
-    throw new RalphError('usage', '--path is another name of --task: give one.');
+    throw new RalphError('usage', '--path is another name for --task: use one of them.');
   const word = task ?? path;
   if (typeof word !== 'string') return null;
   if (word === '') throw new RalphError('usage', '--task is empty: name a task file or a task folder.');

@@ -41,7 +41,7 @@ export const START_COMMAND: Command = {
       launch: 'Start Claude Code for the loop and wait for it.',
       headless: 'Launch without a terminal; needs --permission-mode.',
       'require-verified': 'Exit with 3 if the loop completes unverified.',
-      resume: 'Resume the live or last archived loop; counters are kept.',
+      resume: 'Resume the live or last archived loop; keeps its counters.',
       fresh: 'Archive an interrupted loop and start over.',
       consent: 'Approve the loop that an agent requested.',
       'mode MODE': 'Driver of the loop: hook (a session; default) or runner (ralph-loop run; default for agents).',
@@ -173,9 +173,9 @@ function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
   if (mode === 'router')
-    throw new RalphError('usage', advise('--mode is hook or runner.', 'Start a router', 'router start'));
+    throw new RalphError('usage', advise('--mode takes hook or runner.', 'Start a router', 'router start'));
   if (mode !== 'hook' && mode !== 'runner') {
-    throw new RalphError('usage', `--mode ${String(mode)}: it is hook or runner.`);
+    throw new RalphError('usage', `--mode ${String(mode)}: use hook or runner.`);
   }
   if (mode === 'runner' && values['launch'] === true) {
     throw new RalphError('usage', advise('--launch starts a session, and --mode runner has none.', 'Run it', 'run'));
@@ -185,7 +185,7 @@ function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'r
 
 function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
   return [
-    'Start the client for it, or give the same command with --launch, which does all of this:',
+    'Start the client for it, or run the same command with --launch, which does all of this:',
     ...(process.cwd() === realpathSync(projectDir) ? [] : [`  cd '${projectDir.replaceAll("'", "'\\''")}'`]),
     '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
     `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,

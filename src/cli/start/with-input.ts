@@ -19,7 +19,7 @@ export function withInput(context: CommandContext): CommandContext {
   if (evaluated.code !== 0) throw new RalphError('usage', printable(evaluated.lines.join('\n')));
   const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;
   const unknown = unknownKeys(input);
-  if (unknown.length > 0) context.err(`ralph-loop: keys of ${path} that do nothing: ${printable(unknown.join(', '))}.`);
+  if (unknown.length > 0) context.err(`ralph-loop: ignored keys of ${path}: ${printable(unknown.join(', '))}.`);
   const { loop } = input;
   const named = values['loop'] === undefined && loop !== undefined;
   return {

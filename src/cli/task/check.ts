@@ -95,7 +95,9 @@ function settingsText(settings: Readonly<Record<string, Setting>>, kind: TaskKin
   const longest = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const room = Math.max(12, Math.min(MAX_SHOWN, columnsOf(1) - longest(0) - longest(2) - 4));
   const shown = rows.map(([path = '', text = '', source = '']) => [path, excerptOf(text, room), source]);
-  return rows.length === 0 ? [] : ['', 'Settings that are set or depend on the file name (all: --json):', table(shown)];
+  return rows.length === 0
+    ? []
+    : ['', 'Settings that are set or depend on the file name (all of them: --json):', table(shown)];
 }
 
 const MAX_SHOWN = 40;

@@ -26,7 +26,7 @@ export const CONFIG_COMMAND: Command = {
     const { maxIterations, completionSignal, sources } = effectiveSettings(projectDir, env);
     const source = sources['max_iterations'] ?? 'default';
     if (typeof wanted === 'string' && source !== 'project config') {
-      context.err(`ralph-loop: written, but the ${source} says ${maxIterations}, which wins.`);
+      context.err(`ralph-loop: written, but the ${source} sets ${maxIterations}, which takes precedence.`);
     }
     const answer = {
       maxIterations,
@@ -97,6 +97,6 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new RalphError('task-invalid', `${path} is no valid JSON: ${(error as Error).message}`, error);
+    throw new RalphError('task-invalid', `${path} is not valid JSON: ${(error as Error).message}`, error);
   }
 }

@@ -114,9 +114,9 @@ function whatIsNext(tasks: PlanFile['tasks'], { next, stop, passed }: PlanChoice
     case 'complete':
       return `${count} The plan is complete.`;
     case 'needs-verification':
-      return `${count} What is left a person has to verify: ${of('manual-verify')}.`;
+      return `${count} The rest needs verification by a person: ${of('manual-verify')}.`;
     default:
-      return `${count} No task can be worked on${of('blocked') === '' ? '' : `: blocked by ${of('blocked')}`}.`;
+      return `${count} No task can start${of('blocked') === '' ? '' : `: blocked by ${of('blocked')}`}.`;
   }
 }
 

@@ -101,7 +101,7 @@ function edited(text: string, env: NodeJS.ProcessEnv, err: CommandContext['err']
 function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['err']): void {
   const editor = env['VISUAL'] || env['EDITOR'];
   if (!editor) {
-    err('Neither VISUAL nor EDITOR names an editor. Set EDITOR, or leave this and edit the file yourself.');
+    err('No editor is set. Set EDITOR, or edit the file yourself later.');
     return;
   }
   // Uses the shell because an editor may have options: EDITOR="code --wait".
@@ -121,8 +121,8 @@ export function taskToOpen({ values, positionals, projectDir, err }: CommandCont
   if (!aPathAlone && !isTask(resolve(word))) return null;
   const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
-    const text = `${word} is a task folder and is opened.`;
-    err(withPrefix(advise(text, 'To draft a task of this word', `draft --name NAME "${word}"`)));
+    const text = `${word} is a task folder, which was opened.`;
+    err(withPrefix(advise(text, 'To draft a task from this word', `draft --name NAME "${word}"`)));
   }
   return join(dir, basename(taskPath));
 }

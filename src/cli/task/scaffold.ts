@@ -20,7 +20,7 @@ export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',
   summary: 'Create a task folder with a RALPH.md to fill in.',
   usage: '[--preset P] NAME',
-  help: 'Creates NAME/RALPH.md below the current directory from a template or a preset, with the checks that this project has. An existing RALPH.md is never overwritten. Edit the file, then check and start it with ralph-loop check NAME and ralph-loop start --task NAME.',
+  help: "Creates NAME/RALPH.md below the current directory from a template or a preset, with the project's checks. An existing RALPH.md is never overwritten. Edit the file, then check and start it with ralph-loop check NAME and ralph-loop start --task NAME.",
   example: 'ralph-loop scaffold docs',
   options: options({ 'preset P': `One of ${PRESETS.slice(1).join(', ')}.` }),
   control: false,
@@ -72,7 +72,7 @@ function presetNamed(value: unknown): string {
   const [usual = ''] = PRESETS;
   const preset = typeof value === 'string' ? value : usual;
   if (PRESETS.includes(preset)) return preset;
-  throw new RalphError('usage', `there is no preset "${preset}". There are: ${PRESETS.slice(1).join(', ')}.`);
+  throw new RalphError('usage', `there is no preset "${preset}". The presets are: ${PRESETS.slice(1).join(', ')}.`);
 }
 
 /** Folders in which an agent may not create task folders: those of the client, of git and of loops. */

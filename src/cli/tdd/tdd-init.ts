@@ -33,7 +33,7 @@ export function tddInit(context: CommandContext): number {
   }
   const making = MAKING.find((option) => values[option] !== undefined);
   if (decides.length > 0 && making !== undefined) {
-    throw new RalphError('usage', `--${decides[0]} is about the list that is there: it takes no --${making}.`);
+    throw new RalphError('usage', `--${decides[0]} applies to the existing list: it takes no --${making}.`);
   }
   const asked = decides.length > 0 ? null : askedList(context);
   const approved = decides.length > 0 ? approveList(context) : null;
@@ -68,13 +68,13 @@ function approveList(context: CommandContext): Approval | 'no' | null {
   if (!asks && changes.length === 0) return null;
   const by = askInPerson(files, {
     command: `tdd init --${asks ? 'consent' : 'accept'}`,
-    heading: asks ? 'An agent made this list:' : 'Changed since the list was made:',
+    heading: asks ? 'An agent created this list:' : 'Changed since the list was created:',
     lines: [...(asks ? [forReading(list, (_, text) => text)] : []), ...changes],
     question: 'May these commands run?',
   });
   if (by === null) return 'no';
   const { loopId } = list;
-  const text = `${changes.length === 0 ? 'the scenarios that an agent made' : changes.join('; ')}.`;
+  const text = `${changes.length === 0 ? 'the scenarios that an agent created' : changes.join('; ')}.`;
   const details = { ...by, changes };
   if (loopId !== null) recordNotice(files, { loopId, iteration: 0 }, { at: now(), kind: 'accept', text, details });
   return { terms: listTerms(adopted(context, list)), by };
@@ -145,7 +145,7 @@ function isLive(files: LoopFiles, { listId }: TddRecord): boolean {
 
 function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, live: boolean): void {
   const { completed, scenarios, consented } = record;
-  const standing = `there is a list already, ${completed.length} of ${scenarios.length} scenarios complete`;
+  const standing = `a list already exists, with ${completed.length} of ${scenarios.length} scenarios complete`;
   if (!fresh) {
     throw new RalphError('refused', {
       text: `${standing}.`,
@@ -156,10 +156,13 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
     });
   }
   if (live) {
-    throw new RalphError('refused', advise(`${standing}, and a loop works on it.`, 'Stop it first', 'stop'));
+    throw new RalphError('refused', advise(`${standing}, and a loop is working on it.`, 'Stop it first', 'stop'));
   }
   if (byAgent && consented) {
-    throw new RalphError('refused', `${standing}, and it is the user's: only the user can replace it, at a terminal.`);
+    throw new RalphError(
+      'refused',
+      `${standing}. It belongs to the user: only the user can replace it, at a terminal.`,
+    );
   }
 }
 
@@ -176,18 +179,18 @@ export function askedList({ values }: CommandContext): AskedList {
   const input = values['input'];
   const timeout = values['timeout'];
   if (typeof input === 'string' && scenarios.length > 0) {
-    throw new RalphError('usage', '--input and --scenario exclude each other.');
+    throw new RalphError('usage', '--input and --scenario are mutually exclusive.');
   }
   if (typeof timeout === 'string' && !/^\d+$/.test(timeout)) {
     throw new RalphError('usage', `--timeout takes whole seconds, not "${timeout}".`);
   }
   const empty = [...commands, ...scenarios].some((text) => text.trim() === '');
-  if (empty) throw new RalphError('usage', 'an empty --scenario or --command says nothing.');
+  if (empty) throw new RalphError('usage', '--scenario and --command must not be empty.');
   const paired = commands.length > 1;
   if (paired && commands.length !== scenarios.length) {
     throw new RalphError(
       'usage',
-      `${commands.length} commands for ${scenarios.length} scenarios: give one for all, or one for each --scenario.`,
+      `${commands.length} commands for ${scenarios.length} scenarios: use one for all, or one for each --scenario.`,
     );
   }
   const named = scenarios.map((description, at) => ({

@@ -57,7 +57,7 @@ export async function tddPhase(context: CommandContext, phase: TddPhase, id: str
     return answer.ok ? 0 : 1;
   } catch (error) {
     if (!told.signal.aborted) throw error;
-    context.err(`ralph-loop: tdd ${phase} was ended; nothing was recorded.`);
+    context.err(`ralph-loop: tdd ${phase} was interrupted; nothing was recorded.`);
     return 130;
   }
 }

@@ -42,7 +42,7 @@ export function statusOf(record: TddRecord): object {
 const COLOURS = { pending: 'dim', red: 'red', green: 'green', refactored: 'green' } as const;
 
 const TAKEN_OVER = (count: number): string =>
-  `${count} of the complete ones ${count === 1 ? 'was' : 'were'} taken over as complete from a tdd-state.json: nothing here has seen a run.`;
+  `${count} of the complete scenarios ${count === 1 ? 'was' : 'were'} adopted as complete from a tdd-state.json, without a recorded run.`;
 
 /** Renders the list with each description and command on one line, free of control characters. */
 export function forReading(record: TddRecord, paint: Paint): string {

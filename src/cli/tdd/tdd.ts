@@ -25,7 +25,7 @@ export const TDD_COMMAND: Command = {
   options: options({
     'input FILE': 'init: scenarios as JSON, YAML or a Markdown list; "-" is standard input.',
     'scenario TEXT...': 'init: a scenario; repeatable.',
-    'command COMMAND...': 'init: command that proves all scenarios, or one for each --scenario, in their order.',
+    'command COMMAND...': 'init: command that proves all scenarios, or one for each --scenario, in the same order.',
     'timeout SECONDS': `init: time limit of a command, 1 to 3600; default: ${DEFAULT_TIMEOUT_SECONDS}.`,
     fresh: 'init: archive the existing list and create a new one.',
     consent: 'init: approve the commands of a list that an agent created.',
@@ -39,7 +39,7 @@ export const TDD_COMMAND: Command = {
     if (go === undefined || step === undefined) {
       throw new RalphError(
         'usage',
-        `${step === undefined ? 'tdd needs a step' : `"${step}" is no step of tdd`}: ${NAMES}.`,
+        `${step === undefined ? 'tdd needs a step' : `"${step}" is not a step of tdd`}: ${NAMES}.`,
       );
     }
     if (more.length > 0 || (id !== undefined && !OF_ONE.includes(step))) {

@@ -16,12 +16,12 @@ export const REPORT_COMMAND: Command = {
   name: 'report',
   summary: 'Write a report of a loop: one HTML file to read or send.',
   usage: '[NAME | PATH] [--out FILE] [--open] [--archived FILE]',
-  help: 'Writes how a loop went into one HTML file that needs no network: outcome and reason, what was proved, each iteration with its tool calls and checks, waits, limits. It works for a running loop and for one that is over; --archived takes a name from "ralph-loop archive". Secrets are masked.',
+  help: 'Writes a report of a loop into one HTML file that needs no network: outcome and reason, proof, each iteration with its tool calls and checks, waits, limits. It works for running and ended loops; --archived takes a name from "ralph-loop archive". Secrets are masked.',
   example: 'ralph-loop report docs --open',
   options: options({
     'o, out FILE': 'Write to this file; default: ralph-report.html, or ralph-report-NAME.html.',
     open: 'Open it in the browser.',
-    'archived FILE': 'Take this archived loop, by its file or its id.',
+    'archived FILE': 'Use this archived loop, by its file or id.',
   }),
   control: false,
   async run(context) {
@@ -50,7 +50,7 @@ function reportedLoop(context: CommandContext): ShownLoop {
   const path = isName ? null : word;
   const { archived } = values;
   if (typeof archived === 'string')
-    return archivedLoop(files, archived) ?? nothing(`no archived loop is called ${archived}`);
+    return archivedLoop(files, archived) ?? nothing(`there is no archived loop ${archived}`);
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
     return (ended && shownLoop(ended.files)) ?? nothing(`no loop has worked on ${path}`);

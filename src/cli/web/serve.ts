@@ -40,7 +40,7 @@ export async function serveUntilSignal(context: CommandContext): Promise<number>
   const ended = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
-  if (context.forPeople) context.out(`The dashboard is at ${url}\nCtrl+C ends it.`);
+  if (context.forPeople) context.out(`The dashboard is at ${url}\nPress Ctrl+C to end it.`);
   else context.json({ url, port: server.port, pid: process.pid });
   const left = values['open'] === true ? openPage(context, url) : null;
   await ended;
@@ -54,7 +54,7 @@ async function serve(given: Parameters<typeof serveDashboard>[0]) {
     return await serveDashboard(given);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    const another = advise(`port ${given.port} is in use.`, 'Take any free one', 'dashboard');
+    const another = advise(`port ${given.port} is in use.`, 'Use any free one', 'dashboard');
     throw new RalphError('usage', another, error);
   }
 }
@@ -63,7 +63,7 @@ function portOf(value: unknown): number {
   if (value === undefined) return 0;
   const port = Number(value);
   if (typeof value === 'string' && /^\d+$/.test(value) && port <= 65_535) return port;
-  throw new RalphError('usage', `--port ${String(value)}: give a number up to 65535.`);
+  throw new RalphError('usage', `--port ${String(value)}: use a number up to 65535.`);
 }
 
 /** Returns the files of every loop of a project and its worktrees. */
@@ -108,7 +108,14 @@ function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles)
       if (isDriverAlive(files, state) !== false) return { kind: 'resume' };
       throw new RalphError(
         'refused',
-        show(advise('What drove the loop has ended, so it goes on in a terminal.', 'There', 'resume'), state),
+        show(
+          advise(
+            'The process that drove the loop has ended, so the loop continues in a terminal.',
+            'Resume there',
+            'resume',
+          ),
+          state,
+        ),
       );
     case 'pause':
     case 'cancel':

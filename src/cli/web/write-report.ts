@@ -55,7 +55,7 @@ function placeOf(out: string, projectDir: string, env: NodeJS.ProcessEnv): strin
   const there = lstatSync(path, { throwIfNoEntry: false });
   const isReport = there?.isFile() === true && readRegularFile(path, MOST_BYTES)?.includes(REPORT_MARK) === true;
   if (there !== undefined && !isReport) {
-    throw new RalphError('refused', `${out} exists and is no report. Choose another file: --out FILE.`);
+    throw new RalphError('refused', `${out} exists and is not a report. Choose another file: --out FILE.`);
   }
   if (!isAgent(env)) return path;
   const root = realpathSync(projectDir);
@@ -64,6 +64,6 @@ function placeOf(out: string, projectDir: string, env: NodeJS.ProcessEnv): strin
   if (real !== null && foreignSegment(relative(root, real)) === undefined && !existsSync(real)) return real;
   throw new RalphError(
     'refused',
-    `An agent writes a report to a new file of the project: ${out} is none. Choose another: --out FILE.`,
+    `An agent can write a report only to a new file of the project, which ${out} is not. Choose another: --out FILE.`,
   );
 }

@@ -18,20 +18,20 @@ const MOMENTS: Record<Exclude<Found['when'], 'call'>, string> = {
 
 export const PROTECTION_TEXTS = {
   restored: (list: string, found: Found, archive: string): string =>
-    `${list}: put back ${momentOf(found)}. The replaced versions are in ${archive}.`,
+    `${list}: restored ${momentOf(found)}. The replaced versions are in ${archive}.`,
   failed: (list: string, found: Found): string =>
-    `${list}: changed and found ${momentOf(found)}, and could not be put back, because the snapshot has no copy or the folder cannot be written.`,
+    `${list}: found changed ${momentOf(found)}, and could not be restored, because the snapshot has no copy or the folder is not writable.`,
   usersChange: (list: string): Message =>
-    advise(`${list}: changed while no call of the agent ran, so the change was left.`, 'Adopt it', 'accept'),
+    advise(`${list}: changed while no call of the agent ran, so the change was kept.`, 'Adopt it', 'accept'),
   toAgent: (list: string): string =>
-    `[put back by guardrail: protected_files] This call changed files that the user keeps protected: ${list}. They were put back. Do the task without changing them; if it cannot be done so, say so in your reply.`,
+    `[restored by guardrail: protected_files] This call changed files that the user protects: ${list}. They were restored. Do the task without changing them; if that is impossible, say so in your reply.`,
   toAgentFailed: (list: string): string =>
-    `[guardrail: protected_files] This call changed files that the user keeps protected: ${list}. Undo these changes, and do the task without them.`,
+    `[guardrail: protected_files] This call changed files that the user protects: ${list}. Undo these changes, and do the task without them.`,
   notKept: (count: number): string =>
-    `${count === 1 ? 'One protected file is' : `${count} protected files are`} beyond the 5,000 files and 64 MiB that are kept: a change of them is reported, but cannot be undone.`,
+    `${count === 1 ? 'One protected file is' : `${count} protected files are`} beyond the 5,000 files and 64 MiB that are kept: changes are reported, but cannot be undone.`,
   notWatched: 'There are too many protected files to watch all of them. Name fewer under guardrails.protected_files.',
-  fixed: (list: string): string => `not as at the start of the loop: ${list}. Restore these files.`,
-  noSnapshot: 'the snapshot of the start is missing, so nothing can be compared with it.',
+  fixed: (list: string): string => `changed since the start of the loop: ${list}. Restore these files.`,
+  noSnapshot: 'the snapshot of the start is missing, so no file can be compared with it.',
 } as const;
 
 function momentOf(found: Found): string {

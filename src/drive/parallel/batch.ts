@@ -77,7 +77,7 @@ export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | n
   const text = readRegularFile(path, MAX_BYTES);
   if (text === null) return null;
   const parsed = batch.safeParse(jsonOf(text));
-  if (!parsed.success) throw new RalphError('state-corrupt', `${path} is no record of a run side by side; remove it.`);
+  if (!parsed.success) throw new RalphError('state-corrupt', `${path} is not a record of a parallel run. Remove it.`);
   return parsed.data;
 }
 

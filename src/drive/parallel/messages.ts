@@ -4,30 +4,30 @@ import { counted } from '../worktree/messages.ts';
 export const PARALLEL_TEXTS = {
   starts: (tasks: number, atOnce: number): string =>
     atOnce === 1
-      ? `${counted(tasks, 'task')}, one after the other.`
+      ? `${counted(tasks, 'task')}, one after another.`
       : `${counted(tasks, 'task')}, at most ${atOnce} at once.`,
   resumes: (left: number, tasks: number): string =>
     `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,
   sameName: (name: string, one: string, other: string): string =>
-    `${one} and ${other} would both be the loop ${name}. Rename one of them, or run them apart.`,
+    `${one} and ${other} would both be the loop ${name}. Rename one of them, or run them separately.`,
   twice: (task: string): string => `the task ${task} is named twice.`,
   invalid: (task: string, problem: string): string => `${task}: ${problem}`,
   running: (pid: number): string =>
     `process ${pid} is running tasks of this project side by side. Wait for it, or stop it with Ctrl+C in its terminal.`,
   left: (tasks: readonly string[]): string =>
     `${counted(tasks.length, 'task')} of the last run ${tasks.length === 1 ? 'has' : 'have'} not ended (${tasks.join(', ')}).`,
-  nothingLeft: 'no tasks of a run side by side are left to resume here.',
-  otherTasks: 'the tasks to resume are those of the run that was interrupted: name none.',
-  number: (value: string): string => `--parallel ${value}: give a whole number from 1 to 64.`,
-  integrateWord: (value: string): string => `--integrate ${value}: give none, merge, rebase or pr.`,
-  noWord: (option: string): string => `--${option} is for one task; these tasks run side by side.`,
-  finishing: 'Ctrl+C: the loops end after their iterations; press it again to cancel them.',
-  cancelling: 'the loops are cancelled.',
+  nothingLeft: 'there is no parallel run to resume here.',
+  otherTasks: '--resume continues the tasks of the interrupted run and takes no task names.',
+  number: (value: string): string => `--parallel ${value}: use a whole number from 1 to 64.`,
+  integrateWord: (value: string): string => `--integrate ${value}: use none, merge, rebase or pr.`,
+  noWord: (option: string): string => `--${option} applies to a single task; these tasks run side by side.`,
+  finishing: 'The loops stop after their current iterations. Press Ctrl+C again to cancel them.',
+  cancelling: 'Cancelling the loops.',
   planStarts: (plan: string, most: number, atOnce: number): string =>
     `at most ${counted(most, 'task')} of ${plan}, ${atOnce} at once.`,
   planResumes: (plan: string): string => `the tasks of ${plan} are resumed.`,
   planBranch: (current: string, branch: string): string =>
-    `the project is on ${current || 'no branch'}, and ${branch} is the branch of this plan: no other task begins. Go back to it: git switch ${branch}.`,
+    `the project is on ${current || 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,
   planChanged: (id: string, path: string): string =>
     `${id} is no longer open in ${path}, so its work is not committed.`,
   diedInTurn: (id: string): string =>
@@ -45,20 +45,20 @@ export const PARALLEL_TEXTS = {
   cost: (used: string, limit: string): string => `${used} of ${limit}`,
   tokens: (used: number, limit: number): string => `${used} of ${limit} tokens`,
   time: (used: string, limit: string): string => `${used} of ${limit}`,
-  unknownCost: 'what an agent run cost is unknown, so max_cost cannot be kept',
+  unknownCost: 'the cost of an agent run is unknown, so max_cost cannot be enforced',
 } as const;
 
 /** Messages about bringing the work of a loop to the branch that the user is on. */
 export const INTEGRATE_TEXTS = {
   merged: (name: string, branch: string): string => `${name}: merged ${branch}.`,
   rebased: (name: string, branch: string): string => `${name}: rebased ${branch} and moved the current branch to it.`,
-  nothing: (name: string): string => `${name}: it has no changes to integrate.`,
+  nothing: (name: string): string => `${name}: there are no changes to integrate.`,
   dirty: (files: number): string =>
     `nothing was integrated: the project has ${counted(files, 'uncommitted change')}. Commit or stash them, then merge the branches.`,
-  detached: 'nothing was integrated: HEAD is on no branch. Check a branch out, then merge the branches.',
+  detached: 'nothing was integrated: HEAD is not on a branch. Check out a branch, then merge the branches.',
   conflict: (name: string, branch: string, files: readonly string[]): string =>
     `${name}: ${branch} conflicts with the current branch in ${files.join(', ') || 'some files'}. The branch is unchanged; merge it with: git merge ${branch}`,
-  failed: (name: string, complaint: string): string => `${name}: git refused: ${complaint}`,
+  failed: (name: string, complaint: string): string => `${name}: git failed: ${complaint}`,
   noRemote: (name: string): string => `${name}: the repository has no remote to push to. The branch is unchanged.`,
   pushed: (name: string, branch: string, remote: string): string =>
     `${name}: pushed ${branch} to ${remote}; gh is not installed, so open the pull request yourself.`,

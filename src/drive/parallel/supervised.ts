@@ -52,7 +52,7 @@ export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
   const ask = (request: WithoutId<SupervisedRequest>): Promise<SupervisorAnswer> =>
     new Promise((resolve, reject) => {
       if (!process.connected) {
-        reject(new RalphError('refused', 'the process that runs these loops side by side has ended.'));
+        reject(new RalphError('refused', 'the process that supervises these loops has ended.'));
         return;
       }
       const id = next++;

@@ -2,76 +2,76 @@ const MOST_SHOWN = 20;
 
 export const PLAN_TEXTS = {
   outOfScope: (paths: readonly string[], id: string): string =>
-    `outside the scope of ${id}: ${listed(paths)}. Put these files back as they were. Where ${id} cannot be done without them, end as blocked and say so: the user widens the scope in the plan.`,
+    `outside the scope of ${id}: ${listed(paths)}. Restore these files. If ${id} cannot be done without changing them, end as blocked and say so: only the user can widen the scope in the plan.`,
   nested: (paths: readonly string[]): string =>
-    `git repositories of their own: ${listed(paths)}. A commit would hold a link to them and none of their files. Take their .git away (of a worktree: git worktree remove), or have git ignore them.`,
+    `separate git repositories: ${listed(paths)}. A commit would contain only a link to them and none of their files. Remove their .git (for a worktree: git worktree remove), or add them to .gitignore.`,
   unsaved: (paths: readonly string[]): string =>
-    `submodules with changes that are not committed in them: ${listed(paths)}. The commit of the task holds no more than a link to a submodule's own commit: make that one, or take the changes back.`,
+    `submodules with uncommitted changes: ${listed(paths)}. The task's commit contains only a link to a submodule's commit. Commit inside the submodule, or revert the changes.`,
   hidden: (paths: readonly string[]): string =>
-    `git was told not to look at changes of these files: ${listed(paths)}. Take that back: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
+    `git is set to ignore changes to these tracked files: ${listed(paths)}. Undo that: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
   hiddenUnknown:
-    'git does not tell any more which files it was told not to look at (git ls-files -v), as it did when the task began. Take back what was changed about that.',
+    'git no longer reports which tracked files it is set to ignore (git ls-files -v), as it did when the task began. Undo the change that caused this.',
   otherBranch: (branch: string | null, wanted: string): string =>
-    `the repository is on ${branch ?? 'no branch'}, and ${wanted} is the branch of this plan. Go back to it: git switch ${wanted} (a rebase or merge that is in the middle: end it first, git rebase --abort or git merge --abort).`,
+    `the repository is on ${branch ?? 'no branch'}, but this plan's branch is ${wanted}. Switch back to it: git switch ${wanted} (first end a rebase or merge in progress: git rebase --abort or git merge --abort).`,
   unknownStart:
-    'what this task began from is not known any more, so that the attempt could not be verified. Say once more that it is done.',
+    'the starting point of this task is no longer known, so the attempt could not be verified. Report again that the task is done.',
   ticked: (ids: readonly string[], path: string): string =>
-    `${ids.join(', ')}: the agent ticked a box in ${path} of a task that it was not working on. It was cleared: the loop ticks a box once its task is verified.`,
+    `${ids.join(', ')}: the agent ticked a box in ${path} for a task that it was not working on. The box was cleared: the loop ticks it once the task is verified.`,
   ownTick: (id: string): string =>
-    `The agent ticked the box of ${id}. It was cleared: the loop ticks it once the task is verified.`,
+    `The agent ticked the box of ${id}. The box was cleared: the loop ticks it once the task is verified.`,
   gonePlan: (path: string): string =>
-    `${path} was taken away or replaced while the task was worked on. It was put back.`,
+    `${path} was removed or replaced while the agent worked on the task. It was restored.`,
   secrets: (paths: readonly string[]): string =>
-    `these files may hold credentials, and are not committed: ${listed(paths)}. Take them away, or have git ignore them.`,
+    `these files may contain credentials and are not committed: ${listed(paths)}. Remove them, or add them to .gitignore.`,
   nothingChanged: (id: string): string =>
-    `no file was changed, and no command proves that ${id} is done. Do it; where it was done before, end as blocked and say so.`,
+    `no file was changed, and no command proves that ${id} is done. Do the task; if it was already done, end as blocked and say so.`,
   progressChanged: (path: string): string =>
-    `${path} was changed while the task was worked on. The loop writes it; what was committed was put back.`,
+    `${path} was changed while the agent worked on the task. Only the loop writes it; the committed version was restored.`,
   scopeChanged: (id: string, path: string): string =>
-    `the scope of ${id} was changed in ${path} while the agent worked. The one that it began with holds until you stop the loop and resume it. If it was not you: look at the plan.`,
+    `the scope of ${id} was changed in ${path} while the agent worked. The original scope applies until you stop the loop and resume it. If you did not change it, review the plan.`,
   tasksChanged: (changed: readonly string[], path: string): string =>
-    `tasks of ${path} were changed while the agent worked: ${listed(changed)}. If it was not you: look at the plan.`,
+    `tasks of ${path} were changed while the agent worked: ${listed(changed)}. If you did not change them, review the plan.`,
   folded: (commits: number, id: string): string =>
-    `${commits === 1 ? 'a commit' : `${commits} commits`} made while ${id} was worked on ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
+    `${commits === 1 ? 'a commit' : `${commits} commits`} made during ${id} ${commits === 1 ? 'was' : 'were'} folded into the loop's commit.`,
   movedBack: (id: string): string =>
-    `the branch was moved back behind ${id} while it was worked on, and was put forward again. Look whether work of the tasks before it was undone.`,
+    `the branch was moved back to before the start of ${id} during the task, and was moved forward again. Check whether work of earlier tasks was undone.`,
   addedByHook: (paths: readonly string[], id: string): string =>
-    `the commit of ${id} was undone: a hook of the repository added files outside its scope: ${listed(paths)}. The user adds them to the scope in the plan, or takes them out of the hook.`,
+    `the commit of ${id} was undone, because a git hook added files outside its scope: ${listed(paths)}. The user has to add them to the scope in the plan, or remove them from the hook.`,
   differs: (paths: readonly string[], id: string): string =>
-    `the commit of ${id} was undone: under the git settings of the start it does not hold these files as they are: ${listed(paths)}. Take back what was changed in .git (config, info/attributes, info/exclude) or with git update-index.`,
+    `the commit of ${id} was undone: under the git settings of the start it does not contain these files as they are: ${listed(paths)}. Revert the changes in .git (config, info/attributes, info/exclude) or by git update-index.`,
   otherHooks:
-    'The hooks of the repository were changed after the start, so none was run for the commit. Look at them: git rev-parse --git-path hooks.',
+    "The repository's git hooks were changed after the start, so none was run for the commit. Review them: git rev-parse --git-path hooks.",
   notTakenIn: (paths: readonly string[], said: string): string =>
-    `a hook of the repository changed files after they were committed, and they could not be taken into the commit: ${listed(paths)}. ${said}`,
-  notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
-  noRepository: (why: string): string => `a plan is executed with one commit for each task, and here: ${why}`,
+    `a git hook changed files after they were committed, and they could not be added to the commit: ${listed(paths)}. ${said}`,
+  notFolded: (said: string): string => `your commits could not be folded into the loop's commit: ${said}`,
+  noRepository: (why: string): string => `a plan needs one commit per task, which is not possible here: ${why}`,
   noProgressFile: (path: string): string =>
-    `${path} is where the progress of the plan is written, and no plain file. Move it away.`,
-  noCommit: 'the repository has no commit yet. Commit what is there first.',
+    `the plan's progress goes to ${path}, which is not a regular file. Move it away.`,
+  noCommit: 'the repository has no commit yet. Commit its files first.',
   noIdentity:
-    'git does not know in whose name to commit here. Tell it: git config user.name NAME, and git config user.email ADDRESS.',
+    'git has no author for commits here. Set one: git config user.name NAME, and git config user.email ADDRESS.',
   cannotSign: (said: string): string =>
-    `commits are signed here (git config commit.gpgsign), and git could not sign one: ${said.trim()}\nUnlock the key in its agent (gpg-agent, ssh-agent), or git config commit.gpgsign false.`,
-  noBranch: 'HEAD is on no branch. Make one for the plan: git switch -c NAME.',
+    `commits are signed here (git config commit.gpgsign), but git could not sign one: ${said.trim()}\nUnlock the key in its agent (gpg-agent, ssh-agent), or run git config commit.gpgsign false.`,
+  noBranch: 'HEAD is not on a branch. Create one for the plan: git switch -c NAME.',
   mainBranch: (branch: string, name: string): string =>
-    `a plan is not executed on ${branch}. Make a branch for it: git switch -c ${name}.`,
+    `a plan is not executed on ${branch}. Create a branch for it: git switch -c ${name}.`,
   branchIsThere: (branch: string, name: string): string =>
-    `a plan is not executed on ${branch}, and there is a branch for this one. Go to it: git switch ${name}. Or make another: git switch -c NAME.`,
+    `a plan is not executed on ${branch}, and this one already has a branch. Switch to it: git switch ${name}. Or create another: git switch -c NAME.`,
   offered: (commands: readonly string[]): string =>
-    `this plan names no command that has to pass, so that nothing but the scope of a task is verified. The project offers: ${commands.join(', ')}. Put them under "validation:" in the plan's frontmatter.`,
+    `this plan has no validation commands, so only the scope of each task is verified. The project offers: ${commands.join(', ')}. Add them under "validation:" in the plan's frontmatter.`,
   nothingOffered:
-    'this plan names no command that has to pass, so that nothing but the scope of a task is verified. Name some under "validation:" in its frontmatter.',
+    'this plan has no validation commands, so only the scope of each task is verified. Add some under "validation:" in its frontmatter.',
   notUtf8: (path: string): string =>
-    `${path} is not UTF-8, and could not be written back byte for byte. Save it as UTF-8.`,
+    `${path} is not UTF-8, so it could not be written back byte for byte. Save it as UTF-8.`,
   dirty: (paths: readonly string[], resumed: boolean): string =>
     resumed
-      ? `these files are not committed, and are no work of this loop's: ${listed(paths)}. Commit them, stash them, or ignore them, then resume it again.`
-      : `these files are not committed, and would go into the first task's commit: ${listed(paths)}. Commit them, stash them, or ignore them, then start again. Where they are the work of a plan's loop, go on with it: --resume.`,
+      ? `these files are not committed and do not come from this loop: ${listed(paths)}. Commit, stash or ignore them, then resume again.`
+      : `these files are not committed and would become part of the first task's commit: ${listed(paths)}. Commit, stash or ignore them, then start again. If they are a plan loop's work, continue that loop with --resume.`,
   lint: (path: string, list: string): string => `${path} cannot be executed as it is:\n${list}`,
-  nothingToDo: (path: string, why: string): string => `there is no task of ${path} to work on: ${why}.`,
+  nothingToDo: (path: string, why: string): string => `${path} has no task to work on: ${why}.`,
   unknownFrom: (id: string, path: string): string => `--from "${id}": ${path} has no such task.`,
   waitingFrom: (id: string, needs: readonly string[]): string =>
-    `--from "${id}": it depends on ${needs.join(', ')}, which is not done.`,
+    `--from "${id}": this task depends on ${needs.join(', ')}, which is not done.`,
 } as const;
 
 /** Messages about tasks of a plan that run side by side. */

@@ -147,6 +147,6 @@ function readBytes(projectDir: string, planPath: string): Buffer {
     return readFileSync(regularFile(join(projectDir, planPath), TASK_FILE_BYTES));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(planPath, code ?? 'no regular file'), error);
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(planPath, code ?? 'not a regular file'), error);
   }
 }

@@ -2,7 +2,7 @@ import { advise, type Message, offer } from '../../text/message.ts';
 
 /** How a host passes a message: a line that ended the here-document would run as a command of the host's shell. */
 export const GIVE_TEXT =
-  '--file PATH, or on standard input by a here-document whose end mark is a random word that the message cannot contain.';
+  '--file PATH, or on standard input with a here-document whose delimiter is a random word that the message cannot contain.';
 
 export const ROUTER_TEXTS = {
   none: 'There is no router loop here.',
@@ -10,7 +10,7 @@ export const ROUTER_TEXTS = {
     `Another session drives this router loop (iteration ${iteration} of ${max} done${pid === null ? '' : `, client process ${pid}`}).`,
   unseen: advise(
     'Cannot determine whether its client is still running.',
-    'If it has exited, the user resumes in a terminal',
+    'If it has exited, the user can resume in a terminal',
     'resume',
   ),
   otherMode: (mode: string, iteration: number): string =>
@@ -24,9 +24,9 @@ export const ROUTER_TEXTS = {
   thenNone: (start: string): string => `Spawn nothing. If the user wants a loop: ${start}`,
   thenSpawn: (agentType: string, promptFile: string | null, report: string): string =>
     [
-      `Start one new subagent (Agent tool, subagent_type ${agentType}) with exactly this prompt${promptFile === null ? '' : ` or, if it is long, with: "Read the file ${promptFile} whole and follow it."`} Do not do its work yourself.`,
+      `Start one new subagent (Agent tool, subagent_type ${agentType}) with exactly this prompt${promptFile === null ? '.' : ` or, if it is long, with: "Read the whole file ${promptFile} and follow it."`} Do not do its work yourself.`,
       `When it has ended, call: ${report} --agent AGENT_ID`,
-      `If that does not find it, give its final message, unchanged, instead of --agent: ${GIVE_TEXT}`,
+      `If that does not find it, pass its final message, unchanged, instead of --agent: ${GIVE_TEXT}`,
       `If it could not work at all: ${report} --error "WHY"`,
     ].join('\n'),
   thenWait: (next: string, seconds: number): string =>
@@ -34,7 +34,7 @@ export const ROUTER_TEXTS = {
   thenPaused: (next: string): string =>
     `Spawn nothing. Show the user this message and end your turn. When they have resumed the loop, call: ${next}`,
   thenConsent: (next: string): string =>
-    `Spawn nothing. Show the user these commands and the line of the message, word for word, and end your turn. When they have agreed, call: ${next}`,
+    `Spawn nothing. Show the user these commands and the line from the message verbatim, and end your turn. When they have agreed, call: ${next}`,
   thenWorking: (next: string): string => `Call again in a moment: ${next}`,
   consent: (agree: string, settings: readonly string[]): string =>
     `The loop awaits the user's consent, because ${settings.length > 0 ? `its start set ${settings.join(', ')}` : 'its commands were written or changed in this session, or an agent resumed it'}. The user agrees in another terminal: ${agree}`,
@@ -44,7 +44,7 @@ export const ROUTER_TEXTS = {
     `The last subagent could not work; the loop waits until ${until} before the next one.`,
   notCounted: (spawn: number, error: string): string =>
     `Spawn ${spawn} was not counted, because its subagent could not work: ${error}`,
-  countedAlready: (spawn: number): string => `Spawn ${spawn} was counted already, so this report was not read.`,
+  countedAlready: (spawn: number): string => `Spawn ${spawn} has already been counted, so this report was ignored.`,
   gaveUp: (failures: number, error: string): Message =>
     advise(`${failures} subagents in a row could not work; the last error: ${error}`, 'Fix the cause, then', 'resume'),
   working: 'An earlier call of this session is still running commands or checks of the loop.',
@@ -61,13 +61,13 @@ export const ROUTER_TEXTS = {
   needsAgent:
     "This task has a token budget, which needs the client's record of the subagent: report with --agent ID. Without a record, the user has to remove budget.max_tokens.",
   unguarded: advise(
-    'No guardrail holds for this subagent: the project lacks the agents ralph-qa and ralph-developer, which enforce them.',
+    'Guardrails are not enforced for this subagent: the project lacks the agents ralph-qa and ralph-developer, which enforce them.',
     'Install them, then restart the session',
     'init',
   ),
   foreignAgent: (type: string, file: string): Message =>
     advise(
-      `No guardrail holds for this subagent: the agent ${type} in ${file} is not the one that ralph-loop installs. Rename that file.`,
+      `Guardrails are not enforced for this subagent: the agent ${type} in ${file} is not the one that ralph-loop installs. Rename that file.`,
       'Install the agents, then restart the session',
       'init',
     ),
@@ -85,8 +85,8 @@ export const ROUTER_TEXTS = {
     ),
   anotherTask: (live: string, wanted: string): Message =>
     advise(
-      `A router loop on ${live} is live, and ${wanted} is another task. Run it beside: router start --loop NAME.`,
-      'Or the user ends the first in a terminal',
+      `A router loop on ${live} is live, and ${wanted} is another task. Run it beside the first: router start --loop NAME.`,
+      'Or the user can end the first in a terminal',
       'cancel',
     ),
 } as const;

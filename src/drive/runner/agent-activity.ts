@@ -89,7 +89,7 @@ export function watchAgent(
       case 'retry':
         tell({
           type: 'notice',
-          message: `the client asks the API again (${message.error}, attempt ${message.attempt}).`,
+          message: `the client is retrying the API request (${message.error}, attempt ${message.attempt}).`,
         });
         return;
       case 'compaction':

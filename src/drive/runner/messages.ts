@@ -8,7 +8,7 @@ const REMEDIES: Record<Refusal, string> = {
   authentication: 'Log in again (claude, then /login) or fix the API key, then resume',
   billing: 'Fix the billing problem, then resume',
   'invalid-request': 'Fix the model or the settings, then resume',
-  unguarded: 'No guardrail holds for this agent. Fix the client, then resume',
+  unguarded: 'Guardrails are not enforced for this agent. Fix the client, then resume',
 };
 
 export const RUNNER_TEXTS = {
@@ -18,7 +18,7 @@ export const RUNNER_TEXTS = {
       'End it': 'stop',
     }),
   heldElsewhere:
-    'A runner on another machine, or one that has just ended, holds this loop. Try again in half a minute.',
+    'A runner on another machine, or one that has just ended, holds the lease of this loop. Try again in half a minute.',
   leaseLost: 'This runner ends: another runner took over the loop, or its lease could not be renewed.',
   takenAway: (message: string): Message =>
     advise(
@@ -31,13 +31,13 @@ export const RUNNER_TEXTS = {
   wokenByUser: 'Continuing now. Press Ctrl+C again to stop the loop.',
   pausedByUser: advise('The loop is paused. Ctrl+C leaves it paused.', 'Resume in another terminal', 'resume'),
   interrupted: advise(
-    'Interrupted; the loop is paused. Enter resumes it and sends what you wrote. Ctrl+C leaves it paused.',
+    'Interrupted; the loop is paused. Enter resumes it and sends your message. Ctrl+C leaves it paused.',
     'Or resume in another terminal',
     'resume',
   ),
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   waitingForLimit: (until: string): string =>
-    `A rate limit holds until ${localTime(until)}; the loop continues then. Ctrl+C continues now, twice stops.`,
+    `A rate limit applies until ${localTime(until)}; the loop continues then. Ctrl+C continues now, twice stops.`,
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),

@@ -82,7 +82,7 @@ function readTaskText(path: string, shown: string): string {
     text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'no regular file'), error);
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'not a regular file'), error);
   }
   if (text.trim() === '') throw new RalphError('task-missing', START_TEXTS.taskEmpty(shown));
   return text;

@@ -57,7 +57,7 @@ function statusText(state: LoopState, at: string): string {
   switch (state.status) {
     case 'waiting': {
       if (state.waiting.woken) return 'waking';
-      const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, next look';
+      const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, wakes';
       return `${next} ${lookText(elapsed(at, state.waiting.until))}`;
     }
     case 'paused':

@@ -79,10 +79,10 @@ export const START_TEXTS = {
   },
   taskEmpty: (path: string): string => `The task file ${path} is empty. Write the task into it, then start again.`,
   gitChanged: (names: readonly string[]): string =>
-    `git settings changed since the loop started: ${names.join(', ')}. They count from now on.`,
+    `git settings changed since the loop started: ${names.join(', ')}. They apply from now on.`,
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
     const more = paths.length > 5 ? ` and ${paths.length - 5} more` : '';
-    const apart = canWorktree ? ' To work apart from them, add --worktree.' : '';
+    const apart = canWorktree ? ' To work without them, add --worktree.' : '';
     return `Uncommitted changes: ${paths.slice(0, 5).join(', ')}${more}.${apart}`;
   },
   invalid: (path: string, list: string): string => `${path} cannot be started:\n${list}`,
@@ -103,7 +103,7 @@ export const START_TEXTS = {
     `The longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration plus its delay) is ${Math.round(seconds)} s; the Stop hook's limit is ${limit} s. Shorten it.`,
   nothingToVerify:
     'No checks are configured: completion will be accepted unverified. Add commands under "validation:".',
-  noHooks: offer('The hooks are not installed in this project, so a client started here takes no part in the loop.', {
+  noHooks: offer('The hooks are not installed in this project, so a client started here does not join the loop.', {
     'Install them': 'init',
     'Or run without a session': 'run',
   }),
@@ -112,7 +112,7 @@ export const START_TEXTS = {
   otherLoop: (name: string | null, patterns: readonly string[]): string =>
     `${name === null ? 'The default loop' : `The loop ${name}`} works in this folder, too, and only one of the two protects ${patterns.join(', ')}: it restores these files even if the other changed them. Run one of them with --worktree.`,
   noTaskFile: (folder: string): string =>
-    `The folder ${folder} has neither RALPH.md nor task.md. A task folder needs one: settings between two lines ---, then the task.`,
+    `The folder ${folder} has neither RALPH.md nor task.md. A task folder needs one: settings between two --- lines, then the task.`,
   argsWithoutTask: (names: readonly string[], path: string): string =>
     `${names.map((name) => `--arg ${name}`).join(', ')}: ${path} does not exist. Name the task file or its folder: --task PATH.`,
   argsNeedBash:
@@ -123,13 +123,13 @@ export const START_TEXTS = {
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
   settingsUnagreed: (lines: readonly string[]): Message =>
     advise(
-      `You have not agreed to: ${lines.join('; ')}. Give it as an option instead, or agree at a terminal.`,
-      'There',
+      `You have not agreed to: ${lines.join('; ')}. Pass it as an option instead, or agree at a terminal.`,
+      'Agree there',
       'start',
     ),
   locked: advise('The contract of this loop is locked (accept: never) until the loop has ended.', 'End it', 'stop'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),
-  needsConsent: offer('An agent asked for this loop, and only a user at a terminal can approve it.', {
+  needsConsent: offer('An agent requested this loop, and only a user at a terminal can approve it.', {
     'Show it and approve it': 'consent',
     'Refuse it': 'cancel',
   }),
@@ -141,7 +141,8 @@ export const START_TEXTS = {
 export const LAUNCH_TEXTS = {
   retrying: (until: string): string =>
     `The API answered with a server error; the loop tries again at ${localTime(until)}.`,
-  waitingForLimit: (until: string): string => `A rate limit holds until ${localTime(until)}; the loop continues then.`,
+  waitingForLimit: (until: string): string =>
+    `A rate limit applies until ${localTime(until)}; the loop continues then.`,
   ranCommand: (name: string, outcome: string, durationMs: number): string =>
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
@@ -151,7 +152,7 @@ export const LAUNCH_TEXTS = {
 } as const;
 
 export const AGENT_TEXTS = {
-  forRunner: (command: string): string => `agent (${command}) applies to "run" only; this loop uses Claude Code.`,
+  forRunner: (command: string): string => `agent (${command}) applies only to "run"; this loop uses Claude Code.`,
   noGuardrails: (command: string): string =>
     `Guardrails cannot be enforced on an agent command (${command}): they need hooks of Claude Code. Remove the guardrails from the task and the settings, or remove the agent command.`,
   untold: (key: string): string =>

@@ -136,7 +136,7 @@ function doubled(env: NodeJS.ProcessEnv, name: string, nth: number, otherwise: n
   const named = env[name];
   const first = named ? parseDuration(named) : otherwise;
   if (first === null || first <= 0) {
-    throw new RalphError('usage', `${name} is "${named}": give a duration such as 90s or 5m.`);
+    throw new RalphError('usage', `${name} is "${named}": use a duration such as 90s or 5m.`);
   }
   return Math.min(first * 2 ** nth, Math.max(first, most));
 }

@@ -33,7 +33,7 @@ export function copyIgnored(from: string, to: string, globs: readonly string[], 
     from,
     [...words, ...globs.map((glob) => `:(glob)${glob}`)],
     env,
-    'ignored files were to be copied',
+    'ignored files could not be copied',
   );
   return listed
     .split('\0')

@@ -101,7 +101,10 @@ function makeNew(
   const added = userGit(projectDir, [...words, dir, head], env);
   if (!added.ok) {
     clearAway({ projectDir, name, taskPath, env, existing: 'refuse' }, place, hadBranch ? null : head);
-    throw new RalphError('refused', WORKTREE_TEXTS.gitFailed(`the worktree ${dir} was to be made`, added.complaint));
+    throw new RalphError(
+      'refused',
+      WORKTREE_TEXTS.gitFailed(`the worktree ${dir} could not be created`, added.complaint),
+    );
   }
   // Keeps the loop's own state out of the branch, even if the project has no committed .gitignore for it.
   hideRuntimeDir(loopFiles(place.projectDir, place.name, env));

@@ -1,19 +1,19 @@
 import { advise, type Message } from '../../text/message.ts';
 /** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
-  noGit: 'a worktree needs git, and no git was found on PATH.',
+  noGit: 'a worktree needs git, but git was not found on the PATH.',
   gitFailed: (what: string, complaint: string): string =>
-    `${what}, but git refused${complaint === '' ? '.' : `: ${complaint}`}`,
+    `${what}, because git failed${complaint === '' ? '.' : `: ${complaint}`}`,
   noRepository: (dir: string): string =>
-    `${dir} is in no git repository, and a worktree is made from one. Run without --worktree, or make one: git init, then commit.`,
-  noCommit: 'the repository has no commit yet, and a worktree begins at one. Commit first.',
-  needsName: 'a loop in a worktree needs a name, which its branch and its folder have too: --loop NAME.',
+    `${dir} is not in a git repository, which a worktree needs. Run without --worktree, or create one: git init, then commit.`,
+  noCommit: 'the repository has no commit yet, which a worktree needs. Commit first.',
+  needsName: 'a loop in a worktree needs a name for its branch and folder: --loop NAME.',
   badBranch: (branch: string): string =>
-    `git allows no branch called ${branch}. Give the loop another name: --loop NAME.`,
+    `git does not allow a branch named ${branch}. Give the loop another name: --loop NAME.`,
   busy: (name: string, pid: number): string =>
-    `the worktree ${name} is being made by process ${pid}. Try again when it is done.`,
+    `process ${pid} is creating the worktree ${name}. Try again when it is done.`,
   exists: (name: string, dir: string): Message => ({
-    text: `the worktree ${name} exists already (${dir}). To start a new loop in it, add --fresh; to make another one, add --loop NAME.`,
+    text: `the worktree ${name} already exists (${dir}). To start a new loop in it, add --fresh; to create another one, add --loop NAME.`,
     advice: [
       { verb: 'Resume its loop', command: 'run', options: { resume: true, loop: name, worktree: true } },
       { verb: 'Or remove it', command: `worktree remove ${name}` },
@@ -26,25 +26,24 @@ export const WORKTREE_TEXTS = {
       `worktree remove ${name}`,
     ),
   notOurs: (dir: string): string =>
-    `${dir} exists and is not a worktree of this repository. Move it away, or give another --loop NAME.`,
+    `${dir} exists and is not a worktree of this repository. Move it away, or use another --loop NAME.`,
   branchLies: (branch: string, commits: number): string =>
-    `the branch ${branch} is there, with ${counted(commits, 'commit')} that HEAD has not. Merge it (git merge ${branch}), or delete it (git branch -D ${branch}), or give another --loop NAME.`,
+    `the branch ${branch} already exists, with ${counted(commits, 'commit')} missing from HEAD. Merge it (git merge ${branch}), delete it (git branch -D ${branch}), or use another --loop NAME.`,
   nothingToResume: (name: string): string =>
-    `there is no worktree ${name} to resume in. To create it, leave out --resume.`,
+    `there is no worktree ${name} to resume. To create it, leave out --resume.`,
   begins: (branch: string, dir: string, commit: string): string =>
-    `the loop has a worktree of its own: ${dir}, on the branch ${branch}, from ${commit}.`,
+    `the loop works in its own worktree ${dir}, on the branch ${branch}, created from ${commit}.`,
   goesOn: (branch: string, dir: string): string => `the loop resumes in its worktree ${dir}, on the branch ${branch}.`,
-  copied: (files: readonly string[]): string =>
-    `not committed as ${files.length === 1 ? 'it stands' : 'they stand'}, so copied into the worktree: ${some(files)}.`,
-  copiedIgnored: (files: readonly string[]): string => `copied into the worktree by worktree_copy: ${some(files)}.`,
+  copied: (files: readonly string[]): string => `copied into the worktree with uncommitted changes: ${some(files)}.`,
+  copiedIgnored: (files: readonly string[]): string => `copied into the worktree for worktree_copy: ${some(files)}.`,
   leftOut: (changes: number, commit: string): string =>
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktree, which begins at ${commit}.`,
   taskDiffers: (taskPath: string): string =>
-    `${taskPath} in the worktree is not as it is here; the one in the worktree counts.`,
-  settingUp: (command: string): string => `setting the worktree up: ${command}`,
+    `${taskPath} in the worktree differs from the one here; the one in the worktree is used.`,
+  settingUp: (command: string): string => `setting up the worktree: ${command}`,
   setUpFailed: (command: string, how: string, output: string, name: string): Message =>
     advise(
-      `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` It said:\n${output}\n`} Fix it and run again with --fresh, which repeats the set-up.`,
+      `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` Its output:\n${output}\n`} Fix it and run again with --fresh, which repeats the set-up.`,
       'Or remove it',
       `worktree remove ${name}`,
     ),
@@ -54,14 +53,14 @@ export const WORKTREE_TEXTS = {
   wouldLose: (name: string, what: readonly string[]): Message =>
     advise(
       `removing the worktree ${name} would lose: ${what.join('; ')}. Commit and merge what you want to keep.`,
-      'To lose it',
+      'Remove it anyway',
       `worktree remove ${name}`,
       { force: true },
     ),
   removed: (name: string, branch: string, tip: string | null, kept: string | null): string =>
     [
-      `the worktree ${name} is removed${tip === null ? '' : `, with its branch ${branch}`}.`,
-      ...(tip === null ? [] : [`To have the branch back: git branch ${branch} ${tip}`]),
+      `removed the worktree ${name}${tip === null ? '' : ` and its branch ${branch}`}.`,
+      ...(tip === null ? [] : [`To restore the branch: git branch ${branch} ${tip}`]),
       ...(kept === null ? [] : [`The journals of its loop are in ${kept}.`]),
     ].join('\n'),
 } as const;

@@ -48,10 +48,10 @@ export function removeWorktree(
     const removed = registered ? userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env) : null;
     rmSync(dir, { recursive: true, force: true });
     // A process that was killed here has left a part that git does not know as a worktree.
-    if (removed?.ok === false) askGit(projectDir, ['worktree', 'prune'], env, `${dir} was to be removed`);
+    if (removed?.ok === false) askGit(projectDir, ['worktree', 'prune'], env, `${dir} could not be removed`);
     const tip = tipOf(projectDir, branch, env);
     const gone = tip !== null && (whole || record?.hadBranch === false);
-    if (gone) askGit(projectDir, ['branch', '-D', branch], env, `the branch ${branch} was to be deleted`);
+    if (gone) askGit(projectDir, ['branch', '-D', branch], env, `the branch ${branch} could not be deleted`);
     dropWorktreeRecord(projectDir, name, env);
     return { place, tip: gone ? tip : null, kept };
   });

@@ -31,7 +31,7 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
 
 /** Returns true if git knows this directory as a work tree of the repository, even if it no longer exists. */
 export function isRegistered(projectDir: string, dir: string, env: NodeJS.ProcessEnv): boolean {
-  const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees were asked for');
+  const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
   const wanted = real(dir);
   return list.split('\0').some((line) => line.startsWith('worktree ') && real(line.slice(9)) === wanted);
 }
@@ -51,7 +51,7 @@ export function ownCommits(
 ): number {
   const others = ['--not', 'HEAD', `--exclude=${branch}`, '--branches', '--remotes', '--tags'];
   const words = ['rev-list', '--count', ...revisions, ...others];
-  return Number(askGit(projectDir, words, env, 'its commits were to be counted'));
+  return Number(askGit(projectDir, words, env, 'its commits could not be counted'));
 }
 
 function real(path: string): string {
@@ -98,7 +98,7 @@ const REPOSITORY = new Set([
   ...['GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
 ]);
 
-const WHAT = 'what is not committed was to be found';
+const WHAT = 'uncommitted changes could not be determined';
 
 /** Lists uncommitted files below a directory, untracked ones included, and removed files. */
 export function changedFiles(

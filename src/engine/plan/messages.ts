@@ -17,7 +17,7 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
       const why =
         stop.why === 'max-tasks'
           ? `${count(plan.done.length)} done in this session: ${plan.done.join(', ')}.`
-          : 'Every task from the given one on is done; earlier tasks remain.';
+          : 'Every task from the given one onwards is done; earlier tasks remain.';
       return advise(`${why}${next}${passed}`, 'Review the commits, then continue', 'start', {
         ...planOptions(path),
         ...(choice.next !== null && { from: quoted(choice.next.id) }),
@@ -40,14 +40,14 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
       const chain = waiting.length === 0 ? '' : ` Waiting for it: ${waiting.map(({ id }) => id).join(', ')}.`;
       const named =
         blocked.length === 0
-          ? 'No task of the plan can be worked on'
+          ? 'No task of the plan can start'
           : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
       const why =
         stop.became.length > 0
           ? `The progress file beside ${path} says why; the attempted changes are uncommitted in the working tree. Fix the cause`
-          : 'The plan said so when this session began, and nothing of it was tried. Remove the obstacle';
+          : 'The plan already said so when this session began, so it was not tried. Remove the obstacle';
       return advise(
-        `${named}${doneText(plan)}.${chain} ${why} and take "(blocked)" out of the plan.`,
+        `${named}${doneText(plan)}.${chain} ${why} and remove "(blocked)" from the plan.`,
         'Resume',
         'resume',
       );

@@ -5,13 +5,13 @@ const NEW_LIST = { fresh: true, input: 'FILE' } as const;
 /** Every sentence about a TDD list that the agent and the user read. */
 export const TDD_TEXTS = {
   noConsent: advise(
-    'an agent made this list, and the user has not approved its commands yet.',
-    'The user sees and approves them in a terminal',
+    'an agent created this list, and the user has not approved its commands yet.',
+    'The user can review and approve them in a terminal',
     'tdd init',
     { consent: true },
   ),
   callAlone:
-    'Give each of these commands in a call of its own, without a pipe, a redirection or another command beside it: only so the sandbox lets it record its proof.',
+    'Run each of these commands in a separate call, without a pipe, a redirection or another command: otherwise the sandbox keeps it from recording its proof.',
   nothingLeft: 'every scenario is complete.',
   unknown: (id: string): Message => advise(`there is no scenario ${id}.`, 'List them', 'tdd status'),
   complete: (id: string): Message => advise(`${id} is complete and is not run again.`, 'Take the next one', 'tdd next'),
@@ -25,8 +25,8 @@ export const TDD_TEXTS = {
   unavailable: (why: string): string => `the command could not be started: ${why}.`,
   changed: (what: string): Message =>
     advise(
-      `the command was not run: ${what} since the list was made, or since its test was red. Restore it.`,
-      'If the change is right, the user adopts it',
+      `the command was not run: ${what} since the list was created, or since its test was red. Restore it.`,
+      'If the change is right, the user can adopt it',
       'tdd init',
       { accept: true },
     ),
@@ -47,7 +47,7 @@ export const TDD_TEXTS = {
   unusable: (why: string): string =>
     `the list of scenarios is unusable (${why}), so nothing in it can be proved. Tell the user, and do nothing else.`,
   listChanged: advise(
-    'the list of scenarios is not the one that this loop was started with. The user has to restore it.',
+    'the list of scenarios has changed since this loop was started. The user has to restore it.',
     'Or start a new loop',
     'start',
     { tdd: true, fresh: true },
@@ -70,7 +70,7 @@ export const TDD_TEXTS = {
         ),
   nothingToStart: advise('every scenario of the list is complete.', 'Create a new list', 'tdd init', NEW_LIST),
   meanwhile: advise(
-    'another process changed the list meanwhile; this run was not recorded.',
+    'another process changed the list in the meantime, so this run was not recorded.',
     'See the list',
     'tdd status',
   ),

@@ -26,8 +26,8 @@ export const nodeOnPath: Check = ({ env, platform, node }) => {
   const found = asked.status === 0 ? (asked.stdout.split('\n')[0] ?? '').trim() : '';
   if (found === '') {
     const message = own
-      ? `RALPH_NODE is ${own}, and there is no such program.`
-      : 'the hooks find no node: a shell that is no login shell has none on its PATH (version managers often set it up for login shells only).';
+      ? `RALPH_NODE is ${own}, which does not exist.`
+      : 'the hooks find no node: a non-login shell has none on its PATH (version managers often set it up only for login shells).';
     const fix = `put node on the PATH of the shell that starts claude, or: export RALPH_NODE=${node.path}`;
     return [error(message, fix)];
   }
@@ -47,16 +47,18 @@ export const nodeVersion: Check = ({ node }) => {
 function oldNode(path: string, version: string): Outcome | null {
   if (atLeast(version, OLDEST_NODE)) return null;
   const message = `${path} is node ${version}; ralph-loop needs ${OLDEST_NODE} or newer.`;
-  return error(message, 'install a newer node, or point RALPH_NODE at one.');
+  return error(message, 'install a newer node, or point RALPH_NODE to one.');
 }
 
 export const extraCertificates: Check = ({ env, platform }) => {
   if (!env['NODE_EXTRA_CA_CERTS']) return [];
   if (platform !== 'win32') {
-    return [ok('NODE_EXTRA_CA_CERTS is set; hooks start without it (80 ms each), their commands get it back.')];
+    return [
+      ok('NODE_EXTRA_CA_CERTS is set; hooks start without it, which saves 80 ms each, and pass it to their commands.'),
+    ];
   }
   const message = 'NODE_EXTRA_CA_CERTS is set: it adds about 80 ms to every hook and every tick of the status line.';
-  return [warning(message, 'leave it unset where claude is started, if nothing there needs it.')];
+  return [warning(message, 'unset it where claude is started, unless something there needs it.')];
 };
 
 export const client: Check = ({ client: found }) => {
@@ -66,7 +68,7 @@ export const client: Check = ({ client: found }) => {
   }
   const { path, version } = found;
   if (version === null) {
-    return [warning(`${path} does not say its version.`, 'see whether it starts: claude --version.')];
+    return [warning(`${path} does not report its version.`, 'check whether it starts: claude --version.')];
   }
   if (!atLeast(version, OLDEST_CLIENT)) return [error(tooOld(path, version), UPDATE_CLIENT)];
   const failsOpen = failOpenText(version);
@@ -86,7 +88,7 @@ export const blockCap: Check = ({ env, sources }) => {
   if (capped.length > 0) {
     const message = (path: string, cap: string): string =>
       `${path} sets ${BLOCK_CAP} to ${cap}: a loop started by hand ends at that many blocks without a tool call.`;
-    const fix = 'take it out, or start loops through the launcher.';
+    const fix = 'remove it, or start loops with the launcher.';
     return capped.map(({ path, cap }) => warning(message(path, cap), fix));
   }
   if (env[BLOCK_CAP] === '0' || set.length > 0) return [ok(`${BLOCK_CAP} is 0.`)];
@@ -106,9 +108,8 @@ export const workspaceTrust: Check = ({ projectDir, env }) => {
     // Trust of a directory above counts within one repository only.
     if (dirname(dir) === dir || existsSync(join(dir, '.git'))) break;
   }
-  const message =
-    'Claude Code has not been told yet that this project can be trusted; until then its hooks may not run.';
-  return [warning(message, 'start claude here once, and answer its question.')];
+  const message = 'Claude Code does not trust this project yet; until it does, hooks may not run.';
+  return [warning(message, 'start claude here once and answer its question.')];
 };
 
 function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
@@ -129,7 +130,9 @@ export const runtimeDir: Check = (examined) => {
 };
 
 export const stateHome: Check = ({ env }) => {
-  return [writable(outsideRoot(env), 'contracts and logs', 'make it writable, or set XDG_STATE_HOME elsewhere.')];
+  return [
+    writable(outsideRoot(env), 'contracts and logs', 'make it writable, or set XDG_STATE_HOME to another folder.'),
+  ];
 };
 
 function runtimeDirOf({ projectDir, env }: Examined): string {

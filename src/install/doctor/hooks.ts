@@ -13,21 +13,21 @@ import { sessionRegistration } from '../settings/registration.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
-const INIT = advise('the hooks have to be installed again.', 'Run', 'init');
+const INIT = advise('the hooks have to be reinstalled.', 'Run', 'init');
 const LAUNCHER = '.claude/ralph/ralph-audit.sh';
 /** The client's default in seconds, for an entry without a timeout. */
 const CLIENT_DEFAULT = 600;
 
 export const settingsReadable: Check = ({ sources }) => {
   const broken = sources.flatMap(({ path, problem }) =>
-    problem === null ? [] : [error(`${problem} The client passes over the whole file.`, `fix ${path}.`)],
+    problem === null ? [] : [error(`${problem} The client ignores the whole file.`, `fix ${path}.`)],
   );
-  return orFine(broken, 'every settings file can be read.');
+  return orFine(broken, 'every settings file is valid.');
 };
 
 export const hooksEnabled: Check = ({ sources }) => {
   const disabled = sources.filter(({ value }) => value['disableAllHooks'] === true);
-  const fix = 'take it out, or start loops through the launcher only, which passes its own hooks.';
+  const fix = 'remove it, or start loops only with the launcher, which passes its own hooks.';
   const problems = disabled.map(({ path, name }) => {
     const scope = name === 'managed' ? 'no hook runs' : 'no hook runs in a loop started by hand';
     return error(`${path} sets disableAllHooks: ${scope}.`, fix);
@@ -39,9 +39,9 @@ export const managedSettings: Check = ({ sources }) => {
   const managed = sources.find(({ name, exists }) => name === 'managed' && exists);
   if (managed === undefined) return [ok('there are no managed settings.')];
   if (managed.value['allowManagedHooksOnly'] !== true) {
-    return [ok(`${managed.path} does not forbid hooks of projects.`)];
+    return [ok(`${managed.path} allows project hooks.`)];
   }
-  const message = `${managed.path} sets allowManagedHooksOnly: hooks of projects and of the launcher do not run, so that no loop can.`;
+  const message = `${managed.path} sets allowManagedHooksOnly: hooks of projects and of the launcher do not run, so no loop can.`;
   const fix = 'ask the administrator of this machine to allow them. Router mode needs no hooks.';
   return [error(message, fix)];
 };
@@ -89,7 +89,7 @@ function isSame(hook: RegisteredHook, event: string, command: string): boolean {
 function missingHooks(missing: readonly RegisteredHook[]): Outcome {
   if (missing.length === 0) return ok(`the hooks are registered in ${SETTINGS_PATH}.`);
   const events = missing.map(({ event }) => event).join(', ');
-  const message = `not registered in ${SETTINGS_PATH}, as this version registers them: ${events}. A loop started by hand does not run.`;
+  const message = `not registered in ${SETTINGS_PATH} as this version needs: ${events}. A loop started by hand does not run.`;
   return error(message, INIT, 'init');
 }
 
@@ -100,7 +100,7 @@ function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly R
 }
 
 function foreignHook({ source, event }: RegisteredHook): Outcome {
-  const message = `${source} registers a ${event} hook of ours by another command. The client takes it for another hook and runs it twice, beside the launcher's.`;
+  const message = `${source} registers our ${event} hook with a different command. The client treats it as another hook and runs it in addition to the launcher's.`;
   return error(message, advise('remove that entry.', 'Then', 'init'));
 }
 
@@ -119,7 +119,7 @@ export const stopTimeout: Check = (examined) => {
     const message = `${source} gives the Stop hook ${seconds} s; idle.max_delay and the checks need more than ${needed} s. The client would kill it and end the loop.`;
     return [error(message, 'set "timeout": 86400 there.')];
   });
-  return orFine(problems, 'the Stop hook has time enough.');
+  return orFine(problems, 'the timeout of the Stop hook is long enough.');
 };
 
 export const hookFiles: Check = (examined) => {
@@ -138,7 +138,7 @@ export const hookFiles: Check = (examined) => {
       }
     }
     const lacking = missing.length === 0 ? [] : [error(`missing: ${missing.join(', ')}.`, INIT, 'init')];
-    return orFine([...lacking, ...problems], 'the installed hooks are those of this bundle.');
+    return orFine([...lacking, ...problems], 'the installed hooks match this bundle.');
   } catch (problem) {
     if (!(problem instanceof RalphError)) throw problem;
     return [error(problem.message, advise('fix that.', 'Then', 'init'))];
@@ -146,8 +146,8 @@ export const hookFiles: Check = (examined) => {
 };
 
 function otherFile(path: string, isAsInstalled: boolean): Outcome {
-  if (isAsInstalled) return error(`${path} is of another version.`, INIT, 'init');
-  const message = `${path} is not the one of this bundle, and init did not write it so: it was changed, or belongs to another program.`;
+  if (isAsInstalled) return error(`${path} is from another version.`, INIT, 'init');
+  const message = `${path} does not match this bundle, and init did not write it like this: it was changed, or belongs to another program.`;
   return error(message, advise('move it away.', 'Then', 'init'));
 }
 
@@ -171,8 +171,8 @@ export const otherStopHooks: Check = ({ sources, env }) => {
   const problems = others.map(({ source, command }) => {
     // The rest of a long command may hold a secret.
     const shown = command.length > 60 ? `${command.slice(0, 60)}…` : command;
-    const message = `another Stop hook is registered in ${source}: ${shown}. It answers every Stop too; if it blocks, the session goes on when the loop is over.`;
-    return warning(message, 'see that it lets a session end, or take it out while loops run.');
+    const message = `another Stop hook is registered in ${source}: ${shown}. It also answers every Stop; if it blocks, the session continues after the loop has ended.`;
+    return warning(message, 'make sure that it lets a session end, or remove it while loops run.');
   });
   return orFine(problems, 'no other Stop hook is registered.');
 };

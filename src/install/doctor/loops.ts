@@ -69,7 +69,7 @@ export const staleStates: Check = (examined) =>
     const { live, found } = describeLoop(files, examined.env);
     if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
     const driver = live.mode === 'runner' ? 'runner' : 'client';
-    const message = `${files.state} is of a loop whose ${driver} (process ${live.clientPid}) is gone (iteration ${live.iteration}).`;
+    const message = `${files.state} belongs to a loop whose ${driver} (process ${live.clientPid}) has exited (iteration ${live.iteration}).`;
     return [warning(message, show({ text: 'Resume the loop or start over.', advice: RESUME_OR_REPLACE }, live))];
   });
 
@@ -83,11 +83,11 @@ function leftLock({ lock }: LoopFiles): Outcome[] {
     const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
     if (owner === 'gone' || age < LOCK_AGE_MS) return [];
     const message = `${lock} has been held for ${Math.round(age / 1000)} s by a process that may be alive.`;
-    return [warning(message, 'if no process works on this loop, delete that file.')];
+    return [warning(message, 'if no process is working on this loop, delete that file.')];
   }
   // Taking the lock removes it, as it does for the next process.
   const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
-  const message = `${lock} was left by a process that is gone; the next one takes it over.`;
+  const message = `${lock} was left by a process that has exited; the next process takes it over.`;
   return [warning(message, advise('it can be removed.', 'Run', 'doctor', { fix: true }), repair)];
 }
 

@@ -22,7 +22,7 @@ export const selfTest: Check = (examined) => {
   const entry = (registered ?? passed)?.entry;
   const missing = registered === undefined ? hookPath(bundle, STOP) : join(projectDir, inProject(STOP));
   if (entry === undefined || !existsSync(missing))
-    return [failed(`there is no Stop hook to try: ${missing} is missing.`)];
+    return [failed(`there is no Stop hook to test: ${missing} is missing.`)];
   const temp = mkdtempSync(join(tmpdir(), 'ralph-doctor-'));
   try {
     prepare(temp, registered === undefined ? null : projectDir, examined.now);
@@ -103,5 +103,5 @@ function told({ stdout, stderr, status }: Fired): string {
 }
 
 function failed(message: string): Outcome {
-  return error(message, advise('fix what the other findings name.', 'Then', 'init'));
+  return error(message, advise('fix the other findings.', 'Then', 'init'));
 }

@@ -9,7 +9,7 @@ export function safePath(projectDir: string, path: string): string {
   const root = realpathSync(projectDir);
   const real = resolveExisting(join(root, path), path);
   if (real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)) return real;
-  const message = `${path} leads out of the project through a symbolic link, to ${real}. ralph-loop writes nothing outside ${projectDir}. Replace the link by a folder or file of its own, or set the loop up in that other project.`;
+  const message = `${path} leads out of the project through a symbolic link to ${real}. ralph-loop writes nothing outside ${projectDir}. Replace the link with a real folder or file, or set up the loop in that other project.`;
   throw new RalphError('refused', message);
 }
 
@@ -23,7 +23,7 @@ function resolveExisting(path: string, named: string): string {
     try {
       return join(realpathSync(at), ...tail);
     } catch (error) {
-      throw new RalphError('refused', `${named}: the symbolic link ${at} leads nowhere. Remove it first.`, error);
+      throw new RalphError('refused', `${named}: the symbolic link ${at} is broken. Remove it first.`, error);
     }
   }
 }
@@ -45,12 +45,12 @@ export function readText(path: string): string | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
-    if (code === 'EISDIR') throw new RalphError('refused', `${path} is a directory; a file belongs there.`, error);
-    if (code === 'ENOTDIR') throw new RalphError('refused', `${path}: a file lies where a directory belongs.`, error);
+    if (code === 'EISDIR') throw new RalphError('refused', `${path} is a directory, but must be a file.`, error);
+    if (code === 'ENOTDIR') throw new RalphError('refused', `${path}: a file is in the place of a directory.`, error);
     throw new RalphError('refused', `${path} cannot be read: ${(error as Error).message}`, error);
   }
   const text = bytes.toString('utf8');
-  if (!Buffer.from(text).equals(bytes)) throw new RalphError('refused', `${path} is no UTF-8 text.`);
+  if (!Buffer.from(text).equals(bytes)) throw new RalphError('refused', `${path} is not UTF-8 text.`);
   return text;
 }
 

@@ -16,7 +16,7 @@ export function readSettings(text: string, path: string): ParsedSettings {
   const what = first === undefined ? 'no JSON object' : explained(printParseErrorCode(first.error));
   const before = text.slice(0, first?.offset ?? root?.offset ?? 0).split(/\r\n|\r|\n/);
   const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
-  return { root: null, problem: `${path} is no valid JSON: ${what}, at ${place}.` };
+  return { root: null, problem: `${path} is not valid JSON: ${what}, at ${place}.` };
 }
 
 /** Returns the syntax tree of a settings file's text, or null for an empty one. Throws `refused` if it is broken. */
@@ -38,9 +38,9 @@ export function memberOf(object: Node, key: string): Node | null {
 }
 
 function explained(code: string): string {
-  if (code === 'InvalidCommentToken') return 'a comment, which makes Claude Code pass over the whole file';
+  if (code === 'InvalidCommentToken') return 'a comment, which makes Claude Code ignore the whole file';
   const words = code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-  return words.replace('property name expected', 'a property name is expected (or a comma too many stands before)');
+  return words.replace('property name expected', 'a property name is expected (or there is an extra comma before it)');
 }
 
 interface Insertion {

@@ -88,7 +88,7 @@ export function appendLine(path: string, entry: object): void {
 function endsTorn(descriptor: number): boolean {
   const stat = fstatSync(descriptor);
   // Writing to a FIFO blocks once it is full.
-  if (!stat.isFile()) throw new Error('it is no regular file');
+  if (!stat.isFile()) throw new Error('it is not a regular file');
   const { size } = stat;
   if (size === 0) return false;
   const last = Buffer.alloc(1);

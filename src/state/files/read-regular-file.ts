@@ -19,7 +19,7 @@ export const TASK_FILE_BYTES = 8 * 1024 * 1024;
  */
 export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): string {
   const stat = statSync(path);
-  if (!stat.isFile()) throw new Error(`${path} is no regular file`);
+  if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
   if (stat.size <= limit) return path;
   throw Object.assign(new Error(`${path} has ${stat.size} bytes; at most ${limit} are read`), { code: 'EFBIG' });
 }

@@ -57,11 +57,11 @@ export function exportRun(files: RunFiles, dest: string): ExportedRun {
 function refuseTaken(files: RunFiles, dest: string): void {
   const inside = relative(files.dir, dest);
   if (inside === '' || (!isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`))) {
-    throw new RalphError('refused', `${dest} lies within the run state itself. Choose another place: --dest DIR.`);
+    throw new RalphError('refused', `${dest} is inside the run state itself. Choose another folder: --dest DIR.`);
   }
   const lies = whatLies(dest);
   if (lies === 'nothing') return;
   if (lies === 'directory' && readdirSync(dest).length === 0) return;
-  const message = `${dest} is there already, and nothing is overwritten. Choose another place: --dest DIR.`;
+  const message = `${dest} already exists, and nothing is overwritten. Choose another folder: --dest DIR.`;
   throw new RalphError('refused', message);
 }

@@ -51,7 +51,7 @@ function missing(folder: Folder, path: string): string {
 }
 
 function noFile(folder: Folder, path: string): string {
-  return `${posix.join(folder.shown, path)} is no regular file that really lies in the task folder: put a plain file in its place.`;
+  return `${posix.join(folder.shown, path)} is not a regular file in the task folder: replace it with one.`;
 }
 
 /** Also true for a dangling link. */

@@ -167,7 +167,7 @@ export function checkFindingsLog(projectDir: string, logPath: string): CheckResu
   try {
     const stat = statSync(join(projectDir, path), { throwIfNoEntry: false });
     if (stat === undefined) return null;
-    if (!isProjectFile(projectDir, path)) return unavailable(`${path} is no regular file inside the project.`);
+    if (!isProjectFile(projectDir, path)) return unavailable(`${path} is not a regular file inside the project.`);
     if (stat.size > MAX_BYTES) return unavailable(`${path} has ${stat.size} bytes; at most ${MAX_BYTES} are read.`);
     text = readFileSync(join(projectDir, path), 'utf8');
   } catch (error) {

@@ -32,7 +32,7 @@ function unknown(key: string, value: unknown, known: string[], at: Keys): KeyPro
 
 function shadowed(alias: string, name: string, value: unknown, at: Keys): KeyProblem {
   const keys = [...at, alias];
-  const message = `${keyPath(keys)} does nothing, because ${keyPath([...at, name])} is set too and wins.`;
+  const message = `${keyPath(keys)} does nothing, because ${keyPath([...at, name])} is also set and takes precedence.`;
   return { keys, value: printableValue(value), rule: 'alias', message, severity: 'warning' };
 }
 
@@ -46,7 +46,7 @@ function empty(name: string, at: Keys): KeyProblem {
     return { keys, value: null, rule: 'no-value', message, severity: 'error' };
   }
   const hint = name === 'idle' ? ' To switch idle on with its defaults, write: idle: {}' : '';
-  const message = `${keyPath(keys)} has no value and counts as left out.${hint}`;
+  const message = `${keyPath(keys)} has no value and is ignored.${hint}`;
   return { keys, value: null, rule: 'no-value', message, severity: 'warning' };
 }
 

@@ -88,11 +88,11 @@ function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
   const problem = { path: '', column: 1, value: null, severity: 'error' } as const;
   if (split.problem === 'unclosed') {
     const line = (split.frontmatterLine ?? 2) - 1;
-    const message = `the frontmatter that begins on line ${line} is never closed: put a line with --- after it.`;
+    const message = `the frontmatter that begins on line ${line} is never closed: add a --- line after it.`;
     return { ...problem, line, rule: 'unclosed-frontmatter', message };
   }
   if (split.frontmatterLine === null && kind === 'ralph-md') {
-    const message = 'there is no frontmatter: a RALPH.md begins with a line ---, its settings, and another line ---.';
+    const message = 'there is no frontmatter: a RALPH.md begins with a --- line, its settings, and another --- line.';
     return { ...problem, line: 1, rule: 'no-frontmatter', message };
   }
   if (split.frontmatter.length > MAX_FRONTMATTER) {
@@ -146,7 +146,7 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
     return [{ path: '', line, column: 1, value: null, rule, message, severity: 'error' }];
   };
   if (shown.every(({ text }) => text.trim() === '')) {
-    return problem(0, 'empty-body', 'The task is empty. Write below the frontmatter what the agent has to do.');
+    return problem(0, 'empty-body', 'The task is empty. Describe what the agent has to do below the frontmatter.');
   }
   return shown.flatMap(({ text, at }) => {
     const found = PLACEHOLDERS.exec(text);
@@ -163,13 +163,13 @@ export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | '
   const at = { path: '', line: bodyLine, column: 1, value: null };
   if (isUnfilled(body)) {
     const message =
-      'it is not filled in yet: write under Goals what is to be achieved, and under Checklist the steps ("- [ ] what") where you know them.';
+      'it is not filled in yet: write the goals under Goals, and the steps that you know under Checklist ("- [ ] what").';
     return [{ ...at, rule: 'unfilled', message, severity: 'error' }];
   }
   const { done, total } = countChecklist(checklistItems(body));
   if (total === 0 || done < total) return [];
   const all = total === 1 ? 'its only item is' : `all of its ${total} items are`;
-  const message = `there is nothing to do: ${all} checked already.`;
+  const message = `there is nothing to do: ${all} already checked.`;
   return [{ ...at, rule: 'all-checked', message, severity: 'warning' }];
 }
 
@@ -185,7 +185,8 @@ export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;
   const line = bodyLine + body.slice(0, task.index).split('\n').length - 1;
-  const text = 'this is a plan of tasks, and would be sent to the agent whole. To work on it task by task, add --plan.';
+  const text =
+    'this is a plan of tasks, which would be sent to the agent as a whole. To work on it task by task, add --plan.';
   const message = show(advise(text, 'Check it as a plan', 'plan check PLAN'));
   return { path: '', line, column: 1, value: null, rule: 'plan-as-prompt', message, severity: 'warning' };
 }

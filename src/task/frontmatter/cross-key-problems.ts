@@ -54,7 +54,7 @@ function duplicates(
     if (earlier === undefined) first.set(name, index);
     else {
       const keys = inner === null ? [key, index] : [key, index, inner];
-      const message = `${keyPath(keys)} must be unique, but ${key}[${earlier}] is named ${shownValue(name)} too.`;
+      const message = `${keyPath(keys)} must be unique, but ${key}[${earlier}] is also named ${shownValue(name)}.`;
       problems.push({ keys, value: name, rule: 'unique', message, severity: 'error' });
     }
   }

@@ -8,17 +8,17 @@ const BLOCKED =
 
 const pattern = () => ruledText('must be a pattern', 'pattern', patternProblem);
 const guardedGlob = () => ruledText('must be a glob or a policy', 'glob', guardedGlobProblem);
-const reason = optional(line(), 'What the model is told, beside the rule.');
+const reason = optional(line(), 'Explanation for the model, shown with the rule.');
 
 const blocked = z.union(
   [
     pattern(),
     z.strictObject(
       {
-        command: described(line(), 'The program, without its folder. Globs are allowed: git, npm*.'),
+        command: described(line(), 'Name of the program, without its folder. Globs are allowed: git, npm*.'),
         args: optional(
           list(line(), 'words'),
-          'The first words after it, in order; options are skipped. Globs are allowed.',
+          'The first words after the program, in order; options are skipped. Globs are allowed.',
         ),
         reason,
       },
@@ -28,7 +28,7 @@ const blocked = z.union(
       {
         pipeline: described(
           list(line(), 'programs').min(2, { error: 'must have at least two programs' }),
-          'The programs of a pipeline, in order; a|b allows for either.',
+          'The programs of a pipeline, in order; a|b matches either.',
         ),
         reason,
       },
@@ -39,10 +39,10 @@ const blocked = z.union(
 );
 
 const shellPolicy = mapping({
-  mode: described(choice('allowlist', 'blocklist'), 'allowlist: nothing may run but what "allow" names.'),
+  mode: described(choice('allowlist', 'blocklist'), 'allowlist: only commands that "allow" matches may run.'),
   allow: optional(
     list(pattern(), 'patterns'),
-    'RE2 patterns. Every simple command of a call must match one of them whole.',
+    'RE2 patterns. Every simple command of a call must match one of them as a whole.',
   ),
 });
 
@@ -59,10 +59,10 @@ export const guardrails = mapping({
     list(guardedGlob(), 'globs and policies'),
     'Files that must not even be read: globs, policy:secret-bearing-paths, policy:persistence-paths.',
   ),
-  shell_policy: optional(shellPolicy, 'An allowlist of shell commands. Leave it out to have none.'),
+  shell_policy: optional(shellPolicy, 'An allowlist of shell commands; none by default.'),
   lift: optional(
     list(choice(...PLAN_RULES), 'names of rules'),
-    'Of a plan: what is denied while it runs, and shall be allowed all the same.',
+    'Plans: rules that are denied by default while a plan runs, and are allowed here.',
   ),
-  strict: optional(flag(), 'Refuse, too, what cannot be decided, such as code given to an interpreter.'),
+  strict: optional(flag(), 'Also refuse whatever cannot be analysed, such as code for an interpreter.'),
 });

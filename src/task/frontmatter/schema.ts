@@ -32,7 +32,7 @@ const validationEntry = z.union(
   [
     run,
     z.strictObject({
-      name: optional(line(), 'What the check is called; without it, what it runs.'),
+      name: optional(line(), 'Name of the check; the command itself by default.'),
       run: described(run, 'The shell command. It must exit with 0.'),
       timeout: optional(integer(1, 3600), 'Seconds; 300 by default.'),
     }),
@@ -42,24 +42,30 @@ const validationEntry = z.union(
 
 const idle = mapping({
   delay: durationKey('positive', 'The first wait; 30s by default.'),
-  backoff: optional(numberFrom(1), 'By what each further wait grows; 2 by default.'),
+  backoff: optional(numberFrom(1), 'Factor by which each further wait grows; 2 by default.'),
   max_delay: durationKey('positive', 'The longest wait; 5m by default.'),
-  max: durationKey('positive', 'How long the loop may be idle in a row; 6h by default.'),
-  wake: optional(choice('time', 'change'), 'Whether a change of a watched file ends a wait.'),
+  max: durationKey('positive', 'Longest continuous idle time, after which the loop ends; 6h by default.'),
+  wake: optional(
+    choice('time', 'change'),
+    'What leads to the next model call: the end of the wait, or a change of a watched file.',
+  ),
   watch: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'Files of the project that are watched: globs.',
+    'Project files to watch: globs.',
   ),
-  max_quiet: durationKey('positive', 'With wake: change, the longest time without a look.'),
+  max_quiet: durationKey('positive', 'With wake: change, the longest time without a model call.'),
 });
 
 const breaker = mapping({
-  findings: optional(integer(0), 'Equal numbers of findings in a row; 3 by default, 0 is off.'),
+  findings: optional(integer(0), 'Equal findings counts in a row; 3 by default, 0 is off.'),
   no_progress: optional(integer(0), 'Iterations without progress; 0, off, by default.'),
   same_reply: optional(integer(0), 'Equal replies in a row; 3 by default, 0 is off.'),
   same_error: optional(integer(0), 'Equal errors in a row; 5 by default, 0 is off.'),
-  denials: optional(integer(0), 'Iterations with nothing but refused calls; 3 by default, 0 is off.'),
-  tdd: optional(integer(0), 'For TDD loops; 3 by default, 0 is off.'),
+  denials: optional(integer(0), 'Iterations in which every call was denied; 3 by default, 0 is off.'),
+  tdd: optional(
+    integer(0),
+    'TDD loops: iterations without a completed step to another scenario; 3 by default, 0 is off.',
+  ),
 });
 
 const share = () => numberFrom(0, 1);
@@ -73,17 +79,17 @@ const budget = mapping({
   max_cost: optional(numberAbove(0), 'US dollars.'),
   max_tokens: optional(integer(1), 'Tokens: input, output and cache writes.'),
   max_time: durationKey('positive', 'Time since the start.'),
-  stop_at: optional(stopAt, 'Shares of the account limits at which a run pauses until they reset, as 0.9.'),
-  warn_at: optional(numberFrom(0, 1), 'The part of a budget at which the loop warns; 0.8 by default.'),
+  stop_at: optional(stopAt, 'Shares of the account limits at which a run pauses until they reset, such as 0.9.'),
+  warn_at: optional(numberFrom(0, 1), 'Share of a budget at which the loop warns; 0.8 by default.'),
 });
 
 const notify = mapping({
   on: optional(list(choice(...NOTIFY_KINDS), 'kinds'), 'Ends and pauses that are reported; all by default.'),
   command: optional(
     list(line(), 'words').min(1, { error: 'must have at least one word' }),
-    'A program and its arguments, run without a shell. It gets the event as JSON on its input.',
+    'A program and its arguments, run without a shell. It receives the event as JSON on standard input.',
   ),
-  url: optional(ruledText('must be a URL', 'url', webAddressProblem), 'Where the event is posted as JSON.'),
+  url: optional(ruledText('must be a URL', 'url', webAddressProblem), 'URL to which the event is posted as JSON.'),
   template: optional(choice('json', 'slack', 'discord', 'ntfy'), 'Form of the JSON for url; json by default.'),
   bell: optional(flag(), 'Rings the bell of the terminal at the end; true by default.'),
 });
@@ -93,16 +99,16 @@ const place = () => list(ruledText('must be a path', 'path', placeProblem), 'pat
 const sandbox = mapping({
   mode: optional(
     choice('off', 'auto', 'on'),
-    'on refuses to start where the sandbox is unavailable, auto runs without it; off by default.',
+    'on refuses to start if the sandbox is unavailable, auto runs without it; off by default.',
   ),
-  allow_write: optional(place(), 'Further files and folders that may be written, such as ~/.cache.'),
+  allow_write: optional(place(), 'Additional files and folders that may be written, such as ~/.cache.'),
   deny_write: optional(place(), 'Files and folders that may not be written.'),
   deny_read: optional(place(), 'Files and folders that may not be read.'),
   network: optional(
     z.union([flag(), list(ruledText('must be a domain', 'domain', domainProblem), 'domains')], {
       error: 'must be true, false or a list of domains',
     }),
-    'false, the default, allows none, true all. A list allows these domains to the agent, and checks stay without network.',
+    'false, the default, allows no network, true all of it. With a list, the agent can reach these domains, and checks have no network.',
   ),
 });
 
@@ -112,11 +118,11 @@ const command = mapping({
   name: described(name(), 'The body shows its output as {{ commands.NAME }}.', { pattern: '^\\w[\\w-]*$' }),
   run: described(
     run,
-    'The shell command. One that begins with ./ runs in the task folder (of a PROMPT.md: the project), every other one in the project.',
+    'The shell command. A command that begins with ./ runs in the task folder (for a PROMPT.md: in the project), every other one in the project.',
     { pattern: '\\S' },
   ),
   timeout: optional(integer(1, 3600), 'Seconds; 60 by default, and at most the timeout of the iteration.'),
-  acceptance: optional(flag(), 'A required gate runs it again, and it must come out well.'),
+  acceptance: optional(flag(), 'Whether a required gate runs it again, and it must then exit with 0.'),
 });
 
 const PERMISSION_MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
@@ -125,23 +131,23 @@ const PERMISSION_MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default',
 const KEYS = {
   validation: optional(
     list(validationEntry, 'commands'),
-    'Commands that must all exit with 0 before a claim of completion is believed.',
+    'Commands that must all exit with 0 before a claim of completion is accepted.',
   ),
   unchanged: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'Files that have to be as they were at the start, such as "tests/**", before a claim of completion is believed: globs.',
+    'Files that must be the same as at the start, such as "tests/**", before a claim of completion is accepted: globs.',
   ),
   may_change: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'Files that the checks run or are steered by and that the task has to change: globs. The end report names those that changed.',
+    'Scripts and configuration files of the checks that the task has to change: globs. The end report names those that changed.',
   ),
   verify_in: optional(
     choice('project', 'worktree'),
-    'Where validation and acceptance commands run: in the project (the default), or on a clean copy of what git does not ignore, set up by worktree_copy and worktree_setup.',
+    'Where validation and acceptance commands run: in the project (the default), or in a clean copy of all files that git does not ignore, set up by worktree_copy and worktree_setup.',
   ),
   completion_signal: optional(
     ruledText('must be a text', 'completion-signal', signalProblem),
-    'What the agent writes, alone on a line, when everything is done.',
+    'Text that the agent writes, alone on a line, when everything is done.',
     { minLength: 1 },
   ),
   completion_promise: optional(
@@ -151,55 +157,55 @@ const KEYS = {
   ),
   signal_match: optional(
     choice('line', 'anywhere'),
-    'Whether a signal counts alone on a line only (the default), or anywhere.',
+    'Whether a signal counts only alone on a line (the default), or anywhere.',
   ),
-  reinject: optional(choice('auto', 'reason', 'context', 'pointer'), 'How the task goes back to the agent.'),
-  idle: optional(idle, 'What the loop does when there is nothing to do. Without it, idle is off.'),
-  breaker: optional(breaker, 'Repeats that end a loop which goes round in circles.'),
-  budget: optional(budget, 'What the loop may use up.'),
+  reinject: optional(choice('auto', 'reason', 'context', 'pointer'), 'How the task is sent back to the agent.'),
+  idle: optional(idle, 'How the loop waits when the agent has nothing to do. Without this block, idle is off.'),
+  breaker: optional(breaker, 'Circuit breaker: repeats in a row that end a loop without progress.'),
+  budget: optional(budget, 'Limits on cost, tokens and time.'),
   max_tasks: optional(
     integer(1, 100),
-    'Of a plan: tasks done in one session, after which the loop pauses for review; 5 by default.',
+    'Plans: number of tasks done in one session after which the loop pauses for review; 5 by default.',
   ),
   commit_footers: optional(
     list(line(), 'lines'),
-    'Of a plan: lines that end the message of each commit, such as "Co-authored-by: Name <mail>".',
+    'Plans: lines at the end of each commit message, such as "Co-authored-by: Name <mail>".',
   ),
-  background_wait: durationKey('zero-too', 'How long the loop waits for work in the background; 30m by default.'),
+  background_wait: durationKey('zero-too', 'How long the loop waits for background work; 30m by default.'),
   inter_iteration_delay: optional(integer(0), 'Seconds between two iterations; 0 by default.'),
   timeout: optional(
     integer(1, 3600),
-    'Seconds that one iteration may take; 300 by default in a RALPH.md or task.md, no limit in a PROMPT.md.',
+    'Time limit of one iteration in seconds; 300 by default in a RALPH.md or task.md, none in a PROMPT.md.',
   ),
   stop_on_error: optional(
     flag(),
-    'Whether an iteration that fails or runs out of time ends the loop; true by default in a RALPH.md or task.md, false in a PROMPT.md.',
+    'Whether an iteration that fails or times out ends the loop; true by default in a RALPH.md or task.md, false in a PROMPT.md.',
   ),
   agent: optional(
     line(),
-    'For ralph-loop run: a shell command that works in place of Claude Code. It gets the prompt on its input and answers on its output.',
+    'For ralph-loop run: a shell command that works in place of Claude Code. It reads the prompt from standard input and answers on standard output.',
   ),
   model: optional(line(), "The client's model."),
   effort: optional(line(), "The client's effort."),
   permission_mode: optional(choice(...PERMISSION_MODES), "The client's permission mode. A headless loop needs one."),
   isolation: optional(
     choice('project', 'client'),
-    'Whether a runner uses the settings of the project alone (the default; the deny and ask rules of the user hold), or all that the user has.',
+    "Whether a runner uses only the project's settings (the default; the user's deny and ask rules still apply), or all settings of the user.",
   ),
   guardrails: optional(guardrails, 'What the agent must not run, write or read.'),
-  sandbox: optional(sandbox, 'The sandbox of the operating system, for the agent and for every command of the loop.'),
+  sandbox: optional(sandbox, 'Operating system sandbox for the agent and for every command of the loop.'),
   worktree_setup: optional(
     run,
-    'For ralph-loop run --worktree and verify_in: worktree: a shell command that sets a new worktree up, such as npm ci.',
+    'For ralph-loop run --worktree and verify_in: worktree: a shell command that sets up a new worktree, such as npm ci.',
   ),
   accept: optional(
     choice('ask', 'never'),
-    'Whether ralph-loop accept may change the contract of a loop; never locks it until the loop has ended.',
+    'Whether ralph-loop accept may change the contract of a loop; "never" locks it until the loop has ended.',
   ),
-  notify: optional(notify, 'How the user hears that the loop has ended or paused.'),
+  notify: optional(notify, 'How the user is notified that the loop has ended or paused.'),
   worktree_copy: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'For ralph-loop run --worktree and verify_in: worktree: ignored files of the project, such as .env, that are copied into a new worktree.',
+    'For ralph-loop run --worktree and verify_in: worktree: ignored project files, such as .env, to copy into a new worktree.',
   ),
   findings_log: optional(
     ruledText('must be a path', 'relative-path', relativePathProblem),
@@ -207,31 +213,31 @@ const KEYS = {
   ),
   args: optional(
     list(name(), 'names'),
-    'Names of arguments that start takes as --arg name=value; the body shows them as {{ args.NAME }}.',
+    'Names of arguments, whose values start takes as --arg name=value; the body shows them as {{ args.NAME }}.',
     { items: { type: 'string', pattern: '^\\w[\\w-]*$' } },
   ),
-  commands: optional(list(command, 'commands'), 'Commands whose output is the evidence of each iteration.'),
-  items_per_iteration: optional(integer(1, 20), 'How many items the agent is asked to do in an iteration.'),
+  commands: optional(list(command, 'commands'), 'Commands whose output is part of every prompt as evidence.'),
+  items_per_iteration: optional(integer(1, 20), 'Number of items that the agent is asked to do per iteration.'),
   reflect_every: optional(
     integer(0, 20).refine((every) => every !== 1, {
       error: 'must be 0 (off), or from 2 to 20',
       params: { rule: 'range' },
     }),
-    'The agent is asked to reflect in every so many iterations, 2 to 20; 0, the default, is never.',
+    'Asks the agent to reflect in every Nth iteration, 2 to 20; 0, the default, means never.',
     { not: { const: 1 } },
   ),
   completion_gate: optional(
     choice('required', 'optional', 'disabled'),
-    'What a claim of completion has to pass. required by default where completion_promise is set, else disabled.',
+    'Whether a claim of completion must pass the gate. "required" by default if there is a completion_promise, a required output or an acceptance command, else "disabled".',
   ),
   required_outputs: optional(
     list(ruledText('must be a path', 'relative-path', relativePathProblem), 'paths'),
-    'Files that a required gate wants to see, relative to the task folder (of a PROMPT.md: to the project).',
+    'Files that must exist for a required gate, relative to the task folder (for a PROMPT.md: to the project).',
     { items: { type: 'string', pattern: '^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[^\\\\]*[^/\\\\]$' } },
   ),
   open_questions: optional(
     choice('required', 'optional'),
-    'Whether a required gate needs an OPEN_QUESTIONS.md; optional by default in a PROMPT.md, else required.',
+    'Whether OPEN_QUESTIONS.md must exist for a required gate; optional by default in a PROMPT.md, else required.',
   ),
 };
 
@@ -251,7 +257,7 @@ export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50,
 
 /** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
 export function frontmatterSchema(cap = ITERATION_CAP.prompt) {
-  const max_iterations = optional(integer(1, cap), `Working iterations that the agent gets, 1 to ${cap}.`);
+  const max_iterations = optional(integer(1, cap), `Limit of working iterations, 1 to ${cap}.`);
   return z.strictObject({ ...KEYS, max_iterations });
 }
 

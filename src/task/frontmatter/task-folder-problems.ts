@@ -49,7 +49,7 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
       return problem('unknown-placeholder', 'warning', message);
     }
     if (kind === 'ralph' && !RALPH_NAMES.includes(name)) {
-      const message = `stays as it stands: after "ralph." comes ${RALPH_NAMES.join(', ')}.`;
+      const message = `stays unchanged: after "ralph." only ${RALPH_NAMES.join(', ')} are known.`;
       return problem('unknown-placeholder', 'warning', message);
     }
     return [];
@@ -76,12 +76,12 @@ export function taskFolderDoubts(settings: Frontmatter, body: string, kind: Task
   const checked = commands.some(({ acceptance }) => acceptance === true) || validation.length > 0;
   if (gate === 'required' && !checked && commands.length > 0 && required_outputs.length === 0) {
     const message =
-      'no command supports the completion: none has acceptance: true, and there is no validation, so it is accepted while every command fails.';
+      'no command verifies completion: none has acceptance: true, and there is no validation, so a claim is accepted even if every command fails.';
     doubt(['commands'], 'unsupported-completion', message);
   }
   // An optional gate still mentions them in the prompt.
   if (gate === 'disabled' && required_outputs.length > 0) {
-    const message = `required_outputs do nothing: only a gate that is not disabled${needs} asks for them.`;
+    const message = `required_outputs do nothing: only a gate that is not disabled${needs} requires them.`;
     doubt(['required_outputs'], 'not-gated', message);
   }
   if (required_outputs.includes(PROGRESS_FILE)) {

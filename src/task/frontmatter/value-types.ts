@@ -66,7 +66,7 @@ export function choice<const T extends readonly [string, ...string[]]>(...option
 }
 
 export function line() {
-  return ruledText('must be a text of one line', 'one-line', (text) =>
+  return ruledText('must be a single line of text', 'one-line', (text) =>
     text.trim() === '' ? 'must not be blank' : /[\n\r]/.test(text) ? 'must be one line' : null,
   );
 }
@@ -97,7 +97,7 @@ export function patternProblem(pattern: string): string | null {
     compilePattern(pattern);
     return null;
   } catch (error) {
-    return `must be a pattern that RE2 and JavaScript read alike (${plainReason(error)})`;
+    return `must be a pattern that RE2 and JavaScript interpret alike (${plainReason(error)})`;
   }
 }
 

@@ -8,8 +8,8 @@ export const PLAN_RULES = [
 
 export type PlanRule = (typeof PLAN_RULES)[number];
 
-const PUBLISHED = 'A plan does not publish: that is for the user.';
-const DEPLOYED = 'A plan does not deploy to production: that is for the user.';
+const PUBLISHED = 'A plan does not publish: only the user does.';
+const DEPLOYED = 'A plan does not deploy to production: only the user does.';
 
 function rule(command: string, ...args: string[]): CommandRule {
   return { command, args, reason: DEPLOYED };

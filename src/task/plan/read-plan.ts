@@ -95,20 +95,16 @@ function readItem(
   const read = head === undefined || head.depth > 0 ? null : readHead(head.text);
   const inner = lines.filter(({ text, first }) => first && readHead(text)?.id != null);
   for (const { text, line } of inner) {
-    const message = `"${text.slice(0, 60)}" stands inside another item and is no task of its own: put it at the left margin.`;
+    const message = `"${text.slice(0, 60)}" is inside another item, so it is not a task: move it to the left margin.`;
     doubt(line, 'nested-task', message);
   }
   if (head === undefined || read === null) return { task: null, doubts };
   if (read.unknownMark !== null) {
-    const message = `"${read.unknownMark}" is no mark of a task. Write (blocked) or (manual-verify), or other words.`;
+    const message = `"${read.unknownMark}" is not a task marker. Write (blocked) or (manual-verify), or rephrase it.`;
     doubts.push({ line: head.line + bodyLine - 1, taskId: read.id, rule: 'unknown-mark', message, severity: 'error' });
   }
   if (read.id === null) {
-    doubt(
-      head.line,
-      'no-task-id',
-      'this box names no task and is passed over. A task is written "- [ ] **Task 1: Title**".',
-    );
+    doubt(head.line, 'no-task-id', 'this box names no task and is ignored. Write a task as "- [ ] **Task 1: Title**".');
     return { task: null, doubts };
   }
   for (const { text, line, depth, first } of read.status === 'done' ? [] : lines) {
@@ -143,20 +139,17 @@ const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[
 const MEANT: readonly (readonly [RegExp, string])[] = [
   [
     /^(?:commands?|verify|verification|validat(?:e|ion)|checks?|tests?|run)$/,
-    'commands that have to pass stand under "validation:" in the frontmatter of the plan, for all its tasks',
+    'commands that have to pass belong under "validation:" in the frontmatter of the plan, for all its tasks',
   ],
-  [/^(?:scop\w*|files?|paths?|touches)$/, 'what a task may change is written "Scope: "'],
-  [
-    /^(?:depe?nd\w*(?: \w+)?|blocked by|requires?|needs|after)$/,
-    'the tasks that come first are written "Depends on: "',
-  ],
-  [/^(?:accept\w*(?: \w+)?|criteria|done when|definition of done)$/, 'what has to be true is written "Acceptance: "'],
+  [/^(?:scop\w*|files?|paths?|touches)$/, 'write what a task may change as "Scope: "'],
+  [/^(?:depe?nd\w*(?: \w+)?|blocked by|requires?|needs|after)$/, 'write the tasks that come first as "Depends on: "'],
+  [/^(?:accept\w*(?: \w+)?|criteria|done when|definition of done)$/, 'write what has to be true as "Acceptance: "'],
 ];
 
 export function strayField(text: string): string | null {
   const [, name = ''] = FIELD.exec(text) ?? [];
   const [, advice] = MEANT.find(([pattern]) => pattern.test(name.toLowerCase())) ?? [];
-  return advice === undefined ? null : `"${name}:" is no field of a task and decides nothing: ${advice}.`;
+  return advice === undefined ? null : `"${name}:" is not a task field and has no effect: ${advice}.`;
 }
 
 const DEPENDENCY = /\b(?:depends? on|blocked by|requires|needs|after):? *tasks? +\S*\d[^\s,;)]*/i;
@@ -165,7 +158,7 @@ export function strayDependency(title: string): string | null {
   const [said] = DEPENDENCY.exec(title) ?? [];
   return said === undefined
     ? null
-    : `"${said}" in a title decides nothing: write "- Depends on: " with the tasks that come first on a line of its own below the task.`;
+    : `"${said}" in a title has no effect: write "- Depends on: " with the tasks that come first on a separate line below the task.`;
 }
 
 export function tickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {

@@ -56,7 +56,7 @@ export function unreadTasks(body: string, blocks: readonly Nodes[], known: Reado
 
 function unread(text: string, line: number, where: string): Unread {
   const place = where === '' ? '' : ` stands ${where} and`;
-  const message = `"${text.trim().slice(0, MOST_SHOWN)}"${place} is no task of the plan, and nobody will work on it. A task is written "- [ ] **Task 1: Title**", at the left margin.`;
+  const message = `"${text.trim().slice(0, MOST_SHOWN)}"${place} is not a task of the plan, so it will be skipped. Write a task as "- [ ] **Task 1: Title**", at the left margin.`;
   return { line, rule: 'unread-task', message };
 }
 
@@ -94,7 +94,7 @@ function openFences(body: string, blocks: readonly Nodes[], depth: number): Unre
     const end = last?.text.trim() ?? '';
     if (begin === undefined || marks === undefined) return [];
     if (end.startsWith(marks) && end.replaceAll(marks.charAt(0), '') === '') return [];
-    const message = `this code fence is never closed: what stands below it, to line ${last?.line ?? begin.line}, is no task and no field. Close it with ${marks}.`;
+    const message = `this code fence is never closed, so the text below it, down to line ${last?.line ?? begin.line}, is ignored. Close it with ${marks}.`;
     return [{ line: begin.line, rule: 'open-fence', message }];
   });
 }

@@ -40,7 +40,7 @@ export function normaliseValidation(entries: readonly ValidationEntry[]): Comman
     const name = typeof entry === 'string' ? undefined : entry.name;
     if (name === undefined) continue;
     if (taken.has(name)) {
-      throw new RalphError('task-invalid', `two validation commands are named "${name}": give each a name of its own.`);
+      throw new RalphError('task-invalid', `two validation commands are named "${name}": give each a unique name.`);
     }
     taken.add(name);
   }

@@ -48,7 +48,7 @@ export function readArguments(
     const name = pair.slice(0, at);
     if (!ARGUMENT_NAME.test(name) || name === '__proto__') {
       const rule = 'letters, digits, "_" and "-", not beginning with "-"';
-      return { problem: `--arg ${pair}: "${name}" is no name of an argument: ${rule}.` };
+      return { problem: `--arg ${pair}: "${name}" is not a valid argument name: ${rule}.` };
     }
     if (Object.hasOwn(args, name)) return { problem: `--arg ${name} was given twice. Give each argument once.` };
     args[name] = pair.slice(at + 1);

@@ -11,7 +11,7 @@ export function checkOutput(value: unknown): SchemaProblem[] {
   const [best] = judged.toSorted((a, b) => weight(a) - weight(b));
   if (best !== undefined) return best;
   const known = forms.map(({ description }) => description).join(' ');
-  return [{ path: '', value: null, rule: 'anyOf', message: `it is none of the answers of this skill. ${known}` }];
+  return [{ path: '', value: null, rule: 'anyOf', message: `it is not an answer of this skill. ${known}` }];
 }
 
 function meant(value: unknown): typeof forms {

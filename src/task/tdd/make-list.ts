@@ -29,8 +29,8 @@ export function makeList(terms: ListTerms): TddRecord {
   const taken = new Set<string>();
   for (const { id } of wanted) {
     if (id === null) continue;
-    if (!ID.test(id)) problems.push(`"${id}" is no id: letters, digits, ".", "_" and "-", at most 64`);
-    else if (taken.has(id)) problems.push(`the id ${id} is there twice`);
+    if (!ID.test(id)) problems.push(`"${id}" is not a valid id: use at most 64 letters, digits, ".", "_" and "-"`);
+    else if (taken.has(id)) problems.push(`the id ${id} occurs twice`);
     taken.add(id);
   }
   const scenarios = wanted.map((one, index) => scenario(one, index, terms, taken, problems));
@@ -73,15 +73,15 @@ function scenario(
   const named = id ?? freeId(index + 1, taken);
   const proof = run ?? command;
   if (proof === null) problems.push(`${named} ("${description}") has no command that proves it: --command "…"`);
-  if (proof?.includes('\0')) problems.push(`${named}: its command holds a NUL, which no program can be given`);
+  if (proof?.includes('\0')) problems.push(`${named}: its command contains a NUL character, which no program accepts`);
   if (description.length > MAX_DESCRIPTION) {
     problems.push(
-      `${named}: its description has ${description.length} characters, and each prompt holds it; at most ${MAX_DESCRIPTION}`,
+      `${named}: its description has ${description.length} characters, but at most ${MAX_DESCRIPTION} are allowed, because every prompt includes it`,
     );
   }
   const seconds = timeoutSeconds ?? given ?? DEFAULT_TIMEOUT_SECONDS;
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3600) {
-    problems.push(`${named}: a timeout of ${seconds} is none; whole seconds from 1 to 3600`);
+    problems.push(`${named}: the timeout ${seconds} is invalid; use whole seconds from 1 to 3600`);
   }
   return { id: named, description, run: proof ?? '', timeoutSeconds: seconds };
 }

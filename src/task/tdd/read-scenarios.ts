@@ -27,8 +27,7 @@ export function readScenarios(text: string, shown: string): WantedScenario[] {
       : read.kind === 'list'
         ? fromList(read.list)
         : { scenarios: [], problems: read.problems };
-  const problems =
-    found.scenarios.length + found.problems.length === 0 ? ['there is no scenario in it'] : found.problems;
+  const problems = found.scenarios.length + found.problems.length === 0 ? ['it contains no scenario'] : found.problems;
   if (problems.length === 0) return found.scenarios;
   throw new RalphError('task-invalid', `${shown} cannot be used:\n${problems.map((one) => `  ${one}`).join('\n')}`);
 }
@@ -52,20 +51,20 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
       return [{ id: null, description: item.trim(), run: null, timeoutSeconds: null }];
     }
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      problems.push(`${path} must be a text or a mapping with description and command`);
+      problems.push(`${path} must be a string or a mapping with description and command`);
       return [];
     }
     const entry = item as Record<string, unknown>;
     // State files have a `status`.
     for (const key of Object.keys(entry)) {
       if (!KEYS.includes(key) && key !== 'status')
-        problems.push(`${path}.${key} is no key of a scenario (${KEYS.join(', ')})`);
+        problems.push(`${path}.${key} is not a scenario key (${KEYS.join(', ')})`);
     }
     const textOf = (key: string): string | null => {
       const value = entry[key];
       if (value === undefined || value === null) return null;
       if (typeof value === 'string' && value.trim() !== '') return value.trim();
-      problems.push(`${path}.${key} must be a text that is not empty`);
+      problems.push(`${path}.${key} must be a non-empty string`);
       return null;
     };
     const description = textOf('description');
@@ -95,9 +94,9 @@ function fromMarkdown(text: string): { scenarios: WantedScenario[]; problems: st
   return { scenarios, problems };
 }
 
-const NESTED = 'is nested in another item. A scenario is one item at the left margin: move its details into one line';
-const CHECKED = 'is checked. A list starts with nothing proved: uncheck the item or remove it';
-const NO_BOX = 'has no box, and other items have one. Write "- [ ] " before each scenario';
+const NESTED = 'is nested in another item. A scenario is one item at the left margin: put its details on one line';
+const CHECKED = 'is checked. A new list starts with nothing proved: uncheck the item or remove it';
+const NO_BOX = 'has no box, but other items have one. Write "- [ ] " before each scenario';
 
 /** Lines that end an item's paragraph: blank, heading, quote, fence, table, rule, comment. */
 const ENDS_ITEM = /^\s*(?:$|#{1,6}(?:\s|$)|[>|]|```|~~~|(?:[-*_]\s*){3,}$|<!--)/;
@@ -140,7 +139,7 @@ function fromJson(text: string): { readonly value: unknown } | { readonly proble
   try {
     return { value: JSON.parse(text.replace(/^\uFEFF/, '')) };
   } catch (error) {
-    return { problem: `it is no JSON: ${(error as Error).message}` };
+    return { problem: `it is not valid JSON: ${(error as Error).message}` };
   }
 }
 

@@ -6,9 +6,9 @@ export const LIVE_TEXTS = {
   iteration: (iteration: number, most: number, task?: string): string =>
     `─── Iteration ${iteration} of ${most}${task === undefined ? '' : ` │ ${task}`} ───`,
   border: (text: string): string => `─── ${text} ───`,
-  verifying: 'ralph-loop: The agent reports completion; running the checks.',
+  verifying: 'ralph-loop: The agent claims completion; running the checks.',
   youSaid: (text: string): string => `you: ${text}`,
-  notSent: (text: string): string => `you had not sent this: ${text}`,
+  notSent: (text: string): string => `not sent: ${text}`,
   spent: (time: string | null, cost: string | null): string => {
     if (time === null) return cost === null ? '' : ` It cost ${cost}.`;
     return cost === null ? ` It took ${time}.` : ` It took ${time} and cost ${cost}.`;
@@ -26,17 +26,17 @@ export const LIVE_TEXTS = {
   },
   more: (count: number): string => `and ${count} more`,
   waiting: {
-    idle: (left: string): string => `idle: next look ${left}`,
+    idle: (left: string): string => `idle: wakes ${left}`,
     pace: (left: string): string => `next iteration ${left}`,
     'rate-limit': (left: string): string => `rate limit: continues ${left}`,
-    retry: (left: string): string => `tries again ${left}`,
+    retry: (left: string): string => `retrying ${left}`,
   },
   inTime: (left: string): string => `in ${left}`,
   due: 'now',
   hints: {
     work: 'Enter: tell the agent · Alt+Enter: next time · Esc: interrupt · Ctrl+C: stop',
     wait: 'Enter: tell the agent · Ctrl+C: continue now · twice: stop',
-    paused: 'Enter: resume, with your message if you write one · Ctrl+C: leave it paused',
+    paused: 'Enter: resume, with any message you typed · Ctrl+C: leave it paused',
     several: 'Tab: next loop · Enter: tell its agent · Esc: pause it · Ctrl+C: stop all',
     attached: 'Enter: tell the agent · Esc: pause · Ctrl+X: stop · Ctrl+C: leave',
     attachedPaused: 'Enter: resume · Ctrl+X: stop · Ctrl+C: leave',

@@ -90,11 +90,11 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
     bodyLimit({ maxSize: MOST_BODY, onError: (context) => context.json({ message: 'That is too long.' }, 413) }),
     async (context) => {
       if (!isToken(context.req.header('x-control'), tokens.act))
-        return context.json({ message: 'This page only shows.' }, 403);
+        return context.json({ message: 'This page is read-only.' }, 403);
       const files = KEY.test(context.req.param('key')) ? feed.filesOf(context.req.param('key')) : null;
       const request = requestOf(await context.req.json().catch(() => null));
       if (files === null) return context.json({ message: 'No such loop.' }, 404);
-      if (request === null) return context.json({ message: 'That cannot be asked of a loop.' }, 400);
+      if (request === null) return context.json({ message: 'This is not a valid request to a loop.' }, 400);
       try {
         return context.json({ message: control(files, request) });
       } catch (error) {
@@ -102,7 +102,7 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
       }
     },
   );
-  app.notFound((context) => context.json({ message: 'There is nothing here.' }, 404));
+  app.notFound((context) => context.json({ message: 'Not found.' }, 404));
   app.onError((error, context) => context.json({ message: error.message }, 500));
   return app;
 }

@@ -104,16 +104,16 @@ test('a report is written over another report and over nothing else', (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
   p.write('notes.html', '<p>mine</p>');
-  assert.match(p.ralph(['report', '--out', 'notes.html']).stderr, /notes\.html exists and is no report/);
+  assert.match(p.ralph(['report', '--out', 'notes.html']).stderr, /notes\.html exists and is not a report/);
   assert.equal(p.read('notes.html'), '<p>mine</p>');
   assert.equal(p.ralph(['report', '--out', 'r.html']).code, 0);
   assert.equal(p.ralph(['report', '--out', 'r.html']).code, 0);
   const agent = { CLAUDECODE: '1' };
   assert.match(
     p.ralph(['report', '--out', '../out.html'], agent).stderr,
-    /An agent writes a report to a new file of the project/,
+    /An agent can write a report only to a new file of the project/,
   );
-  assert.match(p.ralph(['report', '--out', '.claude/x.html'], agent).stderr, /An agent writes a report/);
+  assert.match(p.ralph(['report', '--out', '.claude/x.html'], agent).stderr, /An agent can write a report/);
   assert.ok(!existsSync(join(p.dir, '..', 'out.html')));
   assert.equal(p.ralph(['report', '--out', 'agents.html'], agent).code, 0, 'control: a new file of the project');
   assert.match(p.ralph(['report', 'nothing']).stderr, /no loop has worked on nothing/);
@@ -141,7 +141,7 @@ test('a report names the archived loop that is asked for', (t) => {
   const { loopId } = writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 4 });
   const { json } = p.ralph(['report', 'dates', '--archived', loopId, '--json']);
   assert.deepEqual(json, { success: true, path: 'ralph-report-dates.html', loopId, status: 'circuit-open' });
-  assert.match(p.ralph(['report', 'dates', '--archived', 'x']).stderr, /no archived loop is called x/);
+  assert.match(p.ralph(['report', 'dates', '--archived', 'x']).stderr, /there is no archived loop x/);
 });
 
 test('the copy that init puts into a project says where report and dashboard are, and lists its commands', (t) => {
@@ -150,7 +150,7 @@ test('the copy that init puts into a project says where report and dashboard are
   const copy = 'node .claude/skills/ralph-loop/scripts/main.cjs';
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
   for (const command of ['report', 'dashboard']) {
-    assert.match(p.sh(`${copy} ${command}`).stderr, /this copy in the project has no report and no dashboard/);
+    assert.match(p.sh(`${copy} ${command}`).stderr, /the project's copy has no report and no dashboard/);
   }
   assert.match(p.sh(`${copy} --help`).stdout, /^ {2}report /m);
 });

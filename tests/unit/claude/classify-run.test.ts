@@ -35,10 +35,10 @@ const recorded: readonly (readonly [string, number, RunOutcome['kind'], RegExp])
   ['model-not-found', 1, 'invalid-request', /selected model/],
   ['billing', 1, 'billing', /Credit balance is too low/],
   ['prompt-too-long', 1, 'prompt-too-long', /Prompt is too long/],
-  ['refusal', 1, 'refusal', /refused to go on/],
+  ['refusal', 1, 'refusal', /refused to continue/],
   ['max-turns', 1, 'max-turns', /Reached maximum number of turns/],
   ['max-tokens', 1, 'other', /output token maximum/],
-  ['sigint', 0, 'interrupted', /left before/],
+  ['sigint', 0, 'interrupted', /exited before/],
   ['interrupt', 1, 'interrupted', /interrupted/],
 ];
 

@@ -19,8 +19,8 @@ test('a folder that cannot be made on a read-only file system is not said to hav
 });
 
 test('where something could be made in the folder above, a link or a file lies in the way', () => {
-  assert.match(systemErrorText(failed('ENOENT', 'mkdir', below)) ?? '', /leads nowhere.*\(ENOENT, mkdir\)/);
-  assert.match(systemErrorText(failed('EEXIST', 'mkdir', below), () => 'EROFS') ?? '', /leads nowhere.*\(EEXIST/);
+  assert.match(systemErrorText(failed('ENOENT', 'mkdir', below)) ?? '', /broken link.*\(ENOENT, mkdir\)/);
+  assert.match(systemErrorText(failed('EEXIST', 'mkdir', below), () => 'EROFS') ?? '', /broken link.*\(EEXIST/);
 });
 
 test('an error that no call of the system gave is none of the machine’s', () => {

@@ -78,7 +78,7 @@ describe('an idle loop', () => {
       3_600,
     );
     assert.equal(end.status === 'ended' && end.ended.as, 'idle-limit');
-    assert.equal(end.status === 'ended' && end.ended.message, 'Stopped after 1h of idling (idle.max is 1h).');
+    assert.equal(end.status === 'ended' && end.ended.message, 'Stopped after being idle for 1h (idle.max is 1h).');
   });
 
   test('ends after one wait when max equals the delay', () => {
@@ -399,6 +399,6 @@ test('an idle loop that nothing of its maximum is left for ends at once', () => 
   const before = running({ idle: { since: at(-3_600), consecutive: 9, lastCallAt: at(-10) } });
   const { state, effects } = after(before, idle(), idleTurn(0));
   assert.equal(state.status === 'ended' && state.ended.as, 'idle-limit');
-  assert.equal(state.status === 'ended' && state.ended.message, 'Stopped after 1h of idling (idle.max is 1h).');
+  assert.equal(state.status === 'ended' && state.ended.message, 'Stopped after being idle for 1h (idle.max is 1h).');
   assert.equal(step(effects)?.type, 'allow');
 });

@@ -147,7 +147,7 @@ test('a task that becomes blocked ends the loop and names what it keeps back', (
 test('a task that was blocked before is told as one that nobody tried', () => {
   const tasks = [task('Task 1', 'done'), task('Task 2', 'blocked'), task('Task 3', 'open', 'Task 2')];
   const message = endOf(verify(working({ blocked: ['task 2'] }), { tasks }))?.message ?? '';
-  assert.match(message, /Task 2 is blocked .*Waiting for it: Task 3\. .*nothing of it was tried/);
+  assert.match(message, /Task 2 is blocked .*Waiting for it: Task 3\. .*it was not tried/);
   assert.doesNotMatch(message, /progress file|working tree/);
 });
 

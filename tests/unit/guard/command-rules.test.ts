@@ -49,7 +49,7 @@ describe('a plain pattern', () => {
   });
   it('that found only words says how to go on', async () => {
     const verdict = await evaluate('git commit -m "no git push"', { blockCommands: ['git\\s+push'] });
-    assert.match(verdict.decision === 'deny' ? verdict.message : '', /put them another way, or into a file/);
+    assert.match(verdict.decision === 'deny' ? verdict.message : '', /rephrase them, or put them into a file/);
   });
   it('that is no pattern leaves the call undecided, for the hook to refuse', async () => {
     await assert.rejects(evaluate('ls', { blockCommands: ['('] }), SyntaxError);
@@ -223,7 +223,7 @@ describe('an allowlist', () => {
   it('says what may run, and where each pattern begins and ends', async () => {
     const verdict = await evaluate('ls', { shellAllow: ['npm test', 'npm run \\w+'] });
     const message = verdict.decision === 'deny' ? verdict.message : '';
-    assert.match(message, /^ls is none of .* whole: `npm test`, `npm run \\w\+`\. Write /);
+    assert.match(message, /^ls is not a command .* whole: `npm test`, `npm run \\w\+`\. Write /);
   });
 });
 

@@ -261,8 +261,8 @@ describe('a denial', () => {
       decision: 'deny',
       rule: 'protected_files: deploy/*',
       message:
-        `Edit would change ${at('deploy/prod.yaml')}, which the user keeps protected. Leave it as it is and do the task ` +
-        'without it. If it is only met by the way, name the files you mean more narrowly. If the task cannot be done ' +
+        `Edit would change ${at('deploy/prod.yaml')}, which the user keeps protected. Leave it alone and do the task ` +
+        'without it. If the command reaches it only incidentally, name the files you mean more narrowly. If the task cannot be done ' +
         'without it, say so in your reply: the user can do it.',
     });
   });

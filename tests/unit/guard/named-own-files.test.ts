@@ -30,7 +30,7 @@ describe('an own file that an unknown program is given', () => {
     const verdict = evaluate('pigz .claude/settings.json', true);
     assert.match(
       verdict?.decision === 'deny' ? verdict.message : '',
-      /pigz is given \.claude\/settings\.json.*use Read, cat/s,
+      /pigz would receive \.claude\/settings\.json.*use Read, cat/s,
     );
   });
 });

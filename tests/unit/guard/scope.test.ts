@@ -87,7 +87,7 @@ describe('the scope of a task', () => {
     assert.equal(verdict.decision, 'deny');
     assert.match(
       verdict.decision === 'deny' ? verdict.message : '',
-      /outside the scope of Task 3; widen it in the plan/,
+      /outside the scope of Task 3\. Only the user can widen the scope in the plan/,
     );
   });
   it('holds for what a shell command writes', async () => {

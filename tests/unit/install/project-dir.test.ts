@@ -35,5 +35,5 @@ test('--project wins over the environment, and the environment over the search',
 });
 
 test('a --project that is no directory is refused', () => {
-  assert.throws(() => projectDirOf({ ...ask, given: 'nowhere' }), /there is no such directory/);
+  assert.throws(() => projectDirOf({ ...ask, given: 'nowhere' }), /no such directory exists/);
 });

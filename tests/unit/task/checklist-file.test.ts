@@ -51,7 +51,7 @@ describe('the file of a checklist', () => {
 
   test('whose items are all checked has nothing to do', () => {
     assert.deepEqual(rules('- [x] one\n- [x] two\n'), ['warning all-checked']);
-    assert.match(check('- [x] one\n').problems[0]?.message ?? '', /its only item is checked already/);
+    assert.match(check('- [x] one\n').problems[0]?.message ?? '', /its only item is already checked/);
   });
 
   test('that names outputs or acceptance commands has a required gate, without a promise', () => {

@@ -164,8 +164,8 @@ test('an answer is held against the form that it means', () => {
     checkOutput({ action: 'stop', status: 'complete', message: 'x' }).map(({ message }) => message),
     ['verified is missing'],
   );
-  assert.match(checkOutput({ a: 1 })[0]?.message ?? '', /none of the answers of this skill/);
-  assert.match(checkOutput('done')[0]?.message ?? '', /none of the answers/);
+  assert.match(checkOutput({ a: 1 })[0]?.message ?? '', /not an answer of this skill/);
+  assert.match(checkOutput('done')[0]?.message ?? '', /not an answer/);
 });
 
 test('what is no JSON is said to be none, with exit code 2', () => {

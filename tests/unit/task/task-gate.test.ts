@@ -103,7 +103,7 @@ test('an output must be a regular file that really lies in the task folder', asy
   );
   assert.equal(
     results[3]?.detail,
-    'tasks/one/escape.md is no regular file that really lies in the task folder: put a plain file in its place.',
+    'tasks/one/escape.md is not a regular file in the task folder: replace it with one.',
   );
 });
 

@@ -77,7 +77,7 @@ test('the status line says what a loop waits for, and until when', () => {
   const wait = { since: at, until: '2026-01-01T10:05:00Z', delayMs: 300_000, last: false, woken: false, seen: null };
   const line = (waiting: Extract<LoopState, { status: 'waiting' }>['waiting'], now: string) =>
     loopStatusLine({ ...loop, status: 'waiting', waiting }, now, null).split(' │ ')[1];
-  assert.equal(line(wait, at), 'idle, next look in 5m');
+  assert.equal(line(wait, at), 'idle, wakes in 5m');
   assert.equal(line({ ...wait, why: 'pace' }, at), 'waiting, next iteration in 5m');
   assert.equal(line({ ...wait, why: 'pace' }, '2026-01-01T10:06:00Z'), 'waiting, next iteration is due');
   assert.equal(line({ ...wait, why: 'pace', woken: true }, at), 'waking');

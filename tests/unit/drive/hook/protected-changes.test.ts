@@ -43,7 +43,7 @@ const ended = (project: Project, id: string, input: object, more: object = {}, t
     ...more,
   });
 
-test('agent and user are told what was put back, and the replaced version is kept', async (t) => {
+test('agent and user are told what was restored, and the replaced version is kept', async (t) => {
   const project = aProtectedLoop(t);
   const { after } = await call(project, () => {
     put(inTests(project, 'file-0.ts'), SPOILED);
@@ -52,11 +52,11 @@ test('agent and user are told what was put back, and the replaced version is kep
   });
   assert.match(
     after?.hookSpecificOutput?.additionalContext ?? '',
-    /^\[put back by guardrail: protected_files\] This call changed .*: tests\/file-0\.ts \(changed\), tests\/file-5\.ts \(deleted\), tests\/fresh\.ts \(new\)\. They were put back\./,
+    /^\[restored by guardrail: protected_files\] This call changed .*: tests\/file-0\.ts \(changed\), tests\/file-5\.ts \(deleted\), tests\/fresh\.ts \(new\)\. They were restored\./,
   );
   assert.match(
     after?.systemMessage ?? '',
-    /^ralph-loop: tests\/file-0\.ts \(changed\).* put back after Bash\. The replaced versions are in \.claude\/context\/runtime\/ralph-archive\/replaced\//,
+    /^ralph-loop: tests\/file-0\.ts \(changed\).* restored after Bash\. The replaced versions are in \.claude\/context\/runtime\/ralph-archive\/replaced\//,
   );
   assert.equal(textOf(inTests(project, 'file-0.ts')), 'test 0\n');
   assert.equal(statSync(inTests(project, 'file-0.ts')).mode & 0o777, 0o755);
@@ -68,18 +68,18 @@ test('agent and user are told what was put back, and the replaced version is kep
   assert.deepEqual(calls.at(-1)?.['phase'], 'denied');
   assert.equal(calls.at(-1)?.['callId'], calls.at(-2)?.['callId']);
   const [notice] = noticesIn(project);
-  assert.match(notice?.text ?? '', /^tests\/file-0\.ts \(changed\), .*: put back after Bash\./);
+  assert.match(notice?.text ?? '', /^tests\/file-0\.ts \(changed\), .*: restored after Bash\./);
   assert.match(textOf(project.files.events), /"type":"notice\.restore"/);
 });
 
-test('a change between two calls is the user’s: left, reported, and the version that is put back from then on', async (t) => {
+test('a change between two calls is the user’s: left, reported, and the version that is restored from then on', async (t) => {
   const project = aProtectedLoop(t);
   await call(project, () => undefined);
   put(inTests(project, 'file-0.ts'), 'by hand\n');
   const { before, after } = await call(project, () => undefined);
   assert.match(
     before?.systemMessage ?? '',
-    /tests\/file-0\.ts \(changed\): changed while no call of the agent ran, so the change was left\. Adopt it: .* accept/,
+    /tests\/file-0\.ts \(changed\): changed while no call of the agent ran, so the change was kept\. Adopt it: .* accept/,
   );
   assert.equal(before?.hookSpecificOutput, undefined);
   assert.equal(after, null);
@@ -88,7 +88,7 @@ test('a change between two calls is the user’s: left, reported, and the versio
   assert.equal(textOf(inTests(project, 'file-0.ts')), 'by hand\n');
 });
 
-test('a change while another call or background work runs is put back', async (t) => {
+test('a change while another call or background work runs is restored', async (t) => {
   const project = aProtectedLoop(t);
   const path = inTests(project, 'file-0.ts');
   await preToolUse(asked(project, 'long', { command: 'sleep 5' }));
@@ -112,7 +112,7 @@ test('background work that the client moved there, and its end, count as the age
   put(path, SPOILED);
   const prompt = '<task-notification>\n<task-id>b1</task-id>\n</task-notification>';
   const answer = await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt, prompt_id: 'p9' }));
-  assert.match(answer?.systemMessage ?? '', /put back after background work/);
+  assert.match(answer?.systemMessage ?? '', /restored after background work/);
   assert.match(answer?.hookSpecificOutput?.additionalContext ?? '', /tests\/file-0\.ts/);
   assert.equal(textOf(path), 'test 0\n');
 });
@@ -129,7 +129,7 @@ test('a change at the end of the turn: the user’s if nothing ran, the agent’
   await postToolUse(ended(project, 'server', { command: 'node server', run_in_background: true }));
   put(path, SPOILED);
   const second = await aStop(project, { prompt_id: 'p2', last_assistant_message: 'More work.' });
-  assert.match(second?.systemMessage ?? '', /put back at the end of the turn/);
+  assert.match(second?.systemMessage ?? '', /restored at the end of the turn/);
   assert.match(JSON.stringify(second), /tests\/file-0\.ts/);
   assert.equal(textOf(path), 'by hand\n');
 });
@@ -138,13 +138,13 @@ test('a change that came with git is named as such', async (t) => {
   const project = aProtectedLoop(t);
   const command = 'git -C . switch other';
   const { after } = await call(project, () => put(inTests(project, 'file-0.ts'), SPOILED), { input: { command } });
-  assert.match(after?.systemMessage ?? '', /put back after Bash \(git switch\)/);
+  assert.match(after?.systemMessage ?? '', /restored after Bash \(git switch\)/);
   const at = Math.floor(Date.now() / 1000);
   const { after: script } = await call(project, () => {
     put(join(project.directory, '.git', 'logs', 'HEAD'), `a b c <d> ${at} +0000\tmerge other: Fast-forward\n`);
     put(inTests(project, 'file-0.ts'), SPOILED);
   });
-  assert.match(script?.systemMessage ?? '', /put back after Bash \(git merge\)/);
+  assert.match(script?.systemMessage ?? '', /restored after Bash \(git merge\)/);
 });
 
 test('readers are not looked after, and a look without a change does nothing', async (t) => {
@@ -170,7 +170,7 @@ test('caches of tools below a protected folder are left alone', async (t) => {
 
 const HOOKS = JSON.stringify({ hooks: { Stop: [] } });
 
-test('own files are put back: client settings, hooks, configuration; permissions that a person grants are not', async (t) => {
+test('own files are restored: client settings, hooks, configuration; permissions that a person grants are not', async (t) => {
   const project = aProject(t);
   const claude = join(project.directory, '.claude');
   const [settings, local, hook] = [
@@ -223,7 +223,7 @@ test('what is beyond the bounds is said at the start, and reported when it chang
   );
 });
 
-test('accept names the files that the user has changed, and the new version is put back from then on', async (t) => {
+test('accept names the files that the user has changed, and the new version is restored from then on', async (t) => {
   const project = aProtectedLoop(t);
   await call(project, () => undefined);
   put(inTests(project, 'file-0.ts'), 'by hand\n');
@@ -235,7 +235,7 @@ test('accept names the files that the user has changed, and the new version is p
   assert.deepEqual(changedContract(project.files, project.env).changes, []);
 });
 
-test('what the task’s own commands change is put back, and a change before them is the user’s', async (t) => {
+test('what the task’s own commands change is restored, and a change before them is the user’s', async (t) => {
   const project = aProject(
     t,
     `---
@@ -255,7 +255,7 @@ guardrails:
   await call(project, () => undefined);
   put(inTests(project, 'b.ts'), 'by hand\n');
   const answer = await aStop(project);
-  assert.match(answer?.systemMessage ?? '', /tests\/a\.ts \(changed\): put back after the checks/);
+  assert.match(answer?.systemMessage ?? '', /tests\/a\.ts \(changed\): restored after the checks/);
   assert.deepEqual([textOf(inTests(project, 'a.ts')), textOf(inTests(project, 'b.ts'))], ['a\n', 'by hand\n']);
 });
 
@@ -302,7 +302,7 @@ test('unchanged: a changed, new or missing file refuses a completion and is name
   assert.equal(refused?.decision, 'block');
   assert.match(
     JSON.stringify(refused),
-    /unchanged.*not as at the start of the loop: tests\/a\.test\.ts \(changed\), tests\/b\.test\.ts \(changed\), tests\/c\.test\.ts \(new\)\. Restore these files/,
+    /unchanged.*changed since the start of the loop: tests\/a\.test\.ts \(changed\), tests\/b\.test\.ts \(changed\), tests\/c\.test\.ts \(new\)\. Restore these files/,
   );
   put(inTests(project, 'a.test.ts'), 'a\n');
   rmSync(inTests(project, 'b.test.ts'));

@@ -112,7 +112,7 @@ test('a session that cannot see its own client takes nothing over, whoever may b
   // As in a sandbox: the number that the client names is no ancestor here.
   const answer = await called(project, null, { env: host('host-2', 1) });
   assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
-  assert.match(answer.message, /the user resumes in a terminal: ralph-loop resume/);
+  assert.match(answer.message, /the user can resume in a terminal: ralph-loop resume/);
 });
 
 test('its own session, seen from a sandbox, keeps the loop and the process that is known', async (t) => {

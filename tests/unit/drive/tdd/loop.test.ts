@@ -84,7 +84,7 @@ test('a list that was swapped, lost or rewritten proves nothing', (t) => {
     writeFileSync(path, text);
     assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'changed', text);
     assert.deepEqual(tddFacts(project.files, contract), { scenario: null });
-    assert.match(scenarioSection(project.files, contract, AT) ?? '', /not the one|cannot be read/);
+    assert.match(scenarioSection(project.files, contract, AT) ?? '', /has changed since|cannot be read/);
   }
   writeFileSync(path, before);
   assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'failed');
@@ -183,7 +183,7 @@ test('consent to a loop is none to a list that took the place of the one it was 
   swapList(project);
   assert.throws(
     () => giveConsent(project.files, project.env, AT, pendingTerms(project.files)),
-    /not the one that this loop was started with/,
+    /has changed since this loop was started/,
   );
   assert.equal(peekTdd(project.files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');

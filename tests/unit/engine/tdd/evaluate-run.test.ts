@@ -111,7 +111,7 @@ test('a command that did not end by itself, or did not run, is neither, and the 
     [{ kind: 'timeout' }, /timed out/],
     [{ kind: 'signal', signal: 'SIGKILL' }, /ended by SIGKILL/],
     [{ kind: 'unavailable', why: 'no bash' }, /could not be started: no bash/],
-    [{ kind: 'changed', what: 'check.sh was changed' }, /not run: check\.sh was changed since the list was made/],
+    [{ kind: 'changed', what: 'check.sh was changed' }, /not run: check\.sh was changed since the list was created/],
     [{ kind: 'blocked', rule: 'git push' }, /a guardrail blocks it \(git push\)/],
   ];
   for (const phase of ['red', 'green', 'refactored'] as const) {

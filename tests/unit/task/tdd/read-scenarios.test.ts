@@ -19,7 +19,7 @@ test('a list that cannot be read is never read in part, or as something else', (
   refused('- description: first\n  description: second\n', 'list.yml', /line 2: Map keys must be unique/);
   refused('- first: `exit 1`\n', 'list.yaml', /line 1/);
   refused('- description: *nobody\n', 'list.yaml', /nobody/);
-  refused('[{"description": "first", "command": "exit 1"},]', 'list.json', /it is no JSON/);
+  refused('[{"description": "first", "command": "exit 1"},]', 'list.json', /it is not valid JSON/);
   refused('[{"description": "first"}] and more', 'standard input', /line 1/);
   refused('scenarios:\n  - description: "unclosed\n', 'standard input', /line \d+/);
   refused(`${'['.repeat(20_000)}`, 'list.yaml', /cannot be used/);
@@ -41,7 +41,7 @@ test('nothing in it is told, in whatever form', () => {
     ['words\n', 'list.txt'],
     ['just words\n', 'list.md'],
   ] as const) {
-    refused(text, name, /there is no scenario in it/);
+    refused(text, name, /it contains no scenario/);
   }
 });
 
@@ -88,7 +88,7 @@ test('an item of Markdown has its command behind it on whatever line', () => {
 
 test('an item that would be passed over is named with its line: checked, without a box among boxes, nested', () => {
   refused('- [ ] one\n- [x] two\n', 'list.md', /line 2: "two" is checked/);
-  refused('- [ ] one\n- two\n', 'list.md', /line 2: "two" has no box, and other items have one/);
+  refused('- [ ] one\n- two\n', 'list.md', /line 2: "two" has no box, but other items have one/);
   refused('- one\n  - a detail\n', 'list.md', /line 2: "a detail" is nested in another item/);
   refused('- [x] one\n', 'list.md', /line 1: "one" is checked/);
 });
