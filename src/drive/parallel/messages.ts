@@ -36,7 +36,7 @@ export const PARALLEL_TEXTS = {
   planLink: (path: string): string => `${path} is a link: tasks side by side need the plan itself.`,
   oldGit: 'tasks of a plan run side by side with git 2.38 or newer (git merge-tree --write-tree).',
   planIntegrates: '--integrate is for independent tasks: those of a plan are committed on its branch.',
-  onePlan: (plans: readonly string[]): string => `one plan at a time: ${plans.join(', ')}.`,
+  onePlan: (plans: readonly string[]): string => `--plan is for one plan at a time: ${plans.join(', ')}.`,
   blocked: (ids: readonly string[], path: string, worktrees: readonly string[]): string =>
     `${ids.join(', ')} ${ids.length === 1 ? 'is' : 'are'} blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in ${worktrees.join(', ')}. Fix the cause and take "(blocked)" out of the plan.`,
   unfinished: (path: string): string => `not all tasks of ${path} have ended.`,
