@@ -39,7 +39,7 @@ for (const columns of [80, 150]) {
         return;
       }
       await terminal.waitFor(/ralph running · iteration 1 of 25/);
-      // In a narrow terminal the client leaves the pane out while its agent works.
+      // The client draws no pane in 80, 110 and 130 columns, while its agent works, waits in a hook, or at the end.
       if (columns > 100) await terminal.waitFor(/│.*Next: /);
       agent.release();
       await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in \d+s/);
