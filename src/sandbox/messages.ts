@@ -18,6 +18,10 @@ export const SANDBOX_PROBLEMS = {
     text: `The sandbox needs ${packages.join(' and ')}, which ${packages.length === 1 ? 'is' : 'are'} not installed.`,
     fix: `sudo apt-get install ${packages.join(' ')}`,
   }),
+  oldClient: (version: string, needed: string): SandboxProblem => ({
+    text: `The sandbox of Claude Code ${version} leaves too much open; ${needed} or newer confines an agent.`,
+    fix: 'claude update',
+  }),
   refused: (reason: string): SandboxProblem => ({
     text: `The sandbox is unavailable, because bubblewrap fails: ${reason}.`,
     fix: 'allow user namespaces: sudo sysctl -w user.max_user_namespaces=15000; on Ubuntu 24.04 also sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',

@@ -37,9 +37,10 @@ const live = (
     await body(await loop.open(process.execPath, command, env, size), loop);
   });
 
-/** What differs from run to run: times, and dots where there is room. */
+/** What differs from run to run, such as times, and what only the oldest client is warned of. */
 const masked = (screen: string): string =>
   screen
+    .replace(/^ralph-loop: claude \S+ is older than [^:]+:[^:]+: claude update\.\n/m, '')
     .replace(/\b\d+(?:ms|s|m)(?: \d+s)?(?=[ ).,]|$)/gm, 'TIME')
     .replace(/\$(\d\.\d{4})/g, (_, price: string) => dollarText(Number(price) / CLIENT.priceFactor))
     .replace(/ +$/gm, '')

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
+import { confinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
@@ -73,7 +74,7 @@ const obedient = (outside: string, tried: string[]): Script => {
   };
 };
 
-test('a TDD loop completes in the sandbox, with its tests confined and every other call refused', async () => {
+confinedTest('a TDD loop completes in the sandbox, with its tests confined and every other call refused', async () => {
   const tried: string[] = [];
   let outside = '';
   const script = ({ root }: { readonly root: string }): Script => {

@@ -6,6 +6,7 @@ import { createServer as createSocket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
+import { CLIENT, confinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
@@ -152,7 +153,7 @@ function unanswered({ workspace }: LoopProject): void {
   rmSync(join(workspace.home, '.config'), { recursive: true, force: true });
 }
 
-test('with --sandbox nothing that an agent tries leaves the project or opens what is closed', async () => {
+confinedTest('with --sandbox nothing that an agent tries leaves the project or opens what is closed', async () => {
   assert.deepEqual(
     (await attacked(['--sandbox'])).map(({ what }) => what),
     [],
@@ -191,68 +192,74 @@ test('a check tries to write outside', () => {
 });
 `;
 
-test('an honest loop in the sandbox completes, verified: npm, git, a server of its own tests, an allowed folder', () =>
-  withOutside(async ({ port }) => {
-    const results = new Map<string, string>();
-    const rows: readonly Row[] = [
-      shell('tests fail before', '! npm test > "$TMPDIR/out"'),
-      { what: 'write', call: tool('Write', { file_path: 'answer.mjs', content: '' }), went: () => true },
-      shell('write by bash', `for name in answer; do echo "export const $name = 'yes';" > $name.mjs; done`),
-      shell('tests pass', 'OUTSIDE=/etc/x npm test'),
-      shell(
-        'a here-document',
-        `cat > data.json <<'END'\n{"a": [1, 2]}\nEND\nnode -e "JSON.parse(fs.readFileSync('data.json'))"`,
-      ),
-      shell('branch and commit', 'git checkout -q -b work && git add -A && git commit -q -m "Answer yes"'),
-      shell('nothing is left over', 'test -z "$(git status --porcelain)"'),
-      shell('an allowed folder', 'echo x > "$HOME/cache/x"'),
-      shell('an allowed domain', `curl -s -m 20 --noproxy '' http://127.0.0.1:${port}/ | grep -q reached`),
-      shell('no other domain', `! curl -s -m 20 --noproxy '' http://localhost:${port}/ | grep -q reached`),
-    ];
-    const validation = 'validation:\n  - npm test\n  - git log -1 --format=%s work | grep -q "Answer yes"';
-    await inLoopProject(
-      {
-        git: true,
-        frontmatter: `${validation}\nsandbox:\n  mode: on\n  allow_write: [~/cache]\n  network: [127.0.0.1]`,
-        files: { 'package.json': JSON.stringify({ scripts: { test: 'node --test' } }), 'answer.test.mjs': serverTest },
-      },
-      (workspace) => {
-        mkdirSync(join(workspace.home, 'cache'));
-        const at = rows.findIndex(({ what }) => what === 'write');
-        const call = tool('Write', { file_path: workspace.path('answer.mjs'), content: '' });
-        return rowByRow(rows.with(at, { what: 'write', call, went: () => true }), results);
-      },
-      async (project) => {
-        unanswered(project);
-        const { workspace } = project;
-        const lifted = { 'sandbox.allow_write': ['~/cache'], 'sandbox.network': ['127.0.0.1'] };
-        agreeTo(workspace.project, project.environment(), lifted);
-        const git = (...words: string[]): string =>
-          execFileSync('git', words, { cwd: workspace.project, encoding: 'utf8' });
-        git('add', '-A');
-        git('commit', '-q', '-m', 'Begin');
-        const before = {
-          status: git('status', '--porcelain', '--', '.', ':!.claude/context'),
-          exclude: workspace.read('.git/info/exclude'),
-        };
-        const outside = join(workspace.root, 'written-by-a-check');
-        const run = await project.run({ env: { OUTSIDE: outside } });
-        const failed = rows.filter(({ what, went }) => !went(results.get(what) ?? '')).map(({ what }) => what);
-        assert.deepEqual(failed, [], JSON.stringify([...results]));
-        assert.equal(run.code, 0, run.said);
-        const { as, verified } = project.ended();
-        assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
-        assert.ok(!existsSync(outside));
-        assert.deepEqual(
-          {
+confinedTest(
+  'an honest loop in the sandbox completes, verified: npm, git, a server of its own tests, an allowed folder',
+  () =>
+    withOutside(async ({ port }) => {
+      const results = new Map<string, string>();
+      const rows: readonly Row[] = [
+        shell('tests fail before', '! npm test > "$TMPDIR/out"'),
+        { what: 'write', call: tool('Write', { file_path: 'answer.mjs', content: '' }), went: () => true },
+        shell('write by bash', `for name in answer; do echo "export const $name = 'yes';" > $name.mjs; done`),
+        shell('tests pass', 'OUTSIDE=/etc/x npm test'),
+        shell(
+          'a here-document',
+          `cat > data.json <<'END'\n{"a": [1, 2]}\nEND\nnode -e "JSON.parse(fs.readFileSync('data.json'))"`,
+        ),
+        shell('branch and commit', 'git checkout -q -b work && git add -A && git commit -q -m "Answer yes"'),
+        shell('nothing is left over', 'test -z "$(git status --porcelain)"'),
+        shell('an allowed folder', 'echo x > "$HOME/cache/x"'),
+        shell('an allowed domain', `curl -s -m 20 --noproxy '' http://127.0.0.1:${port}/ | grep -q reached`),
+        shell('no other domain', `! curl -s -m 20 --noproxy '' http://localhost:${port}/ | grep -q reached`),
+      ];
+      const validation = 'validation:\n  - npm test\n  - git log -1 --format=%s work | grep -q "Answer yes"';
+      await inLoopProject(
+        {
+          git: true,
+          frontmatter: `${validation}\nsandbox:\n  mode: on\n  allow_write: [~/cache]\n  network: [127.0.0.1]`,
+          files: {
+            'package.json': JSON.stringify({ scripts: { test: 'node --test' } }),
+            'answer.test.mjs': serverTest,
+          },
+        },
+        (workspace) => {
+          mkdirSync(join(workspace.home, 'cache'));
+          const at = rows.findIndex(({ what }) => what === 'write');
+          const call = tool('Write', { file_path: workspace.path('answer.mjs'), content: '' });
+          return rowByRow(rows.with(at, { what: 'write', call, went: () => true }), results);
+        },
+        async (project) => {
+          unanswered(project);
+          const { workspace } = project;
+          const lifted = { 'sandbox.allow_write': ['~/cache'], 'sandbox.network': ['127.0.0.1'] };
+          agreeTo(workspace.project, project.environment(), lifted);
+          const git = (...words: string[]): string =>
+            execFileSync('git', words, { cwd: workspace.project, encoding: 'utf8' });
+          git('add', '-A');
+          git('commit', '-q', '-m', 'Begin');
+          const before = {
             status: git('status', '--porcelain', '--', '.', ':!.claude/context'),
             exclude: workspace.read('.git/info/exclude'),
-          },
-          before,
-        );
-      },
-    );
-  }));
+          };
+          const outside = join(workspace.root, 'written-by-a-check');
+          const run = await project.run({ env: { OUTSIDE: outside } });
+          const failed = rows.filter(({ what, went }) => !went(results.get(what) ?? '')).map(({ what }) => what);
+          assert.deepEqual(failed, [], JSON.stringify([...results]));
+          assert.equal(run.code, 0, run.said);
+          const { as, verified } = project.ended();
+          assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
+          assert.ok(!existsSync(outside));
+          assert.deepEqual(
+            {
+              status: git('status', '--porcelain', '--', '.', ':!.claude/context'),
+              exclude: workspace.read('.git/info/exclude'),
+            },
+            before,
+          );
+        },
+      );
+    }),
+);
 
 /** Without bwrap and socat on it. */
 const bareBin = ({ root }: Workspace): string => {
@@ -284,6 +291,24 @@ test('where the sandbox is missing, on refuses before any request with the line 
     assert.match(run.stdout + run.stderr, /The agent ran without a sandbox, because none was available here/);
   });
 });
+
+if (!CLIENT.confines) {
+  test('a client whose sandbox leaves too much open is refused with the way to update it, and auto runs without', async () => {
+    await inLoopProject({ init: false }, { main: () => text(DONE) }, async (project: LoopProject) => {
+      unanswered(project);
+      const refused = await runRunner(project, { args: ['--sandbox'] });
+      assert.equal(refused.code, 1);
+      assert.match(
+        refused.stderr,
+        /The sandbox of Claude Code \S+ leaves too much open; \S+ or newer .* Fix: claude update/,
+      );
+      assert.equal(project.model.requests.length, 0);
+      const run = await runRunner(project, { args: ['--set', 'sandbox.mode=auto'], json: false });
+      assert.equal(run.code, 0, run.stderr);
+      assert.match(run.stderr, /The loop runs without a sandbox\. The sandbox of Claude Code/);
+    });
+  });
+}
 
 test('bypassPermissions without a sandbox is said at the start and in the end report', async () => {
   const script: Script = { main: () => text(DONE) };

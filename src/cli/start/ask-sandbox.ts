@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { readText } from '../../install/files/project-files.ts';
-import { sandboxProblem } from '../../sandbox/availability.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { configFiles } from '../../task/task-file.ts';
@@ -15,7 +15,7 @@ import type { CommandContext } from '../command.ts';
 export async function askSandbox(context: CommandContext, request: StartRequest): Promise<StartRequest> {
   const { mayAsk, values, env, projectDir, err } = context;
   if (!mayAsk || values['yes'] === true || prepareContract(request).terms.unsandboxed !== 'not-set') return request;
-  if (sandboxProblem(env) !== null) return request;
+  if (clientSandboxProblem(env) !== null) return request;
   err(withPrefix(SANDBOX_TEXTS.question));
   const answer = ((await ask('Sandbox [Y/n/always/never]: ')) ?? 'n').toLowerCase();
   const isOn = ['', 'y', 'yes', 'always'].includes(answer);

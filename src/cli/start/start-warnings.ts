@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failOpenText } from '../../claude/find-client.ts';
+import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
-import { sandboxProblem } from '../../sandbox/availability.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -40,7 +40,7 @@ export function printWarnings(
 
 /** Says why `sandbox.mode: auto` gives none. */
 function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): string {
-  const problem = sandboxProblem(env);
+  const problem = clientSandboxProblem(env);
   return problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.withoutAuto(problem);
 }
 

@@ -1,3 +1,4 @@
+import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
@@ -83,12 +84,13 @@ function sandboxOf(
   agent: string | null,
 ): Pick<ContractTerms, 'sandbox' | 'unsandboxed'> {
   const { mode } = settings.sandbox;
+  const startsClient = agent === null && (launched || driver === 'runner');
   if (mode === 'off') {
     const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';
-    const isOurs = agent === null && (launched || driver === 'runner');
-    return isUnset && isOurs ? { unsandboxed: 'not-set' } : {};
+    return isUnset && startsClient ? { unsandboxed: 'not-set' } : {};
   }
-  const problem = agent === null ? sandboxProblem(env) : null;
+  const confined = startsClient ? clientSandboxProblem : sandboxProblem;
+  const problem = agent === null ? confined(env) : null;
   if (agent === null && problem === null) return { sandbox: sandboxTerms(settings.sandbox, projectDir, env) };
   if (mode === 'auto') return { unsandboxed: 'unavailable' };
   throw new RalphError(

@@ -3,7 +3,7 @@ import { existsSync, linkSync, readFileSync, realpathSync, statSync, unlinkSync,
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { failOpenText, OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
-import { sandboxProblem } from '../../sandbox/availability.ts';
+import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { uniqueToken } from '../../state/files/write-atomically.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
@@ -149,7 +149,7 @@ function writable(dir: string, what: string, fix: string): Outcome {
 }
 
 export const sandbox: Check = ({ env, platform }) => {
-  const problem = sandboxProblem(env, platform);
+  const problem = clientSandboxProblem(env, platform);
   return [problem === null ? ok('the sandbox works (--sandbox).') : warning(problem.text, problem.fix)];
 };
 

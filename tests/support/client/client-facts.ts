@@ -1,3 +1,4 @@
+import { test } from 'node:test';
 import { OLDEST_CLIENT } from '../../../src/claude/find-client.ts';
 import { clientVersion } from './client-binary.ts';
 
@@ -25,6 +26,8 @@ export const CLIENT = {
   validatesProfiles: !IS_OLDEST,
   /** Has the tool Monitor, whose input is a shell command. */
   offersMonitor: !IS_OLDEST,
+  /** Has a sandbox that confines an agent; with an older client a loop in the sandbox is refused. */
+  confines: !IS_OLDEST,
   /** Loads the code that a plugin brings for its screen. */
   loadsMods: !IS_OLDEST,
   /** Requests before it reports an overloaded API that says not to ask again, with CLAUDE_CODE_MAX_RETRIES=1. */
@@ -34,3 +37,8 @@ export const CLIENT = {
   /** What the terminal shows beside a message that was typed while the agent works. */
   queued: IS_OLDEST ? /Press up to edit queued messages/ : /Queued/,
 } as const;
+
+/** A test of what a sandbox allows; with a client that has none, the tests of the refusal stand in for it. */
+export const confinedTest = (name: string, body: () => Promise<void>): void => {
+  if (CLIENT.confines) test(name, body);
+};
