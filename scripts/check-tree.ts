@@ -126,11 +126,27 @@ function bundleProblems(): string[] {
     }
     return [...found];
   };
+  const fleet = [...reachAll('scripts/main.ts', inputs, 'src/cli/fleet/run-fleet.ts')].filter(
+    (path) => path.startsWith('src/fleet/') || /node_modules\/(?:bullmq|ioredis)\//.test(path),
+  );
+  const onlyFleet = fleet.map((path) => `${path} is loaded by more than the commands of the fleet`);
   const hooks = files.filter((file) => file.startsWith('hooks/') && !/(?:pre|post)-execute/.test(file));
-  return hooks.flatMap((hook) => [
-    ...reach(hook, false).flatMap((path) => (HEAVY.test(path) ? [`${hook} loads ${path} at once`] : [])),
-    ...reach(hook, true).flatMap((path) => (PARSERS.test(path) ? [`${hook} loads ${path}`] : [])),
-  ]);
+  return [
+    ...onlyFleet,
+    ...hooks.flatMap((hook) => [
+      ...reach(hook, false).flatMap((path) => (HEAVY.test(path) ? [`${hook} loads ${path} at once`] : [])),
+      ...reach(hook, true).flatMap((path) => (PARSERS.test(path) ? [`${hook} loads ${path}`] : [])),
+    ]),
+  ];
+}
+
+/** Everything that an entry loads, at once or later, but for one file and what only that loads. */
+function reachAll(entry: string, inputs: Meta['inputs'], without: string): ReadonlySet<string> {
+  const found = new Set([entry]);
+  for (const file of found) {
+    for (const { path } of inputs[file]?.imports ?? []) if (path !== without) found.add(path);
+  }
+  return found;
 }
 
 function wordProblems(): string[] {

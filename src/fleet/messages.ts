@@ -39,7 +39,9 @@ export const FLEET_TEXTS = {
   notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
   notPaused: (id: string, state: string): string => `${id} is ${state}, not paused.`,
   forgotten: (id: string): string =>
-    `the queue has forgotten the job of ${id}. Its last checkpoint is refs/ralph/${id} in the repository.`,
+    `the queue has forgotten the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL`,
+  requeued: (id: string): string => `${id} is queued again, from its last checkpoint.`,
+  nothingLost: 'every loop of the repository that has not ended has its job.',
   unsigned: (id: string): string =>
     `the submission of ${id} is not signed with this fleet’s key; nothing of it was used.`,
 } as const;

@@ -33,6 +33,7 @@ export const FLEET_COMMAND: Command = {
     'dir DIR': 'worker, add: folder for repositories.',
     'f, follow': 'logs: keep printing until Ctrl+C.',
     all: 'status: also the loops that have ended.',
+    requeue: 'doctor: queue loops of --repo whose job is gone.',
   }),
   control: true,
   async run(context) {

@@ -27,6 +27,8 @@ export const checkpointMeta = z.object({
   /** How the loop ended in this generation, and why; null while it goes on. */
   outcome: z.string().max(100).nullable().default(null),
   reason: z.string().max(20_000).default(''),
+  /** What was submitted, signed, so that a loop can be queued again from its repository alone. */
+  submission: z.unknown().optional(),
   at: z.iso.datetime(),
   leftOut: z
     .array(z.object({ path: z.string(), why: z.enum(['size', 'repository', 'unreadable', 'special']) }))

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { secretNames } from '../../sandbox/terms.ts';
 import { streamed } from '../../state/event-stream.ts';
+import { secretMask } from '../mask-secrets.ts';
 import { recordOf } from './commands.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 
@@ -10,7 +10,6 @@ const KEPT_SECONDS = 30 * 24 * 3600;
 const FLUSH_MS = 200;
 /** Events that wait for a server that is away; older ones are dropped first. */
 const MOST_WAITING = 2_000;
-const SHORTEST_SECRET = 8;
 
 /** An event of a loop as the fleet keeps it. */
 export interface FleetEvent {
@@ -25,7 +24,7 @@ export class EventSink {
   readonly #redis: Redis;
   readonly #name: string;
   readonly #attempt: number;
-  readonly #secrets: readonly string[];
+  readonly #mask: (text: string) => string;
   #waiting: string[] = [];
   #timer: NodeJS.Timeout | null = null;
 
@@ -33,15 +32,12 @@ export class EventSink {
     this.#redis = redis;
     this.#name = KEYS.events(loopId);
     this.#attempt = attempt;
-    const values = secretNames(env, []).map((name) => env[name] ?? '');
-    this.#secrets = values.filter((value) => value.length >= SHORTEST_SECRET);
+    this.#mask = secretMask(env);
   }
 
   tell(event: object): void {
     const at = new Date().toISOString();
-    let text = JSON.stringify(streamed({ at, ...event }));
-    for (const secret of this.#secrets) text = text.replaceAll(JSON.stringify(secret).slice(1, -1), '***');
-    this.#waiting.push(text);
+    this.#waiting.push(this.#mask(JSON.stringify(streamed({ at, ...event }))));
     if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
   }

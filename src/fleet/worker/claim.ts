@@ -78,7 +78,7 @@ async function inWorkspace(
   const isOver = former !== null && former.generation === submission.generation && former.outcome !== null;
   // Its worker ended between the last checkpoint and the end of the job.
   if (isOver) return finish(claim, ws, new CheckpointLine(ws, submission, last, former, lost), null);
-  const line = new CheckpointLine(ws, submission, last, nextMeta(submission, former), lost);
+  const line = new CheckpointLine(ws, submission, last, nextMeta(claim, former), lost);
   const { takeOvers } = line.meta;
   if (takeOvers > submission.limits.maxTakeOvers) {
     await line.push({ signedOff: true, outcome: 'take-overs', reason: WORKER_TEXTS.takeOvers(takeOvers) });
@@ -159,8 +159,10 @@ function withoutWork(outcome: string, reason: string, meta: CheckpointMeta | nul
   return { outcome, verified: false, iterations, costUsd, tokens, sha, branch: null, reason, report: '' };
 }
 
-function nextMeta({ loopId, generation, contract }: Submission, former: CheckpointMeta | null): Meta {
-  const fresh = { v: 1, loopId, generation, signedOff: false, outcome: null, reason: '' } as const;
+function nextMeta({ submission, key }: Pick<Claim, 'submission' | 'key'>, former: CheckpointMeta | null): Meta {
+  const { loopId, generation, contract } = submission;
+  const sealed = key.seal(submission);
+  const fresh = { v: 1, loopId, generation, signedOff: false, outcome: null, reason: '', submission: sealed } as const;
   const at = new Date().toISOString();
   const contractDigest = contract.digest;
   if (former === null) {

@@ -70,10 +70,14 @@ export interface FleetTaskFile {
 /** The frontmatter of a loop that its agent ends by a promise. */
 const KEYS = 'max_iterations: 10\ncompletion_promise: DONE\ncompletion_gate: disabled';
 
-export async function fleet(
-  t: TestContext,
-  { tasks, agent }: { readonly tasks: readonly FleetTaskFile[]; readonly agent: string },
-): Promise<Fleet> {
+/** What the repository of a fleet holds: task folders in `jobs/`, the agent as `agent.sh`, and any other files. */
+export interface FleetFiles {
+  readonly tasks: readonly FleetTaskFile[];
+  readonly agent: string;
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetFiles): Promise<Fleet> {
   const base = emptyFolder(t);
   const redis = await redisServer(t);
   const notes = join(base, 'notes');
@@ -87,7 +91,7 @@ export async function fleet(
     RALPH_FLEET_LOCK: '3s',
   };
   const remote = join(base, 'remote.git');
-  makeRepository(join(base, 'first'), remote, tasks, agent, env);
+  makeRepository(join(base, 'first'), remote, { tasks, agent, files }, env);
   const machines: FleetMachine[] = [];
   t.after(async () => {
     for (const { child } of machines) child.kill('SIGKILL');
@@ -167,8 +171,7 @@ export async function fleet(
 function makeRepository(
   dir: string,
   remote: string,
-  tasks: readonly FleetTaskFile[],
-  agent: string,
+  { tasks, agent, files = {} }: FleetFiles,
   env: NodeJS.ProcessEnv,
 ): void {
   const write = (path: string, text: string, mode = 0o644): void => {
@@ -178,6 +181,7 @@ function makeRepository(
   for (const { name, keys = KEYS, body = `Do ${name}.` } of tasks) {
     write(`jobs/${name}/RALPH.md`, `---\n${keys}\n---\n${body}\n`);
   }
+  for (const [path, text] of Object.entries(files)) write(path, text);
   write('agent.sh', agent, 0o755);
   const command = 'git init -q -b main && git add -A && git commit -qm first && git clone -q --bare . "$REMOTE"';
   const { status, stderr } = spawnSync('/bin/sh', ['-c', command], {

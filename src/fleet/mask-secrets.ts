@@ -1,0 +1,22 @@
+import { secretNames } from '../sandbox/terms.ts';
+
+const MASK = '***';
+/** A shorter value would mask ordinary words. */
+const SHORTEST = 8;
+
+/** Returns what replaces the values of an environment's secrets in a text, as they are and as JSON writes them. */
+export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
+  const values = secretNames(env, []).map((name) => env[name] ?? '');
+  const forms = values.filter(({ length }) => length >= SHORTEST).flatMap((value) => [value, inJson(value)]);
+  return (text) => forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+}
+
+/** Does the same to the bytes of a file, whatever else they are. */
+export function maskBytes(bytes: Buffer, env: NodeJS.ProcessEnv): Buffer {
+  const latin = Object.entries(env).map(([name, value]) => [name, Buffer.from(value ?? '').toString('latin1')] as const);
+  return Buffer.from(secretMask(Object.fromEntries(latin))(bytes.toString('latin1')), 'latin1');
+}
+
+function inJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1);
+}

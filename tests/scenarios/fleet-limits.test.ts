@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { type Fleet, fleet } from '../support/fleet/fleet.ts';
+import type { Project } from '../support/project.ts';
+import { until } from '../support/until.ts';
+import { billingClient } from './support/billing-client.ts';
+
+const DOLLARS_A_RUN = 1;
+
+/** Queues a task for the client, which here is a stand-in that bills. */
+function addForClient(f: Fleet, task: string): string {
+  const answer = f.ask(['add', task, '--repo', f.remote, '--permission-mode', 'acceptEdits']);
+  assert.equal(answer.code, 0, answer.stderr);
+  return answer.stdout.trim();
+}
+
+/** The client of these runs, for a worker. */
+function billing(f: Fleet, plan: Parameters<typeof billingClient>[1]): ReturnType<typeof billingClient> {
+  const dir = join(f.base, 'any');
+  const write = (path: string, content: string | object, mode = 0o644): void => {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), typeof content === 'string' ? content : JSON.stringify(content), { mode });
+  };
+  return billingClient({ dir, write } as Pick<Project, 'dir' | 'write'> as Project, plan);
+}
+
+const TASKS = ['a', 'b', 'c'].map((name) => ({
+  name,
+  keys: 'max_iterations: 20\ncompletion_promise: DONE\ncompletion_gate: disabled',
+}));
+
+test('the budget of the fleet is exceeded by no more than the iterations at work', async (t) => {
+  const f = await fleet(t, { tasks: TASKS, agent: '#!/bin/sh\n' });
+  const { env, billed } = billing(f, [{ end: 'ok', messages: [[DOLLARS_A_RUN * 1_000_000, 0, 0, 0]] }]);
+  const ids = TASKS.map(({ name }) => addForClient(f, `jobs/${name}`));
+  const slots = 2;
+  const limit = 4.5;
+  const worker = f.worker('one', ['--slots', String(slots), '--max-cost', String(limit)], env);
+  for (const id of ids) {
+    const result = await f.ended(id);
+    assert.equal(result.outcome, 'fleet-budget', result.reason + worker.said());
+    assert.match(result.reason, /budget of the fleet is used up/);
+  }
+  const [tokens = 0] = billed();
+  const spent = tokens / 1_000_000;
+  assert.ok(spent >= 2 && spent <= limit + slots * DOLLARS_A_RUN, `${spent} dollars of ${limit}`);
+  const status = f.ask(['status', '--json']).json as { spent: { costUsd: number; reserved: { costUsd: number } } };
+  assert.equal(status.spent.costUsd, spent);
+  assert.equal(status.spent.reserved.costUsd, 0);
+});
+
+test('a paused loop of the budget goes on with a higher one', async (t) => {
+  const f = await fleet(t, { tasks: TASKS, agent: '#!/bin/sh\n' });
+  const run = { messages: [[1_000_000, 0, 0, 0] as const] };
+  const { env } = billing(f, [
+    { end: 'ok', ...run },
+    { end: 'ok', ...run },
+    { end: 'claim', ...run },
+  ]);
+  const id = addForClient(f, 'jobs/a');
+  const first = f.worker('one', ['--max-cost', '1'], env);
+  assert.equal((await f.ended(id)).outcome, 'fleet-budget');
+  first.child.kill('SIGTERM');
+  await first.over;
+  assert.equal(f.ask(['resume', id]).code, 0);
+  f.worker('two', ['--max-cost', '100'], env);
+  const { iterations } = await until('it works again', () => {
+    const { progress } = f.status(id);
+    return (progress?.iteration ?? 0) >= 2 ? { iterations: progress?.iteration } : null;
+  });
+  assert.ok((iterations ?? 0) >= 2);
+});
+
+test('a rate limit holds back every loop of the account, and no slot', async (t) => {
+  const tasks = TASKS.map(({ name, keys }) => ({ name, keys: `${keys}\nbudget: {stop_at: {five_hour: 0.9}}` }));
+  const f = await fleet(t, { tasks, agent: '#!/bin/sh\n' });
+  const { env, billed } = billing(f, [
+    { end: 'ok', messages: [[1_000, 0, 0, 0]], window: { used: 0.99, seconds: 3_600 } },
+  ]);
+  const ids = ['a', 'b'].map((name) => addForClient(f, `jobs/${name}`));
+  const worker = f.worker('one', ['--slots', '1'], env);
+  for (const id of ids) {
+    await until(`${id} waits`, () => f.status(id).state === 'waiting' && f.status(id).progress?.waits === 'rate-limit');
+  }
+  assert.deepEqual(billed(), [1_000, 0, 0, 0], worker.said());
+});
+
+test('a loop that waits between iterations leaves its slot to another', async (t) => {
+  const agent = `#!/bin/sh
+cat > /dev/null
+echo "$(git rev-list --count HEAD)" >> "$NOTES/$(ls jobs | head -1)-runs"
+git commit -q --allow-empty -m Step
+[ -e "$NOTES/end" ] && echo "<promise>DONE</promise>"
+exit 0
+`;
+  const f = await fleet(t, { tasks: TASKS, agent });
+  const slow = f.add('jobs/a', ['--set', 'inter_iteration_delay=3600']);
+  f.worker('one', ['--slots', '1']);
+  await until('the first waits', () => f.status(slow).state === 'waiting');
+  assert.equal(f.status(slow).progress?.iteration, 1);
+  writeFileSync(join(f.notes, 'end'), '');
+  const quick = f.add('jobs/b');
+  assert.equal((await f.ended(quick)).outcome, 'complete');
+  assert.equal(f.status(slow).state, 'waiting');
+  assert.ok(existsSync(join(f.notes, 'a-runs')) && readFileSync(join(f.notes, 'a-runs'), 'utf8').startsWith('1\n'));
+});
