@@ -13,7 +13,9 @@ export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
 
 /** Does the same to the bytes of a file, whatever else they are. */
 export function maskBytes(bytes: Buffer, env: NodeJS.ProcessEnv): Buffer {
-  const latin = Object.entries(env).map(([name, value]) => [name, Buffer.from(value ?? '').toString('latin1')] as const);
+  const latin = Object.entries(env).map(
+    ([name, value]) => [name, Buffer.from(value ?? '').toString('latin1')] as const,
+  );
   return Buffer.from(secretMask(Object.fromEntries(latin))(bytes.toString('latin1')), 'latin1');
 }
 

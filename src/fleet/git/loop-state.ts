@@ -7,6 +7,7 @@ import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts
 import { hashContract } from '../../state/hash-contract.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { maskBytes } from '../mask-secrets.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { type Folders, relocateContract } from './relocate.ts';
 
@@ -28,14 +29,18 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 const folders = z.object({ project: z.string().min(1), home: z.string().min(1) });
 
-/** Copies what the loops of a project keep, in it and outside it, to `runtime/` and `outside/` of a new folder. */
+/**
+ * Copies what the loops of a project keep, in it and outside it, to `runtime/` and `outside/` of a new folder. Secrets of
+ * the environment that an agent said are masked; a contract, whose hash has to stay, holds none.
+ */
 export function collectState(project: string, env: NodeJS.ProcessEnv, to: string): void {
   const { runtimeDir, outsideDir } = filesOf(project, env);
-  for (const path of regularFiles(runtimeDir)) copyFile(path, join(to, 'runtime', relative(runtimeDir, path)));
+  for (const path of regularFiles(runtimeDir)) copyMasked(path, join(to, 'runtime', relative(runtimeDir, path)), env);
   for (const name of namesIn(outsideDir)) {
     const path = join(outsideDir, name);
     if (!OUTSIDE.test(name) || LEFT.test(name) || !lstatSync(path).isFile()) continue;
-    copyFile(path, join(to, 'outside', name));
+    if (CONTRACT.test(name)) copyFile(path, join(to, 'outside', name));
+    else copyMasked(path, join(to, 'outside', name), env);
   }
   writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeOf(env) }));
 }
@@ -88,6 +93,11 @@ function regularFiles(folder: string): string[] {
     if (LEFT.test(entry.name)) return [];
     return entry.isDirectory() ? regularFiles(path) : entry.isFile() ? [path] : [];
   });
+}
+
+function copyMasked(from: string, to: string, env: NodeJS.ProcessEnv): void {
+  mkdirSync(dirname(to), { recursive: true });
+  writeFileSync(to, maskBytes(readFileSync(from), env));
 }
 
 function copyFile(from: string, to: string, mode = 0o644): void {

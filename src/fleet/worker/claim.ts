@@ -10,6 +10,7 @@ import type { FleetPlace } from '../git/place.ts';
 import { publish } from '../git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
 import type { Submission } from '../job.ts';
+import { secretMask } from '../mask-secrets.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits } from '../queue/budget.ts';
 import type { FleetServer } from '../queue/connect.ts';
@@ -113,7 +114,7 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine): Promise<
   const holder = new LoopHolder(holding);
   let end: HeldEnd;
   try {
-    end = await holder.run();
+    end = masked(await holder.run(), env);
     await holder.signOff(end.kind === 'ended' ? end.outcome : null, end.kind === 'ended' ? end.reason : '');
   } finally {
     await events.flush().catch(() => undefined);
@@ -121,6 +122,13 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine): Promise<
   if (end.kind === 'ended') return finish(claim, ws, line, end);
   await progress(end.why === '' ? null : end.why, holder.maxIterations);
   throw new PutBack(end.until, end.why);
+}
+
+/** The report quotes the agent's last words, which may hold what it should not have said. */
+function masked(end: HeldEnd, env: NodeJS.ProcessEnv): HeldEnd {
+  if (end.kind === 'waits') return end;
+  const mask = secretMask(env);
+  return { ...end, reason: mask(end.reason), report: mask(end.report) };
 }
 
 /** Publishes the branch of a loop whose last checkpoint is published. Can be repeated. */
