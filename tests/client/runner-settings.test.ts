@@ -148,7 +148,7 @@ test('a runner without a permission mode, with two tasks or with a bad duration 
       return run.stderr;
     };
     assert.match(await said({ permissionMode: null }), /permission mode/);
-    assert.match(await said({ args: ['a', 'b', '--task', 'c'] }), /--task is for one task/);
+    assert.match(await said({ args: ['a', 'b', '--task', 'c'] }), /--task applies to a single task/);
     assert.match(await said({ env: { RALPH_SILENCE: 'soon' } }), /Invalid RALPH_SILENCE "soon"/);
     assert.match(await said({ env: { CLAUDECODE: '1' } }), /is for the user at a terminal/);
     assert.equal(project.state(), null);

@@ -77,7 +77,7 @@ doctorFinds([
     mutate: (p) => rmSync(join(p.home, '.claude.json')),
     check: 'workspace-trust',
     level: 'warning',
-    message: /can be trusted/,
+    message: /does not trust this project yet/,
   },
   {
     when: 'the place for contracts is no directory',

@@ -134,7 +134,7 @@ test('plain words draft a task folder, which is started at once only with --yes'
   );
   assert.match(
     first.stderr,
-    /limits: at most \d+ iterations \(--max-iterations\), timeout of an iteration 30m, time limit none \(--max-time\), cost limit none \(--max-cost\)\./,
+    /limits: at most \d+ iterations \(--max-iterations\), timeout per iteration 30m, time limit none \(--max-time\), cost limit none \(--max-cost\)\./,
   );
   assert.ok(p.has('.ralph/fix-parser/RALPH.md') && !p.has('prompt.txt'));
   const begun = p.ralph(['run', '--json', '--yes', '--max-iterations', '1', '--agent', agent, 'fix the parser']);

@@ -248,7 +248,7 @@ test('Ctrl+C ends the loops after their iterations and begins no other; resume t
   const { child, said, over } = begun(p, words);
   await until('two agents at work', () => log(p).length >= 2);
   child.kill('SIGINT');
-  await until('it says so', () => said().includes('the loops end after their iterations'));
+  await until('it says so', () => said().includes('The loops stop after their current iterations'));
   p.write('../notes/go', '');
   const code = await over;
   assert.deepEqual(
@@ -276,7 +276,7 @@ test('Ctrl+C twice cancels the loops and ends their agents', async (t) => {
   const { child, said, over } = begun(p, words);
   await until('two agents at work', () => log(p).length >= 2);
   child.kill('SIGINT');
-  await until('the first is taken', () => said().includes('the loops end after their iterations'));
+  await until('the first is taken', () => said().includes('The loops stop after their current iterations'));
   child.kill('SIGINT');
   assert.equal(await over, 130, said());
 });

@@ -192,7 +192,7 @@ test('Ctrl+C lets the agents end their work, which is committed, and resume does
   const over = new Promise<number | null>((resolve) => child.once('close', resolve));
   await until('two agents at work', () => p.log().length === 2);
   child.kill('SIGINT');
-  await until('it says so', () => said.includes('the loops end after their iterations'));
+  await until('it says so', () => said.includes('The loops stop after their current iterations'));
   p.write('../notes/go', '');
   assert.equal(await over, 3, said);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);

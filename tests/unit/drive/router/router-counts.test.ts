@@ -157,7 +157,7 @@ test('a report for a spawn that was counted is named as unread, and the same rep
   assert.deepEqual((await spawned(project, { spawn: 1, text: 'Some work.' })).notes, []);
   assert.match(
     (await spawned(project, { spawn: 1, text: 'Another text.' })).notes.join(),
-    /Spawn 1 was counted already/,
+    /Spawn 1 has already been counted/,
   );
 });
 
