@@ -27,6 +27,8 @@ export interface LoopFiles {
   readonly contract: string;
   /** Beginning of the names of the files that hold the snapshot of what is protected. */
   readonly snapshot: string;
+  /** How the files that have to be unchanged were at the start. */
+  readonly unchanged: string;
   /** Folder in which git sees the project with the settings of the start. */
   readonly gitView: string;
   /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
@@ -66,6 +68,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     contract: outside(`contract${own}.json`),
     snapshot: outside(`snapshot${own}`),
     copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
+    unchanged: outside(`unchanged${own}.json`),
     gitView: outside(`contract${own}.json.git`),
     notices: outside(`notices${own}.jsonl`),
     log: outside('hook.log'),

@@ -1,19 +1,18 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { fixedDifferences } from '../../state/snapshot/examine.ts';
-import { readSnapshot } from '../../state/snapshot/snapshot.ts';
+import { baselineChanges, readBaseline } from '../../state/snapshot/baseline.ts';
 import { changeList, PROTECTION_TEXTS } from './messages.ts';
-import { watchOf } from './protection.ts';
+import { unchangedSet } from './protection.ts';
 
 const NAME = 'unchanged';
 
 /** Checks that the files under `unchanged` have the names, bytes and permissions that they had at the start. */
 export function checkUnchanged(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): CheckResult[] {
   if (contract.unchanged === undefined) return [];
-  const snapshot = readSnapshot(files, contract.loopId);
-  if (snapshot === null) return [{ name: NAME, outcome: 'unavailable', detail: PROTECTION_TEXTS.noSnapshot }];
-  const changes = fixedDifferences(snapshot, watchOf(files, contract, env).fixed);
+  const baseline = readBaseline(files, contract.loopId, contract.unchanged);
+  if (baseline === null) return [{ name: NAME, outcome: 'unavailable', detail: PROTECTION_TEXTS.noSnapshot }];
+  const changes = baselineChanges(files, baseline, unchangedSet(files, contract, env));
   if (changes.length === 0) return [{ name: NAME, outcome: 'ok', detail: 'all files are as at the start.' }];
   const detail = PROTECTION_TEXTS.fixed(changeList(changes, files.projectDir));
   return [{ name: NAME, outcome: 'failed', detail }];

@@ -14,19 +14,25 @@ import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
 import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
 
-/** Returns what the contract protects, what it wants unchanged, and the own files that the loop itself does not write. */
+/** Returns what the contract protects, and the own files that the loop itself does not write. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
   const home = env['HOME'] || homedir();
-  const isKept = keptByLoop(files, contract);
-  const set = (patterns: readonly string[]): FileSet => {
-    const found = fileSet(files.projectDir, home, patterns);
-    return { ...found, covers: (path) => found.covers(path) && !isKept(path) };
-  };
   return {
     own: ownFiles(files, contract, env, home),
-    protect: set(contract.guardrails.protectedFiles),
-    fixed: set(contract.unchanged ?? []),
+    protect: setOf(files, contract, home, contract.guardrails.protectedFiles),
   };
+}
+
+/** Returns the files that the contract wants unchanged. */
+export function unchangedSet(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): FileSet {
+  return setOf(files, contract, env['HOME'] || homedir(), contract.unchanged ?? []);
+}
+
+/** Leaves out what the loop itself writes. */
+function setOf(files: LoopFiles, contract: Contract, home: string, patterns: readonly string[]): FileSet {
+  const found = fileSet(files.projectDir, home, patterns);
+  const isKept = keptByLoop(files, contract);
+  return { ...found, covers: (path) => found.covers(path) && !isKept(path) };
 }
 
 /** Returns the files that these globs and policies of the user cover, as the guard reads them. */

@@ -117,7 +117,7 @@ function createLoop(
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
   if (before !== null) restoreBeforeResume(files, before, contract, { env, at });
   // Before the contract, so that no loop runs without it.
-  const unkept = storeProtected(files, contract, env);
+  const unkept = storeProtected(files, contract, env, { resumes: before !== null });
   writeContract(files, stored);
   nameProject(files, at);
   removeIfThere(files.cancellation);

@@ -21,7 +21,7 @@ const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder(?:\.json)?|\.lease)$|\.reap-|^\.
  * git for its own machine.
  */
 const OUTSIDE =
-  /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
+  /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
 const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
 const STATE = /^ralph-state(?:\..+)?\.json$/;
 const FOLDERS = 'place.json';

@@ -97,15 +97,3 @@ function saysTheSame(
   const after = now && versionAt(path, (bytes) => void chunks.push(bytes)) && Buffer.concat(chunks);
   return isSame(path, base && contentOf(files, snapshot, base), after);
 }
-
-/** Returns how the files that have to be unchanged differ from those of the snapshot. */
-export function fixedDifferences({ fixed }: Snapshot, set: FileSet): FileChange[] {
-  const listed = listFiles(set).files;
-  const changes = Object.entries(fixed).flatMap(([path, before]): FileChange[] => {
-    const now = versionAt(path);
-    if (now === null) return [{ path, was: 'deleted' }];
-    return isSameVersion(before, now) ? [] : [{ path, was: 'changed' }];
-  });
-  const added = listed.filter((path) => fixed[path] === undefined).map((path): FileChange => ({ path, was: 'new' }));
-  return [...changes, ...added].sort((a, b) => (a.path < b.path ? -1 : 1));
-}

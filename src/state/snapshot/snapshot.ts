@@ -25,7 +25,6 @@ export type KeptVersion = Version & { readonly offset: number | null };
 export interface Watch {
   readonly own: readonly string[];
   readonly protect: FileSet;
-  readonly fixed: FileSet;
 }
 
 export interface Snapshot {
@@ -38,8 +37,6 @@ export interface Snapshot {
   readonly folders: readonly string[];
   /** Own files among `files`. */
   readonly own: readonly string[];
-  /** Versions at the start, or as accepted last, of the files that have to be unchanged. */
-  readonly fixed: Readonly<Record<string, Version>>;
   /** Changes of the user since then that were left. */
   readonly left: readonly FileChange[];
 }
@@ -85,12 +82,7 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): Sn
   } finally {
     writer.close();
   }
-  const fixed: Record<string, Version> = {};
-  for (const path of listFiles(watch.fixed).files.slice(0, MOST_FILES)) {
-    const version = versionAt(path);
-    if (version !== null) fixed[path] = version;
-  }
-  const watched = { files: kept, folders: listed.folders, own: watch.own, fixed, left: [] };
+  const watched = { files: kept, folders: listed.folders, own: watch.own, left: [] };
   const snapshot: Snapshot = { version: VERSION, loopId, pack, ...watched };
   storeSnapshot(files, snapshot);
   storeLook(files, snapshot);

@@ -329,9 +329,30 @@ test('unchanged: what the user has accepted is the version to compare with, and 
   assert.doesNotMatch((await aStop(alone, DONE))?.systemMessage ?? '', /verified by/);
 });
 
+test('unchanged: a resume compares with the start as well, and a new loop with its own', async (t) => {
+  const project = anUnchangedLoop(t);
+  put(inTests(project, 'a.test.ts'), 'weaker\n');
+  start(project, true, 'resume');
+  rewrite(project, { sessionId: 'session-1' });
+  const refused = JSON.stringify(await aStop(project, { ...DONE, prompt_id: 'p1' }));
+  assert.match(refused, /changed since the start of the loop: tests\/a\.test\.ts \(changed\)/);
+  start(project, true, 'fresh');
+  rewrite(project, { sessionId: 'session-1' });
+  assert.match((await aStop(project, { ...DONE, prompt_id: 'p2' }))?.systemMessage ?? '', /verified by 2 checks/);
+});
+
+test('unchanged: a loop that ended at a limit and is resumed still compares with the start', async (t) => {
+  const project = anUnchangedLoop(t);
+  put(inTests(project, 'a.test.ts'), 'weaker\n');
+  rewrite(project, { iteration: stateOf(project).maxIterations - 1 });
+  await aStop(project, { last_assistant_message: 'Not yet.', prompt_id: 'p1' });
+  assert.equal(existsSync(`${project.files.snapshot}.json`), false, 'the loop has ended');
+  assert.equal(existsSync(project.files.unchanged), true);
+});
+
 test('unchanged: without its snapshot no completion is accepted', async (t) => {
   const project = anUnchangedLoop(t);
-  rmSync(`${project.files.snapshot}.json`);
+  rmSync(project.files.unchanged);
   const refused = await aStop(project, DONE);
   assert.match(JSON.stringify(refused), /the snapshot of the start is missing/);
   assert.equal(stateOf(project).status, 'running');

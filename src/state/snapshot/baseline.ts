@@ -1,0 +1,60 @@
+import { join, relative } from 'node:path';
+import { readRegularFile, removeIfThere } from '../files/read-regular-file.ts';
+import { writeAtomically } from '../files/write-atomically.ts';
+import type { LoopFiles } from '../loop-files.ts';
+import { type FileSet, listFiles } from './list-files.ts';
+import type { FileChange } from './snapshot.ts';
+import { isSameVersion, type Version, versionAt } from './version.ts';
+
+const FORMAT = 1;
+const MOST_FILES = 50_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** How the files that have to be unchanged were at the start of a loop, or as accepted last. It outlives the loop's end. */
+export interface Baseline {
+  readonly version: typeof FORMAT;
+  readonly loopId: string;
+  readonly globs: readonly string[];
+  /** By path relative to the project. */
+  readonly files: Readonly<Record<string, Version>>;
+}
+
+/** Notes how the files of `set` are now; removes the note of a former loop where nothing has to be unchanged. */
+export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly string[], set: FileSet): void {
+  if (globs.length === 0) {
+    removeIfThere(files.unchanged);
+    return;
+  }
+  const versions: Record<string, Version> = {};
+  for (const path of listFiles(set).files.slice(0, MOST_FILES)) {
+    const version = versionAt(path);
+    if (version !== null) versions[relative(files.projectDir, path)] = version;
+  }
+  const baseline: Baseline = { version: FORMAT, loopId, globs, files: versions };
+  writeAtomically(files.unchanged, JSON.stringify(baseline), 0o600);
+}
+
+/** Reads the baseline of a loop for these globs; null if there is none, or it cannot be read. */
+export function readBaseline(files: LoopFiles, loopId: string, globs: readonly string[]): Baseline | null {
+  try {
+    const found = JSON.parse(readRegularFile(files.unchanged, MOST_BYTES) ?? 'null') as Partial<Baseline> | null;
+    const isOurs = found?.version === FORMAT && found.loopId === loopId && typeof found.files === 'object';
+    return isOurs && JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
+  } catch {
+    return null; // torn or a link: the caller treats both as no baseline
+  }
+}
+
+/** Returns how the files of `set` differ from the baseline, by path. */
+export function baselineChanges({ projectDir }: LoopFiles, { files }: Baseline, set: FileSet): FileChange[] {
+  const before = new Map(Object.entries(files).map(([path, version]) => [join(projectDir, path), version]));
+  const changes = [...before].flatMap(([path, version]): FileChange[] => {
+    const now = versionAt(path);
+    if (now === null) return [{ path, was: 'deleted' }];
+    return isSameVersion(version, now) ? [] : [{ path, was: 'changed' }];
+  });
+  const added = listFiles(set).files.filter((path) => !before.has(path));
+  return [...changes, ...added.map((path): FileChange => ({ path, was: 'new' }))].sort((a, b) =>
+    a.path < b.path ? -1 : 1,
+  );
+}
