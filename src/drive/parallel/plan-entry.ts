@@ -46,8 +46,9 @@ export function wordsFor(
 }
 
 function canResume(projectDir: string, name: string, env: NodeJS.ProcessEnv): boolean {
-  const { live, lost, lastState: last } = describeLoop(loopFiles(projectDir, name, env), env);
-  if (live !== null || lost !== null) return true;
+  const { live, lastState: last } = describeLoop(loopFiles(projectDir, name, env), env);
+  // One that was killed before its first state has done nothing: it begins again.
+  if (live !== null) return true;
   return last !== null && !(last.status === 'ended' && last.ended.as === 'complete');
 }
 
