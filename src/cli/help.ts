@@ -67,7 +67,6 @@ export function commandList(commands: readonly Command[]): string {
     'Usage: ralph-loop COMMAND [options]',
     '',
     ...groups,
-    '',
     'See: ralph-loop COMMAND --help. Version: ralph-loop --version.',
   ].join('\n');
 }

@@ -58,7 +58,12 @@ export async function allLoops({ redis }: FleetServer): Promise<LoopEntry[]> {
   const found = Object.entries(await redis.hgetall(KEYS.loops));
   return found
     .flatMap(([loopId, text]) => entryFrom(loopId, text))
-    .sort((a, b) => b.at.localeCompare(a.at) || a.loopId.localeCompare(b.loopId));
+    .sort((a, b) => compare(b.at, a.at) || compare(a.loopId, b.loopId));
+}
+
+/** Instants and ids are ASCII: their order needs no language. */
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 /** Returns the loop of this id. Throws RalphError `no-loop`. */
