@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { findClientBinary } from '../tests/support/client/client-binary.ts';
+import { findClientBinary } from '../support/client/client-binary.ts';
 
 /**
  * Builds, checks and writes the marketplace (dist/) to a folder or commits it to a branch of this repository. It pushes
  * nothing.
  *   npm run release -- --dest FOLDER | --branch NAME
  */
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const dist = join(root, 'dist');
 const { values } = parseArgs({ options: { dest: { type: 'string' }, branch: { type: 'string' } } });
 const { dest, branch } = values;

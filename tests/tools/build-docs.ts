@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { COMMANDS } from '../src/cli/commands.ts';
-import { commandHelp, commandList } from '../src/cli/help.ts';
-import { ITERATION_CAP } from '../src/task/frontmatter/schema.ts';
-import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../src/task/settings/defaults.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { commandHelp, commandList } from '../../src/cli/help.ts';
+import { ITERATION_CAP } from '../../src/task/frontmatter/schema.ts';
+import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../../src/task/settings/defaults.ts';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 interface Schema {
   readonly type?: string | readonly string[];

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
  * It relies on the formatter, by which a statement ends in the first line that is indented like its own first line and
  * closes it. Prints one line a test, exit code 1.
  */
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const STATEMENT =
   /^( *)(?:(?:await |return )?((?:test|it)\b)|(?:export )?(?:async )?(?:function\*? |class )(\w+)|(?:export )?const (\w+) = (?:async )?(?:<|\(|\w+ =>))/;
 const TITLE = /\(\s*(?:`([^`]*)`|'((?:[^'\\]|\\.)*)'|"([^"]*)")/;
