@@ -96,7 +96,7 @@ test('a new name at a terminal asks for the goal, and the loop begins with it', 
   const p = project(context);
   const agent = `cat > prompt.txt; printf -- '- [x] greet\\n' >> ${TASK}; echo done`;
   const shown = await peopleTerminal(context, p, '$RALPH run --agent "$AGENT" site', { AGENT: agent });
-  await shown.waitFor(/What is to be achieved/);
+  await shown.waitFor(/What is the goal/);
   await shown.submit('Greet everybody & leave $1.');
   await shown.waitForExit();
   assert.match(p.read(TASK), /# Goals\n\nGreet everybody & leave \$1\.\n\n# Checklist/);
@@ -185,7 +185,7 @@ test('accept takes a list for whole that lost items', (context) => {
 test('Ctrl+C at the question for the goal writes nothing', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run fix');
-  await shown.waitFor(/What is to be achieved/);
+  await shown.waitFor(/What is the goal/);
   await shown.key('C-c');
   assert.equal(await shown.waitForExit(), 1);
   assert.match(await shown.history(), /Cancelled; nothing was written\./);
