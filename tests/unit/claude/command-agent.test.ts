@@ -67,7 +67,7 @@ test('of a long output the end is kept, without the rest of a line that was cut'
 const ends: readonly (readonly [string, string, string, RegExp])[] = [
   ['an exit code', 'echo out; echo bad key >&2; exit 3', 'crashed', /exit code 3/],
   ['a signal', 'kill -SEGV $$', 'crashed', /SIGSEGV/],
-  ['a Ctrl+C of its own', 'exit 130', 'interrupted', /left before/],
+  ['a Ctrl+C of its own', 'exit 130', 'interrupted', /exited before/],
   ['a program that is not there', 'no-such-agent --yes', 'invalid-request', /cannot be run .*127.*no-such-agent/s],
 ];
 
