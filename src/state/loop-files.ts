@@ -4,39 +4,7 @@ import { digest } from '../text/digest.ts';
 import { writeAtomically } from './files/write-atomically.ts';
 
 /** Paths of one loop's files, absolute. */
-export interface LoopFiles {
-  readonly projectDir: string;
-  readonly name: string | null;
-  /** `.claude/context/runtime` of the project. */
-  readonly runtimeDir: string;
-  readonly state: string;
-  readonly lock: string;
-  readonly archiveDir: string;
-  /** The event stream: what the loop decided, and what its agents, their tools and the checks did. */
-  readonly events: string;
-  /** Iterations as former versions recorded them; read only. */
-  readonly iterations: string;
-  /** Last prompt of a task without a folder, for an agent that is sent to read it. */
-  readonly prompt: string;
-  /** Last cost figure that the client passed to the status line. */
-  readonly cost: string;
-  /** Left by `cancel` for the next tool call and the next Stop. */
-  readonly cancellation: string;
-  /** Folder outside the project, out of reach of an agent confined to the project. */
-  readonly outsideDir: string;
-  readonly contract: string;
-  /** Beginning of the names of the files that hold the snapshot of what is protected. */
-  readonly snapshot: string;
-  /** How the files that have to be unchanged were at the start. */
-  readonly unchanged: string;
-  /** Folder in which git sees the project with the settings of the start. */
-  readonly gitView: string;
-  /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
-  readonly copies: string;
-  /** Changes that reports of the loop name, one a line; the newest. */
-  readonly notices: string;
-  readonly log: string;
-}
+export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
 
 /** Names the project, in the folder that it has outside. */
 export const PROJECT_FILE = 'project.json';
@@ -44,7 +12,7 @@ export const PROJECT_FILE = 'project.json';
 export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
 /** Returns the files of the default loop (`name` null) or of the loop `name` (a LOOP_NAME). No two loops share one. */
-export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): LoopFiles {
+export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv) {
   const root = resolve(projectDir);
   const runtimeDir = join(root, '.claude', 'context', 'runtime');
   const outsideDir = projectOutsideDir(root, env);
@@ -55,21 +23,33 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
   return {
     projectDir: root,
     name,
+    /** `.claude/context/runtime` of the project. */
     runtimeDir,
     state,
     lock: `${state}.lock`,
     archiveDir: of('archive', ''),
+    /** The event stream: what the loop decided, and what its agents, their tools and the checks did. */
     events: of('events', '.jsonl'),
+    /** Iterations as former versions recorded them; read only. */
     iterations: of('iterations', '.jsonl'),
+    /** Last prompt of a task without a folder, for an agent that is sent to read it. */
     prompt: of('prompt', '.md'),
+    /** Last cost figure that the client passed to the status line. */
     cost: of('cost', '.json'),
+    /** Left by `cancel` for the next tool call and the next Stop. */
     cancellation: outside(`cancelled${own}.json`),
+    /** Folder outside the project, out of reach of an agent confined to the project. */
     outsideDir,
     contract: outside(`contract${own}.json`),
+    /** Beginning of the names of the files that hold the snapshot of what is protected. */
     snapshot: outside(`snapshot${own}`),
+    /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
+    /** How the files that have to be unchanged were at the start. */
     unchanged: outside(`unchanged${own}.json`),
+    /** Folder in which git sees the project with the settings of the start. */
     gitView: outside(`contract${own}.json.git`),
+    /** Changes that reports of the loop name, one a line; the newest. */
     notices: outside(`notices${own}.jsonl`),
     log: outside('hook.log'),
   };

@@ -12,23 +12,18 @@ import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import { withLock } from './lock/lock.ts';
 import { type LoopFiles, makeRuntimeDir } from './loop-files.ts';
 
-export interface TddFiles {
-  /** `tdd-state.json` in the project, for all readers. */
-  readonly state: string;
-  readonly lock: string;
-  /** Destination of states that were not proved. */
-  readonly asideDir: string;
-  /** The proved list, outside the project. */
-  readonly record: string;
-}
+type TddFiles = Readonly<ReturnType<typeof tddFiles>>;
 
-export function tddFiles({ name, runtimeDir, outsideDir }: LoopFiles): TddFiles {
+export function tddFiles({ name, runtimeDir, outsideDir }: LoopFiles) {
   const own = name === null ? '' : `.${name}`;
   const state = join(runtimeDir, `tdd-state${own}.json`);
   return {
+    /** `tdd-state.json` in the project, for all readers. */
     state,
     lock: `${state}.lock`,
+    /** Destination of states that were not proved. */
     asideDir: join(runtimeDir, `tdd-archive${own}`),
+    /** The proved list, outside the project. */
     record: join(outsideDir, `ralph-tdd${own}.json`),
   };
 }

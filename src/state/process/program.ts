@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync } from 'node:fs';
-import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
+import { onPath } from './find-program.ts';
 
 export interface Invocation {
   /** Path of the file that node runs: `process.argv[1]`. */
@@ -36,15 +37,5 @@ export function spelling({ script, path, cwd }: Invocation): string {
 
 function isOnPath(path = ''): boolean {
   const names = process.platform === 'win32' ? [`${PROGRAM}.cmd`, `${PROGRAM}.exe`] : [PROGRAM];
-  const folders = path.split(delimiter).filter(isAbsolute);
-  return folders.some((folder) => names.some((name) => isProgram(join(folder, name))));
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false; // not there, or not executable
-  }
+  return names.some((name) => onPath(name, { PATH: path }) !== null);
 }

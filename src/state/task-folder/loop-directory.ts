@@ -10,23 +10,15 @@ import { writeAtomically } from '../files/write-atomically.ts';
 import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
 
 /** Paths of a loop directory's files, absolute. */
-export interface LoopDirectory {
-  readonly dir: string;
-  readonly config: string;
-  /** The user's text for the reflection, in place of the default. */
-  readonly reflect: string;
-  /** Projection of the loop: its state, its events, and one file for each iteration. */
-  readonly state: string;
-  readonly events: string;
-  readonly iterationsDir: string;
-  readonly runsDir: string;
-}
+export type LoopDirectory = Readonly<ReturnType<typeof loopDirectoryIn>>;
 
-export function loopDirectoryIn(dir: string): LoopDirectory {
+export function loopDirectoryIn(dir: string) {
   return {
     dir,
     config: join(dir, 'config.json'),
+    /** The user's text for the reflection, in place of the default. */
     reflect: join(dir, 'reflect.md'),
+    /** Projection of the loop: its state, its events, and one file for each iteration. */
     state: join(dir, 'state.json'),
     events: join(dir, 'events.jsonl'),
     iterationsDir: join(dir, 'iterations'),

@@ -5,25 +5,13 @@ import { removeIfThere } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
 
 /** Paths of a task folder's run state, absolute. */
-export interface RunFiles {
-  readonly taskDir: string;
-  /** `.ralph-runner` of the task folder. */
-  readonly dir: string;
-  readonly status: string;
-  readonly iterations: string;
-  readonly events: string;
-  readonly transcriptsDir: string;
-  readonly activeDir: string;
-  readonly stopFlag: string;
-  readonly cancelFlag: string;
-  /** Destination of `archive`. */
-  readonly archiveDir: string;
-}
+export type RunFiles = Readonly<ReturnType<typeof runFiles>>;
 
-export function runFiles(taskDir: string): RunFiles {
+export function runFiles(taskDir: string) {
   const dir = join(taskDir, '.ralph-runner');
   return {
     taskDir,
+    /** `.ralph-runner` of the task folder. */
     dir,
     status: join(dir, 'status.json'),
     iterations: join(dir, 'iterations.jsonl'),
@@ -32,6 +20,7 @@ export function runFiles(taskDir: string): RunFiles {
     activeDir: join(dir, 'active-loops'),
     stopFlag: join(dir, 'stop.flag'),
     cancelFlag: join(dir, 'cancel.flag'),
+    /** Destination of `archive`. */
     archiveDir: join(taskDir, '.ralph-runner-archive'),
   };
 }
