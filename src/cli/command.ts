@@ -38,7 +38,7 @@ export interface Command {
   /** What it does, for `--help`: at most three sentences. */
   readonly help: string;
   readonly example: string;
-  readonly options: Record<string, OptionDefinition>;
+  readonly options?: Record<string, OptionDefinition>;
   /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */
   readonly control: boolean;
   /** Returns the exit code. Throws RalphError for what the user can fix. */

@@ -11,7 +11,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   'Set up': 'init doctor config uninit',
 };
 
-export function commandHelp({ name, usage, help, options, example }: Command): string {
+export function commandHelp({ name, usage, help, options = {}, example }: Command): string {
   const own = rowsOf(options);
   const common = rowsOf(COMMON_OPTIONS);
   const width = Math.max(...[...own, ...common].map(([left]) => left.length));

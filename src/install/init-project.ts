@@ -17,17 +17,7 @@ import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 export const SETTINGS_PATH = '.claude/settings.json';
 
-export interface InitReport {
-  /** Paths relative to the project. */
-  readonly created: readonly string[];
-  readonly updated: readonly string[];
-  /** Files of an older version that are no longer needed. */
-  readonly removed: readonly string[];
-  /** Files that differ from ours and were left alone, because the user wrote or changed them. */
-  readonly kept: readonly string[];
-  readonly unchanged: number;
-  readonly settings: 'created' | 'changed' | 'unchanged' | 'removed';
-}
+export type InitReport = ReturnType<typeof initProject>;
 
 export interface InitRequest {
   readonly projectDir: string;
@@ -38,8 +28,11 @@ export interface InitRequest {
   readonly platform?: NodeJS.Platform;
 }
 
-/** Checks everything before the first write. The manifest is written first: after a crash `uninit` knows everything. */
-export function initProject(request: InitRequest): InitReport {
+/**
+ * Checks everything before the first write. The manifest is written first: after a crash `uninit` knows everything.
+ * Reports paths relative to the project.
+ */
+export function initProject(request: InitRequest) {
   const { projectDir, bundle, version } = request;
   const manifest = readManifest(projectDir);
   const plan = plannedFiles(bundle, projectDir).map((file) => judge(file, projectDir, manifest));
@@ -69,7 +62,9 @@ export function initProject(request: InitRequest): InitReport {
   return {
     created: of('create'),
     updated: of('update'),
+    /** Files of an older version that are no longer needed. */
     removed: outdated,
+    /** Files that differ from ours and were left alone, because the user wrote or changed them. */
     kept: of('kept'),
     unchanged: of('same', 'theirs').length,
     settings: settings.change,
@@ -104,7 +99,7 @@ function verdictOn(current: string | null, wanted: string, written: string | und
 interface PlannedSettings {
   readonly text: string | null;
   readonly record: SettingsRecord | null;
-  readonly change: InitReport['settings'];
+  readonly change: 'created' | 'changed' | 'unchanged' | 'removed';
 }
 
 function planSettings(request: InitRequest, manifest: InstallManifest | null): PlannedSettings {

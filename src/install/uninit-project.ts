@@ -9,15 +9,8 @@ import { placeFile, readText, removeFile, safePath } from './files/project-files
 import { SETTINGS_PATH } from './init-project.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
-export interface UninitReport {
-  readonly removed: readonly string[];
-  /** Our files that were changed since, and what loops have left. */
-  readonly kept: readonly string[];
-  readonly settings: 'removed' | 'restored' | 'unchanged';
-}
-
 /** Removes unchanged files and empty directories only. Throws `refused` while a loop is live and without `init`. */
-export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): UninitReport {
+export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   const manifest = readManifest(projectDir);
   if (manifest === null) {
     const message = `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`;
@@ -29,6 +22,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): Unini
   }
   const settings = withdrawSettings(projectDir, manifest.settings);
   const removed: string[] = [];
+  /** Our files that were changed since, and what loops have left. */
   const kept: string[] = [];
   for (const [path, digest] of Object.entries(manifest.files)) {
     const verdict = isOurs(projectDir, path, digest);
@@ -40,7 +34,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): Unini
   return { removed, kept, settings };
 }
 
-function withdrawSettings(projectDir: string, record: SettingsRecord | null): UninitReport['settings'] {
+function withdrawSettings(projectDir: string, record: SettingsRecord | null): 'removed' | 'restored' | 'unchanged' {
   const before = readText(safePath(projectDir, SETTINGS_PATH));
   if (before === null || record === null) return 'unchanged';
   const text = withdrawRegistration(before, record, SETTINGS_PATH);

@@ -10,7 +10,6 @@ export const ACCEPT_COMMAND: Command = {
   usage: '[PATH] [--loop NAME]',
   help: `Shows at your terminal what has changed in the frontmatter of the loop's task file and in the scripts of its checks since the start, and updates the contract when you type yes; every report of the loop names the change. This keeps an agent from agreeing in passing; a program with your rights can imitate a terminal and a person. ${WHICH_LOOP}`,
   example: 'ralph-loop accept tasks/docs',
-  options: {},
   control: true,
   run(context) {
     const { env, now, answer } = context;

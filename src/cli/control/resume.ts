@@ -100,7 +100,7 @@ function startDriver(
   files: LoopFiles,
 ): Promise<number> | number {
   const { command, words } = STARTERS[mode];
-  const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
+  const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options ?? {}, name));
   if (stray !== undefined) {
     throw new RalphError('usage', `--${stray} is not an option of ralph-loop ${command.name}, which drives this loop.`);
   }

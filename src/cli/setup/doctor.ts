@@ -1,4 +1,4 @@
-import { type FoundClient, findClient } from '../../claude/find-client.ts';
+import { findClient } from '../../claude/find-client.ts';
 import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
@@ -7,7 +7,7 @@ import { printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
-import { type EffectiveSettings, effectiveSettings } from '../task/config.ts';
+import { effectiveSettings } from '../task/config.ts';
 
 export const DOCTOR_COMMAND: Command = {
   name: 'doctor',
@@ -39,7 +39,8 @@ export const DOCTOR_COMMAND: Command = {
 };
 
 function examined({ projectDir, env, now }: CommandContext): Examined {
-  const settings = settingsOf(projectDir, env);
+  const client = orError(() => findClient(env));
+  const settings = orError(() => effectiveSettings(projectDir, env));
   return {
     projectDir,
     env,
@@ -48,26 +49,17 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
     version: VERSION,
     now: now(),
     node: { path: process.execPath, version: process.version },
-    client: clientOf(env),
+    client: client instanceof RalphError ? null : client,
     sources: settingsSources(projectDir, env, process.platform),
-    policy: settings instanceof RalphError ? null : settings.policy,
-    gateSeconds: settings instanceof RalphError ? 0 : settings.gateSeconds,
-    settingsProblem: settings instanceof RalphError ? settings.message : null,
+    ...(settings instanceof RalphError
+      ? { policy: null, gateSeconds: 0, settingsProblem: settings.message }
+      : { policy: settings.policy, gateSeconds: settings.gateSeconds, settingsProblem: null }),
   };
 }
 
-function clientOf(env: NodeJS.ProcessEnv): FoundClient | null {
+function orError<T>(find: () => T): T | RalphError {
   try {
-    return findClient(env);
-  } catch (error) {
-    if (error instanceof RalphError) return null;
-    throw error;
-  }
-}
-
-function settingsOf(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettings | RalphError {
-  try {
-    return effectiveSettings(projectDir, env);
+    return find();
   } catch (error) {
     if (error instanceof RalphError) return error;
     throw error;

@@ -11,7 +11,6 @@ export const INIT_COMMAND: Command = {
   usage: '[--project DIR]',
   help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
   example: 'ralph-loop init',
-  options: {},
   control: true,
   run({ projectDir, env, answer }) {
     refuseClientDir(projectDir, env);
@@ -72,7 +71,6 @@ export const UNINIT_COMMAND: Command = {
   usage: '[--project DIR]',
   help: 'Removes what init created and restores .claude/settings.json. Files that you changed stay, and so do the archive and the journals. It refuses while a loop is live.',
   example: 'ralph-loop uninit',
-  options: {},
   control: true,
   run({ projectDir, env, forPeople, out }) {
     const { removed, kept, settings } = uninitProject(projectDir, env);

@@ -29,7 +29,6 @@ export const ATTACH_COMMAND: Command = {
   usage: '[NAME | PATH] [--loop NAME]',
   help: 'Shows a running loop live in another terminal, however it was started. Enter sends the agent a message, Esc pauses the loop, Ctrl+X stops it after the iteration, and Ctrl+C leaves the view without touching the loop. In a pipe it prints plain lines until the loop ends, and it exits with the exit code of a loop that has ended.',
   example: 'ralph-loop attach docs',
-  options: {},
   control: true,
   run(context) {
     const word = onePath('attach', context.positionals);

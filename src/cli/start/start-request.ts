@@ -17,16 +17,7 @@ import { loopAwaitingConsent, loopToResume } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { pathNamed } from '../task-place.ts';
 
-export interface StartTarget {
-  readonly files: LoopFiles;
-  /** Relative to the project; null for PROMPT.md. */
-  readonly task: string | null;
-  readonly args: Readonly<Record<string, string>>;
-  /** Arguments of a resumed loop; `args` take precedence. */
-  readonly formerArgs: Readonly<Record<string, string>>;
-  /** Command-line settings of a resumed loop; new ones take precedence. */
-  readonly formerFlags: Contract['flags'];
-}
+type StartTarget = ReturnType<typeof startTarget>;
 
 /** Parts of the request that `start`, `run` and `router start` each set in their own way. */
 type OwnTerms = Pick<
@@ -101,7 +92,7 @@ export function modeIn(rest: readonly string[]): string | null {
 }
 
 /** Reads the loop, its task and its arguments; a resumed loop keeps its task. Errors advise `command`. */
-export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start'): StartTarget {
+export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start') {
   const { values, projectDir, env } = context;
   const resumes = values['resume'] === true;
   const named = taskOption(context);
@@ -118,9 +109,12 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const former = resumes ? formerContract(files) : null;
   return {
     files,
+    /** Relative to the project; null for PROMPT.md. */
     task,
     args: read.args,
+    /** Arguments of a resumed loop; `args` take precedence. */
     formerArgs: former?.task?.args ?? {},
+    /** Command-line settings of a resumed loop; new ones take precedence. */
     // The user has not seen the settings of a loop that still awaits consent.
     formerFlags: former?.consented === true ? former.flags : {},
   };

@@ -1,10 +1,8 @@
 import { isAbsolute, join, relative } from 'node:path';
-import type { Policy } from '../../engine/schema/policy.ts';
 import { readText } from '../../install/files/project-files.ts';
 import { setProjectConfig } from '../../install/settings/set-project-config.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
-import type { Source } from '../../task/settings/layers.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { configFiles, DEFAULT_TASK } from '../../task/task-file.ts';
 import { table } from '../../term/table.ts';
@@ -51,17 +49,8 @@ function limit(text: string): number {
   throw new RalphError('usage', `--max-iterations must be an integer from 1 to 100, but is "${text}".`);
 }
 
-export interface EffectiveSettings {
-  readonly maxIterations: number;
-  readonly completionSignal: string | null;
-  readonly policy: Policy;
-  /** Sum of the timeouts of the gate's commands. */
-  readonly gateSeconds: number;
-  readonly sources: Readonly<Record<string, Source>>;
-}
-
 /** Settings that a loop on PROMPT.md would start with now. Throws `task-invalid` with the problems of all sources. */
-export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettings {
+export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
   const files = configFiles(projectDir, env);
@@ -81,12 +70,12 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): E
   }
   const { completion, maxIterations } = resolved.policy;
   const commands = normaliseValidation(resolved.settings.validation);
-  const gateSeconds = commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0);
   return {
     maxIterations,
     completionSignal: completion.kind === 'none' ? null : completion.text,
     policy: resolved.policy,
-    gateSeconds,
+    /** Sum of the timeouts of the gate's commands. */
+    gateSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
     sources: resolved.sources,
   };
 }

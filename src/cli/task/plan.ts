@@ -21,7 +21,6 @@ export const PLAN_COMMAND: Command = {
   usage: 'check FILE',
   help: 'Checks a plan as run and start would, without starting anything: ids, dependencies, acceptance, scope and size of its tasks. It also prints which task is next. The exit code is 1 if there is an error.',
   example: 'ralph-loop plan check PLAN.md',
-  options: {},
   control: false,
   run(context) {
     const [verb, file, ...more] = context.positionals;
@@ -55,22 +54,15 @@ function forReading(file: string, checked: CheckedPlan, { paint }: CommandContex
   return checked.plan.tasks.length === 0 ? lines.join('\n') : [...lines, '', planTable(checked, paint)].join('\n');
 }
 
-export interface CheckedProblem extends Omit<PlanProblem, 'rule'> {
-  readonly rule: string;
-}
+type CheckedProblem = Omit<PlanProblem, 'rule'> & { readonly rule: string };
 
-export interface CheckedPlan {
-  readonly ok: boolean;
-  readonly plan: PlanFile;
-  /** Problems of the plan and of its frontmatter, in the order of the file. */
-  readonly problems: readonly CheckedProblem[];
-  readonly choice: PlanChoice;
-}
+type CheckedPlan = ReturnType<typeof checkedPlan>;
 
-/** Throws `task-missing`. `shown` is the path as the user gave it. */
-export function checkedPlan(path: string, shown: string): CheckedPlan {
+/** Reads and checks a plan. `shown` is the path as the user gave it. Throws `task-missing`. */
+function checkedPlan(path: string, shown: string) {
   const text = readTaskText(path, shown);
   const plan = readPlan(text);
+  // In the order of the file.
   const problems = [...frontmatterProblems(path, text), ...plan.problems].sort((a, b) => a.line - b.line);
   const ok = !problems.some(({ severity }) => severity === 'error');
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
@@ -88,7 +80,7 @@ function frontmatterProblems(path: string, text: string): CheckedProblem[] {
   return [...errors, { line: 1, taskId: null, rule: 'no-validation', message, severity: 'warning' }];
 }
 
-export function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choice'>, paint: Paint): string {
+function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choice'>, paint: Paint): string {
   const passed = new Map(choice.passed.map((each) => [each.id, each]));
   const rows = tasks.map(({ id, title, status, dependsOn }) => {
     const obstacle = passed.get(id);

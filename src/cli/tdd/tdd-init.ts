@@ -102,7 +102,7 @@ function decided(context: CommandContext, found: FoundTdd, approved: Approval | 
 function begun(
   { files, values, env }: CommandContext,
   found: FoundTdd,
-  asked: AskedList,
+  asked: ReturnType<typeof askedList>,
   { byAgent, at }: { readonly byAgent: boolean; readonly at: string },
 ): TddRecord {
   if (found.kind === 'list')
@@ -166,14 +166,7 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
   }
 }
 
-export interface AskedList {
-  /** null if no scenarios were named: those of an existing state file are adopted. */
-  readonly wanted: readonly WantedScenario[] | null;
-  readonly command: string | null;
-  readonly timeoutSeconds: number | null;
-}
-
-export function askedList({ values }: CommandContext): AskedList {
+function askedList({ values }: CommandContext) {
   const commands = texts(values['command']);
   const scenarios = texts(values['scenario']);
   const input = values['input'];
@@ -200,6 +193,7 @@ export function askedList({ values }: CommandContext): AskedList {
     timeoutSeconds: null,
   }));
   return {
+    /** null if no scenarios were named: those of an existing state file are adopted. */
     wanted: typeof input === 'string' ? readInput(input) : named.length > 0 ? named : null,
     command: paired ? null : (commands[0] ?? null),
     timeoutSeconds: typeof timeout === 'string' ? Number(timeout) : null,

@@ -3,23 +3,17 @@ import { type InsertedSpan, withoutMark } from '../files/install-manifest.ts';
 import type { CommandHook, HookGroup, Registration } from './registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings-json.ts';
 
-export interface AddedRegistration {
-  readonly text: string;
-  /** Insertions in order: cutting them out in reverse order restores the old text. */
-  readonly inserted: readonly InsertedSpan[];
-  /** Keys that were not there before: `hooks`, `hooks.Stop`. */
-  readonly created: readonly string[];
-}
-
 /** Changes no other byte; a command that is registered already stays. Throws `refused` if the file is broken. */
-export function addRegistration(settings: string, registration: Registration, path: string): AddedRegistration {
+export function addRegistration(settings: string, registration: Registration, path: string) {
   const { mark, body } = withoutMark(settings);
   if (body.trim() === '') {
     const text = `${JSON.stringify({ hooks: registration }, null, 2)}\n`;
     return { text: mark + text + body, inserted: [{ offset: 0, length: text.length }], created: ['hooks'] };
   }
   let text = body;
+  /** Insertions in order: cutting them out in reverse order restores the old text. */
   const inserted: InsertedSpan[] = [];
+  /** Keys that were not there before: `hooks`, `hooks.Stop`. */
   const created: string[] = [];
   const insert = (container: Node, key: string | null, value: unknown): void => {
     const insertion = insertIntoJson(text, container, key, value);

@@ -1,13 +1,8 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser/lib/esm/main.js';
 import { RalphError } from '../../text/ralph-error.ts';
 
-/** What the client makes of a settings file: it wants strict JSON with an object at the root, and ignores it otherwise. */
-export interface ParsedSettings {
-  readonly root: Node | null;
-  readonly problem: string | null;
-}
-
-export function readSettings(text: string, path: string): ParsedSettings {
+/** Reads settings as the client does: it wants strict JSON with an object at the root, and ignores the file otherwise. */
+export function readSettings(text: string, path: string) {
   if (text.trim() === '') return { root: null, problem: null };
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
@@ -43,13 +38,8 @@ function explained(code: string): string {
   return words.replace('property name expected', 'a property name is expected (or there is an extra comma before it)');
 }
 
-interface Insertion {
-  readonly offset: number;
-  readonly text: string;
-}
-
 /** Computes how to insert `value` at the end of an object (under `key`) or a list (`key` null), in the text's own style. */
-export function insertIntoJson(text: string, container: Node, key: string | null, value: unknown): Insertion {
+export function insertIntoJson(text: string, container: Node, key: string | null, value: unknown) {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const unit = /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ';
   const end = container.offset + container.length - 1;

@@ -19,21 +19,16 @@ export function archiveRun(files: RunFiles, at: string): string {
   return path;
 }
 
-interface ExportedRun {
-  /** Relative to the destination, in order. */
-  readonly exported: readonly string[];
-  /** Links, folders and whatever else is no plain file. */
-  readonly skipped: readonly string[];
-}
-
 /** Copies status, journals and transcripts into a new or empty folder. Throws `usage` without a run, `refused` if taken. */
-export function exportRun(files: RunFiles, dest: string): ExportedRun {
+export function exportRun(files: RunFiles, dest: string) {
   if (!hasRunDir(files)) {
     const message = `${files.taskDir} has no run state to export: no loop has run there, or its run was put into ${basename(files.archiveDir)}.`;
     throw new RalphError('usage', message);
   }
   refuseTaken(files, dest);
+  /** Relative to the destination, in order. */
   const exported: string[] = [];
+  /** Links, folders and whatever else is no plain file. */
   const skipped: string[] = [];
   const copy = (from: string, to: string): void => {
     const lies = whatLies(from);

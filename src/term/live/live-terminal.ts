@@ -1,8 +1,7 @@
 import type { Paint } from '../paint.ts';
 import { inForeground } from '../write-text.ts';
-import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture } from './draw.ts';
+import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture, type Scene } from './draw.ts';
 import type { Size } from './frame.ts';
-import type { InputLine } from './input-line.ts';
 import { type Key, readKeys } from './keys.ts';
 import type { View } from './view.ts';
 
@@ -16,29 +15,15 @@ const TICK_MS = 1_000;
 const KEYS_ON = '\u001b[?2004h';
 const KEYS_OFF = '\u001b[?2004l\u001b[?25h\u001b[?7h';
 
-export interface Shown {
-  readonly view: View;
-  readonly input: InputLine;
-}
-
-export interface LiveTerminal {
-  /** Draws soon, with what `shown` returns then. */
-  readonly draw: () => void;
-  /** Hands the terminal to the shell until this process is in the foreground again. */
-  readonly suspend: () => void;
-  /** Draws from scratch, on an empty screen. */
-  readonly redraw: () => void;
-  /** Prints the remaining lines and restores the terminal. A second call does nothing. */
-  readonly close: () => void;
-}
+export type LiveTerminal = ReturnType<typeof takeTerminal>;
 
 /** Takes over the terminal. However the process ends, short of SIGKILL, the terminal is restored. */
 export function takeTerminal(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
   paint: Paint,
-  shown: { get: () => Shown; printed: (view: View) => void; key: (key: Key) => void },
-): LiveTerminal {
+  shown: { get: () => Pick<Scene, 'view' | 'input'>; printed: (view: View) => void; key: (key: Key) => void },
+) {
   let drawn: Drawn = NOTHING_DRAWN;
   let due: NodeJS.Timeout | null = null;
   let open = true;
@@ -120,7 +105,9 @@ export function takeTerminal(
   takeKeys();
   paintNow();
   return {
+    /** Draws soon, with what `shown` returns then. */
     draw,
+    /** Hands the terminal to the shell until this process is in the foreground again. */
     suspend: () => {
       if (process.platform === 'win32') return;
       giveBack();
@@ -128,11 +115,13 @@ export function takeTerminal(
       away = Date.now();
       process.kill(0, 'SIGTSTP');
     },
+    /** Draws from scratch, on an empty screen. */
     redraw: () => {
       write('\u001b[2J\u001b[H');
       drawn = NOTHING_DRAWN;
       paintNow();
     },
+    /** Prints the remaining lines and restores the terminal. A second call does nothing. */
     close,
   };
 }

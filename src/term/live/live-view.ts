@@ -26,23 +26,13 @@ export interface LiveControls {
   readonly stop?: () => void;
 }
 
-export interface LiveView {
-  /** Shows an event of a loop; `loop` names it where several run side by side. */
-  readonly tell: (event: RunnerEvent, loop?: string) => void;
-  /** Returns the loop that is shown; keys act on it. */
-  readonly focus: () => string;
-  /** Lets keys act on the loop from now on. */
-  readonly live: (controls: LiveControls) => void;
-  readonly close: () => void;
-}
-
 /** Shows a loop in the terminal and reads the keyboard, from the first event on. `attached`: another process drives it. */
 export function liveView(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
   env: NodeJS.ProcessEnv,
   attached = false,
-): LiveView {
+) {
   const views = new Map<string, View>();
   let focus = '';
   let line = NEW_INPUT;
@@ -131,9 +121,12 @@ export function liveView(
     terminal.draw();
   };
   return {
+    /** Shows an event of a loop; `loop` names it where several run side by side. */
     tell,
+    /** Returns the loop that is shown; keys act on it. */
     focus: () => focus,
-    live: (given) => {
+    /** Lets keys act on the loop from now on. */
+    live: (given: LiveControls) => {
       controls = given;
     },
     close: () => {

@@ -85,7 +85,7 @@ async function problemWith([name = '', ...args]: readonly string[]): Promise<str
   const command = await commandOf(name);
   // `run --agent` names an option and leaves its value out.
   const last = args.at(-1)?.match(/^--([\w-]+)$/)?.[1] ?? '';
-  const named = command.options[last]?.type === 'string' ? [...args, 'VALUE'] : args;
+  const named = command.options?.[last]?.type === 'string' ? [...args, 'VALUE'] : args;
   const { problem, positionals } = parseOptions(command, named);
   if (problem !== null) return problem;
   const actions = ACTIONS[name];
