@@ -4,6 +4,7 @@ import { type ConsentTerms, consentDigest } from '../drive/start/consent-terms.t
 import { portableTerms } from '../drive/start/portable-terms.ts';
 import { prepareContract } from '../drive/start/prepare-contract.ts';
 import type { ContractRequest } from '../drive/start/read-settings.ts';
+import type { Sandbox } from '../engine/schema/contract.ts';
 import type { Policy } from '../engine/schema/policy.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';
@@ -31,6 +32,9 @@ export interface FleetTerms {
   readonly policy: Policy;
   /** Relative to the project. */
   readonly taskPath: string;
+  /** Command that sets up each new work tree, with its sandbox; null if there is none. */
+  readonly setUp: string | null;
+  readonly sandbox: Sandbox | undefined;
   /** Settings of the repository that start programs or widen permissions, and that this machine has not agreed to. */
   readonly risky: readonly RiskySetting[];
 }
@@ -41,9 +45,10 @@ export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string):
   const request: ContractRequest = { ...task, env, at, bundleDir: null, ...fixed };
   const prepared = prepareContract(request);
   const terms = portableTerms(prepared);
-  const { taskPath } = prepared.terms;
+  const { taskPath, sandbox } = prepared.terms;
   const risky = unagreedSettings(request, prepared.resolved);
-  return { terms, digest: consentDigest(terms), policy: prepared.resolved.policy, taskPath, risky };
+  const { policy, settings } = prepared.resolved;
+  return { terms, digest: consentDigest(terms), policy, taskPath, setUp: settings.worktreeSetup, sandbox, risky };
 }
 
 /** Agrees on this machine to settings that the signed submission covers. */

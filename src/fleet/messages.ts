@@ -68,6 +68,9 @@ export const WORKER_TEXTS = {
   paused: 'paused by its user',
   cancelled: 'cancelled by its user',
   died: (how: string): string => `its runner ended (${how}) before the loop did`,
+  settingUp: (command: string): string => `setting up the work tree: ${command}`,
+  setUpFailed: (command: string, how: string, output: string): string =>
+    `worktree_setup failed (${command}: ${how}), so no iteration started.${output === '' ? '' : ` Its output:\n${output}`}`,
   fenced: 'another worker has taken this loop over; what was not pushed is dropped',
   lockLost: 'the lock could not be renewed; the agent was ended',
   ready: (slots: number, account: string): string =>

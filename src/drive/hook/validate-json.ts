@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';
 
@@ -12,6 +13,7 @@ export function validateInput(
   const say = (lines: readonly string[]): void => {
     if (lines.length > 0) process.stderr.write(`ralph-loop: ${printable(lines.join('\n'))}\n`);
   };
+  hideFleetVariables(process.env);
   let text: string;
   try {
     text = readJsonInput(process.argv[2]);

@@ -6,15 +6,15 @@ import type { PreparedContract } from './prepare-contract.ts';
 
 /**
  * Returns what a user agrees to, the same on every machine: in place of the sandbox's absolute paths its settings as they
- * are written, and no hashes of files in a home directory.
+ * are written, no hashes of files in a home directory, and the command that sets up each new work tree.
  */
 export function portableTerms(prepared: PreparedContract): ConsentTerms {
-  const { sandbox } = prepared.resolved.settings;
+  const { sandbox, worktreeSetup } = prepared.resolved.settings;
   const own = preparedTerms(prepared, null).filter(
     ([key]) => !/^sandbox(?:\.|$)/.test(key) && !key.startsWith('script ~'),
   );
   const asWritten = Object.entries(sandbox).map(([key, value]) => [`sandbox.${key}`, JSON.stringify(value)] as const);
-  return [...own, ...asWritten];
+  return [...own, ...asWritten, ...(worktreeSetup === null ? [] : [['worktree_setup', worktreeSetup] as const])];
 }
 
 /** Names the digest of the terms that a supervised run has to start with; agents and checks never see it. */

@@ -157,23 +157,30 @@ const TIME_MS = 60 * 60_000;
 
 /** Runs the user's set-up command in a new worktree and records success. Throws `refused` with its output. */
 export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: SetUp): Promise<void> {
-  const { command, env, signal } = setUp;
+  const { command, env } = setUp;
   if (command !== null) {
     setUp.tell(WORKTREE_TEXTS.settingUp(command));
-    const { end, output } = await runCommand({
-      run: command,
-      directory: projectDir,
+    const failed = await runSetUp(command, projectDir, {
+      ...setUp,
       env: { ...env, RALPH_MAIN_PROJECT: setUp.projectDir },
-      timeoutMs: TIME_MS,
-      signal,
-      ...(setUp.sandbox && { sandbox: { terms: setUp.sandbox, writable: projectDir } }),
     });
-    if (end.kind !== 'exit' || end.code !== 0) {
-      throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command, howText(end), output.text(), name));
+    if (failed !== null) {
+      throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command, failed.how, failed.output, name));
     }
   }
   const record = readWorktreeRecord(setUp.projectDir, name, env);
   if (record !== null) writeWorktreeRecord(setUp.projectDir, name, env, { ...record, step: 'ready' });
+}
+
+/** Runs a set-up command in a new work tree. Returns null, or how it failed and what it printed. Rejects on abort. */
+export async function runSetUp(
+  run: string,
+  directory: string,
+  { sandbox, env, signal }: Pick<SetUp, 'sandbox' | 'env' | 'signal'>,
+): Promise<{ readonly how: string; readonly output: string } | null> {
+  const confined = sandbox && { sandbox: { terms: sandbox, writable: directory } };
+  const { end, output } = await runCommand({ run, directory, env, signal, timeoutMs: TIME_MS, ...confined });
+  return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end), output: output.text() };
 }
 
 function howText(end: CommandOutcome['end']): string {

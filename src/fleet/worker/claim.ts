@@ -93,10 +93,10 @@ async function inWorkspace(
     return finish(claim, ws, line, null);
   }
   agreeTo(terms, claim.env);
-  return hold(claim, ws, line);
+  return hold(claim, ws, line, terms);
 }
 
-async function hold(claim: Claim, ws: Workspace, line: CheckpointLine): Promise<LoopResult> {
+async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: FleetTerms): Promise<LoopResult> {
   const { submission, server, key, env, program, limits, lost, leaving, hurry } = claim;
   const { loopId } = submission;
   const { attempt } = line.meta;
@@ -107,7 +107,7 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine): Promise<
   const progress = (waits: string | null, maxIterations: number): Promise<void> =>
     claim.progress(progressOf(line, waits, maxIterations));
   const holding: Holding = {
-    ...{ submission, server, ws, files, env, program, line, commands, budget, events },
+    ...{ submission, terms, server, ws, files, env, program, line, commands, budget, events },
     ...{ lost, leaving, hurry, progress },
   };
   await progress(null, 0);
@@ -159,7 +159,9 @@ async function finish(
 const AGAIN_MS = 10_000;
 
 /** Outcomes after which there is no result to look at. */
-const UNPUBLISHED: ReadonlySet<string> = new Set(['cancelled', 'paused', 'fleet-budget', 'contract-changed']);
+const UNPUBLISHED: ReadonlySet<string> = new Set([
+  ...['cancelled', 'paused', 'fleet-budget', 'contract-changed', 'set-up-failed'],
+]);
 
 function withoutWork(outcome: string, reason: string, meta: CheckpointMeta | null, sha: string | null): LoopResult {
   const { costUsd, tokens } = meta?.spent ?? { costUsd: null, tokens: 0 };

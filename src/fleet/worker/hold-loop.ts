@@ -9,8 +9,9 @@ import { readState } from '../../state/read-state.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/account.ts';
 import { endAtOnce } from './agent-end.ts';
-import type { HeldEnd, Holding } from './holding.ts';
+import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
 import { LostLoop, PutBack } from './leaving.ts';
+import { setUp } from './set-up.ts';
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
@@ -42,9 +43,11 @@ export class LoopHolder {
   async run(): Promise<HeldEnd> {
     const { commands, lost, leaving, hurry, files } = this.#holding;
     await commands.apply(false);
-    if (commands.wanted === 'cancel') return this.#stopped('cancelled');
-    if (commands.wanted === 'pause') return this.#stopped('paused');
+    if (commands.wanted === 'cancel') return stopped('cancelled');
+    if (commands.wanted === 'pause') return stopped('paused');
     if (leaving.aborted) return { kind: 'waits', until: 0, why: '' };
+    const unready = await setUp(this.#holding);
+    if (unready !== null) return unready;
     const run = this.#start();
     this.#run = run;
     const onLost = (): void => void endAtOnce(files, run.pid);
@@ -112,7 +115,7 @@ export class LoopHolder {
         return;
       }
       case 'paused':
-        this.#sendAway(this.#stopped('paused'));
+        this.#sendAway(stopped('paused'));
         return;
       case 'loop-ended':
         this.#ended = event;
@@ -146,7 +149,7 @@ export class LoopHolder {
     await budget.settle();
     await this.#tell(null);
     await commands.apply(true);
-    if (commands.wanted !== null) return this.#stopped(commands.wanted === 'pause' ? 'paused' : 'cancelled');
+    if (commands.wanted !== null) return stopped(commands.wanted === 'pause' ? 'paused' : 'cancelled');
     if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
     if (leaving.aborted) return { kind: 'waits', until: 0, why: '' };
     const held = await heldUntil(server, submission.account);
@@ -154,18 +157,7 @@ export class LoopHolder {
     const used = await budget.next();
     if (used === null) return null;
     const reading = `$${used.costUsd.toFixed(2)}, ${used.tokens} tokens`;
-    return {
-      kind: 'ended',
-      outcome: 'fleet-budget',
-      verified: false,
-      reason: WORKER_TEXTS.budget(reading),
-      report: '',
-    };
-  }
-
-  #stopped(outcome: 'paused' | 'cancelled'): HeldEnd {
-    const reason = outcome === 'paused' ? WORKER_TEXTS.paused : WORKER_TEXTS.cancelled;
-    return { kind: 'ended', outcome, verified: false, reason, report: '' };
+    return endedAs('fleet-budget', WORKER_TEXTS.budget(reading));
   }
 
   #iteration(): number {
@@ -203,11 +195,11 @@ export class LoopHolder {
     if (ended === null) {
       // It refused to start the loop: every other worker's would, too.
       if (!this.#isLive && code !== null && code !== 0) {
-        return { kind: 'ended', outcome: 'error', verified: false, reason: complaint, report: '' };
+        return endedAs('error', complaint);
       }
       throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
     }
-    if (ended.status === 'cancelled' || commands.wanted === 'cancel') return this.#stopped('cancelled');
+    if (ended.status === 'cancelled' || commands.wanted === 'cancel') return stopped('cancelled');
     if (this.#end !== null) return this.#end;
     // Ended by a signal that was not ours.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);

@@ -1,6 +1,8 @@
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import type { FleetTerms } from '../contract-terms.ts';
 import type { Workspace } from '../git/workspace.ts';
 import type { Submission } from '../job.ts';
+import { WORKER_TEXTS } from '../messages.ts';
 import type { FleetServer } from '../queue/connect.ts';
 import type { EventSink } from '../queue/events.ts';
 import type { CheckpointLine } from './checkpoint-line.ts';
@@ -10,6 +12,8 @@ import type { Reservations } from './reservations.ts';
 /** What the holder of one loop works with. */
 export interface Holding {
   readonly submission: Submission;
+  /** The task's terms in the workspace, which are those of the submission. */
+  readonly terms: FleetTerms;
   readonly server: FleetServer;
   readonly ws: Workspace;
   readonly files: LoopFiles;
@@ -44,4 +48,13 @@ export type HeldEnd =
 /** Returns the files of the loop in its workspace. */
 export function filesIn(ws: Workspace, { name }: Submission, env: NodeJS.ProcessEnv): LoopFiles {
   return loopFiles(ws.dir, name, env);
+}
+
+/** Returns an end without a report of the loop itself. */
+export function endedAs(outcome: string, reason: string): HeldEnd {
+  return { kind: 'ended', outcome, verified: false, reason, report: '' };
+}
+
+export function stopped(outcome: 'paused' | 'cancelled'): HeldEnd {
+  return endedAs(outcome, outcome === 'paused' ? WORKER_TEXTS.paused : WORKER_TEXTS.cancelled);
 }

@@ -3,7 +3,7 @@ import { LOOP_NAME } from '../../state/loop-files.ts';
 
 /** What a job returns: the loop has ended or is paused, whatever came of it. */
 export const loopResult = z.object({
-  /** A final status of the engine, or `paused`, `contract-changed`, `checkpoint-lost`, `take-overs`, `fleet-budget`, `blocked`. */
+  /** A final status of the engine, or `paused`, `contract-changed`, `checkpoint-lost`, `take-overs`, `fleet-budget`, `set-up-failed`, `blocked`. */
   outcome: z.string().regex(LOOP_NAME),
   verified: z.boolean(),
   iterations: z.int().min(0),
