@@ -29,10 +29,6 @@ const WRITES =
   /^(and|or|then|write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|store|put|apply|set|upload|download|export|import|sync|push|commit|clear|reset|run|exec|execute|add|make|new|install|publish|send|modify|change|convert|generate|format|fix|dump|extract|restore|merge|archive|open|to|into|out|output)$/i;
 const REMOVES = /^(delete|move|remove|rename)$/i;
 
-export function isClassified(tool: string): boolean {
-  return CLASS_OF.has(tool);
-}
-
 /** A tool of an MCP server is a reader only where its verb reads and nothing in its name says anything else. */
 export function classOf(tool: string): ToolClass {
   const known = CLASS_OF.get(tool);

@@ -5,7 +5,7 @@ import { deny, type GuardRules, type ToolCall, type Verdict } from './guard-rule
 import { outsideDenied, ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
 import { comparableForms } from './own-files/comparable-path.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
-import { absolutePath, hitByRemoval, hitByTree, hitByWrite, isBelowProject } from './own-files/own-files.ts';
+import { absolutePath, hitByRemoval, hitByTreeBelow, hitByWrite } from './own-files/own-files.ts';
 
 /** Evaluates a tool call by the loop's own rules and the user's. The caller denies the call if this throws. */
 export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
@@ -36,7 +36,7 @@ async function evaluateRun({ kind, text, cwd }: RunText, guard: Guard): Promise<
 }
 
 /** Evaluates the paths of a call: of the client's file tools, and of every tool that nothing is known about. */
-export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
+function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   const { paths, access, removes, unknown } = toolPaths(call, guard);
   if (access !== 'changes') return { decision: 'allow', recorded: [] };
   if (paths.length > MAX_PATHS) return deny('own-files', TOO_MANY_PATHS);
@@ -44,7 +44,7 @@ export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
     const hit =
       hitByWrite(path, call.cwd, guard) ??
       (removes ? hitByRemoval(path, call.cwd, true, guard) : undefined) ??
-      (unknown && isBelowProject(path, call.cwd, guard) ? hitByTree(path, call.cwd, guard) : undefined);
+      (unknown ? hitByTreeBelow(path, call.cwd, guard) : undefined);
     if (hit !== undefined) return deny('own-files', ownFileDenied(shownPath(hit, guard), call.tool));
     if (!unknown && leavesSandbox(path, call.cwd, guard)) return deny('sandbox', outsideDenied(path, call.tool));
   }

@@ -35,7 +35,7 @@ export interface ProtectedPath {
 }
 
 /** The loop's own files as given and where symlinks really put them. */
-export function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
+function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   const entries: ProtectedPath[] = [];
   const seen = new Set<string>();
   const add = (path: string, prefix: boolean, label: string): void => {
@@ -44,15 +44,9 @@ export function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath
     seen.add(comparable);
     entries.push({ path: comparable, prefix, label });
   };
-  for (const path of rules.ownFiles) {
-    add(path, false, path);
-    add(real(path), false, path);
-  }
-  for (const { dir, prefix } of rules.ownGlobs ?? []) {
-    const label = join(dir, `${prefix}*`);
-    add(join(dir, prefix), true, label);
-    add(join(real(dir), prefix), true, label);
-  }
+  for (const path of rules.ownFiles) for (const each of [path, real(path)]) add(each, false, path);
+  for (const { dir, prefix } of rules.ownGlobs ?? [])
+    for (const each of [dir, real(dir)]) add(join(each, prefix), true, join(dir, `${prefix}*`));
   for (const { dir, name } of rules.ownNames ?? []) {
     for (const below of existsSync(dir) ? readdirSync(dir) : []) {
       const path = join(dir, below, name);

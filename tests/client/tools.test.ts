@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isClassified } from '../../src/guard/client-tools.ts';
+import { classOf } from '../../src/guard/client-tools.ts';
 import { runClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { startInteractiveClient } from '../support/client/interactive-client.ts';
@@ -108,7 +108,7 @@ test('every tool that a router session and its agents are offered has a class', 
 
 function assertClassified(names: ReadonlySet<string>): void {
   assert.deepEqual(
-    [...names].filter((name) => !isClassified(name)),
+    [...names].filter((name) => classOf(name) === 'unknown'),
     [],
     'classify these in src/guard/client-tools.ts',
   );

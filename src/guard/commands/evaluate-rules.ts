@@ -14,12 +14,6 @@ export const ALLOWLIST = 'shell_policy.allowlist';
 
 export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
-/** Text in which a rule was found; `asCommand` if that is certainly the command itself. */
-interface Hit {
-  readonly text: string;
-  readonly asCommand: boolean;
-}
-
 /**
  * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when they run out,
  * the command is denied by the pattern that took them. Throws for an invalid pattern.
@@ -62,13 +56,14 @@ export function openRules(reading: ShellReading, rules: CommandRules, caseInsens
   });
 }
 
+/** Returns the text in which a rule was found; `asCommand` if that is certainly the command itself. */
 function hitOf(
   rule: CommandRule,
   source: string,
   texts: readonly string[],
   reading: ShellReading,
   caseInsensitive: boolean,
-): Hit | null {
+): { readonly text: string; readonly asCommand: boolean } | null {
   if (typeof rule === 'string') return patternHit(rule, source, texts);
   if ('pipeline' in rule) {
     const elements = reading.pipelines.find((each) => matchesPipelineRule(rule, each, caseInsensitive));
@@ -80,7 +75,7 @@ function hitOf(
 }
 
 /** A match that is not at the beginning may be in a message only, and the denial says so. */
-function patternHit(rule: string, source: string, texts: readonly string[]): Hit | null {
+function patternHit(rule: string, source: string, texts: readonly string[]) {
   const pattern = compiled(rule);
   let further: string | null = null;
   for (const text of texts) {

@@ -91,9 +91,7 @@ function namedByCode(reading: ShellReading, guard: Guard): Access[] {
   );
 }
 
-function isCode(text: string): boolean {
-  return /['"()]/.test(text);
-}
+const isCode = (text: string): boolean => /['"()]/.test(text);
 
 /** An option whose value is code, in any program. */
 const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
@@ -149,11 +147,6 @@ function tooMany(budget: Budget, text: string): Open[] {
   return [{ kind: isSpent(budget) ? 'too-many-files' : 'many-files', text }];
 }
 
-interface Hit {
-  readonly access: Access;
-  readonly rule: Rule;
-}
-
 /** Options by which a search leaves out what a glob matches, and a folder of that name. */
 const EXCLUDES: Readonly<Record<string, readonly [file: string, folder?: string]>> = {
   rg: ["-g '!?'"],
@@ -189,7 +182,7 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
   const hidden = await named('private_files', rules.privateFiles);
   const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
   let current = '';
-  const hits = (): Hit[] =>
+  const hits = () =>
     accesses.flatMap((access) => {
       const hit = (access.reads ? hidden : all).find(({ covers, rule }) => {
         current = rule;

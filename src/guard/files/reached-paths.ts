@@ -31,7 +31,12 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
   const itself = reached(word.template, cwd, guard);
   if (isSpent(budget)) return [itself];
-  if (use.by === 'git') return [itself, ...matchedByGit(word.pattern, cwd, guard, budget)];
+  if (use.by === 'git') {
+    // git's own globs cross directories.
+    const whole = posix.normalize(absolutePath(word.pattern, cwd));
+    const isTracked = trackedFiles(guard.rules.projectDir);
+    return [itself, ...reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path))];
+  }
   return [
     itself,
     ...globbedPaths(word.pattern, cwd, () => take(budget)).flatMap((path) => byLiteral(use, path, '/', guard, budget)),
@@ -67,8 +72,12 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
     case 'move':
     case 'mode':
       return use.recursive === true ? all() : [itself];
-    case 'copy-into':
-      return copiedInto(use, path, cwd, guard, budget);
+    case 'copy-into': {
+      const from = use.from?.text;
+      if (from === null || from === undefined) return [];
+      const copied = listBelow(absolutePath(from, use.cwdTemplate), budget);
+      return copied.map((rest) => reached(`${path}/${rest}`, cwd, guard));
+    }
     case 'extract':
       // An archive's content is unknown; guarded folders below the project are no place for it.
       return isBelowProject(path, cwd, guard) ? all() : [itself];
@@ -98,12 +107,6 @@ function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   return reachedBelow(projectDir, guard, budget, changes ?? trackedFiles(projectDir));
 }
 
-function copiedInto(use: FileAccess, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
-  const from = use.from?.text;
-  if (from === null || from === undefined) return [];
-  return listBelow(absolutePath(from, use.cwdTemplate), budget).map((rest) => reached(`${path}/${rest}`, cwd, guard));
-}
-
 function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
   const isTracked = under.tracked === true ? trackedFiles(guard.rules.projectDir) : () => true;
   return under.roots
@@ -116,13 +119,6 @@ function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reach
       });
       return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
     });
-}
-
-/** git's own globs cross directories. */
-function matchedByGit(pattern: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
-  const whole = posix.normalize(absolutePath(pattern, cwd));
-  const isTracked = trackedFiles(guard.rules.projectDir);
-  return reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path));
 }
 
 function reachedBelow(directory: string, guard: Guard, budget: Budget, counts?: (path: string) => boolean): Reached[] {
@@ -140,13 +136,15 @@ function reached(path: string, cwd: string, guard: Guard): Reached {
   return { forms: pathForms(path, cwd, guard), shown: path };
 }
 
-type ReachedByTool = { readonly reached: readonly Reached[]; readonly reads: boolean };
-
-export function reachedByTool(call: ToolCall, guard: Guard, budget: Budget, sureOnly = false): ReachedByTool {
+export function reachedByTool(call: ToolCall, guard: Guard, budget: Budget, sureOnly = false) {
   const { paths, access, removes } = toolPaths(call, guard, sureOnly);
   const reached = (path: string): Reached => ({ forms: pathForms(path, call.cwd, guard), shown: path });
   const reads = access === 'reads';
-  if (call.tool === 'Glob') return { reached: globbed(call, paths).map(reached), reads };
+  if (call.tool === 'Glob') {
+    const pattern = textOf(call, 'pattern') ?? '';
+    const globs = pattern === '' ? [] : [pattern, ...paths.map((path) => `${path}/${pattern}`)];
+    return { reached: [...paths, ...globs].map(reached), reads };
+  }
   const below = (path: string, counts?: (found: string) => boolean): Reached[] => [
     reached(path),
     ...reachedBelow(absolutePath(path, call.cwd), guard, budget, counts),
@@ -157,11 +155,6 @@ export function reachedByTool(call: ToolCall, guard: Guard, budget: Budget, sure
     return { reached: (paths.length === 0 ? ['.'] : paths).flatMap((path) => below(path, counts)), reads };
   }
   return { reached: removes ? paths.flatMap((path) => below(path)) : paths.map(reached), reads };
-}
-
-function globbed(call: ToolCall, paths: readonly string[]): string[] {
-  const pattern = textOf(call, 'pattern') ?? '';
-  return pattern === '' ? [...paths] : [...paths, pattern, ...paths.map((path) => `${path}/${pattern}`)];
 }
 
 /** Files that a search with this filter looks into; undefined (all) for more than names, stars and braces. */

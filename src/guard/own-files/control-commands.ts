@@ -4,8 +4,13 @@ import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { isShell, NODE_LIKE } from '../shell/program-words.ts';
-import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
-import { UNKNOWN } from '../shell/shell-reading.ts';
+import {
+  type FileAccess,
+  type ShellCommand,
+  type ShellReading,
+  type ShellWord,
+  UNKNOWN,
+} from '../shell/shell-reading.ts';
 import { splitOptions } from '../shell/words.ts';
 import { comparableForms, comparablePath } from './comparable-path.ts';
 import { searchFinds } from './glob-hit.ts';
@@ -55,12 +60,7 @@ export function runsControl(command: ShellCommand, guard: Guard): boolean {
   });
 }
 
-interface Invocation {
-  readonly program: string;
-  readonly args: readonly ShellWord[];
-}
-
-function invocationOf(command: ShellCommand, guard: Guard): Invocation | undefined {
+function invocationOf(command: ShellCommand, guard: Guard): { program: string; args: ShellWord[] } | undefined {
   const [first, ...rest] = command.argv;
   if (first === undefined) return undefined;
   if (command.name === BINARY) return { program: BINARY, args: rest };
@@ -124,7 +124,10 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     const program = programIn(use, guard);
     if (program === undefined || SUMMARIES.test(use.by)) continue;
     const deny = (what: string): string => controlDenied(`${what} ${program}`, guard.rules.agentCommands);
-    const command = reading.commands.find((each) => reads(each, use));
+    const command = reading.commands.find(({ name, argv, position, source }) => {
+      const isWithin = use.position >= position && use.position <= position + source.length;
+      return name === use.by && (argv.includes(use.word) || isWithin);
+    });
     const isScript = (NODE_LIKE.has(use.by) || isShell(use.by)) && command?.argv.includes(use.word) === true;
     // Its script is judged as an invocation.
     if (isScript || use.by === 'source' || use.by === '.') continue;
@@ -134,12 +137,6 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     if (isPipedAway(command, reading) || runsCode(command, reading)) return deny(`${use.by} would hand on`);
   }
   return undefined;
-}
-
-function reads(command: ShellCommand, use: FileAccess): boolean {
-  if (command.name !== use.by) return false;
-  const end = command.position + command.source.length;
-  return command.argv.includes(use.word) || (use.position >= command.position && use.position <= end);
 }
 
 /** sed and awk write by a command in their code. */
@@ -198,14 +195,11 @@ export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Gu
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),
   );
   const real = forms.at(-1) ?? path;
-  return known ?? (isBundled(real) ? real : copiedProgram(path, guard));
-}
-
-/** The control program of another bundle: a hook of ours lies beside its folder. */
-function isBundled(path: string): boolean {
-  return (
-    /\/scripts\/(ralph-)?main\.cjs$/.test(path) && existsSync(join(dirname(path), '..', 'hooks', 'ralph-stop-hook.cjs'))
-  );
+  // The control program of another bundle: a hook of ours lies beside its folder.
+  const isBundled =
+    /\/scripts\/(ralph-)?main\.cjs$/.test(real) &&
+    existsSync(join(dirname(real), '..', 'hooks', 'ralph-stop-hook.cjs'));
+  return known ?? (isBundled ? real : copiedProgram(path, guard));
 }
 
 /** A copy under any name: the size is compared first, so that hardly any file is read. */

@@ -5,7 +5,16 @@ import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { comparablePath } from './comparable-path.ts';
 import { hitByGlob, hitByOddGlob, searchFinds } from './glob-hit.ts';
-import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn, ownPaths } from './own-files.ts';
+import {
+  hitByCopy,
+  hitByRemoval,
+  hitByTree,
+  hitByTreeBelow,
+  hitByWrite,
+  isBelowProject,
+  ownFilesIn,
+  ownPaths,
+} from './own-files.ts';
 
 /** The protected path that a write of a shell command changes; undefined when none is seen. */
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
@@ -38,8 +47,7 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
     const isUnknown = piece.includes(UNKNOWN) || (!piece.startsWith('/') && cwd.includes(UNKNOWN));
     const hit = isUnknown
       ? hitByTemplate(piece, cwd, 'below', guard)
-      : (hitByWrite(piece, cwd, guard) ??
-        (isBelowProject(piece, cwd, guard) ? hitByTree(piece, cwd, guard) : undefined));
+      : (hitByWrite(piece, cwd, guard) ?? hitByTreeBelow(piece, cwd, guard));
     if (hit !== undefined) return hit;
   }
   return undefined;
@@ -78,9 +86,7 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
       return from === null || from === undefined ? undefined : hitByCopy(from, path, cwd, guard);
     }
     case 'git-path':
-      return (
-        hitByWrite(path, cwd, guard) ?? (isBelowProject(path, cwd, guard) ? hitByTree(path, cwd, guard) : undefined)
-      );
+      return hitByWrite(path, cwd, guard) ?? hitByTreeBelow(path, cwd, guard);
     case 'git-clean': {
       const left = guard.own.filter((entry) => !use.excludes?.some((exclude) => isExcluded(exclude, entry.path)));
       return hitByTree(path, cwd, { ...guard, own: left });

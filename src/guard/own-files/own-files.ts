@@ -50,15 +50,19 @@ export function hitByTree(path: string, cwd: string, guard: Guard): ProtectedPat
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry) || holds(form, entry)));
 }
 
+/** The same for a directory below the project; undefined for any other. */
+export function hitByTreeBelow(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+  return isBelowProject(path, cwd, guard) ? hitByTree(path, cwd, guard) : undefined;
+}
+
 /** Copying a directory's content over another: does the source have a file where the protected one is? */
 export function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(path, cwd, guard);
   const source = absolutePath(from, cwd);
-  const brought = (guard.rules.ownNames ?? []).flatMap(({ name }) => {
-    const own = existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard) : undefined;
-    return own ?? [];
+  const [brought] = (guard.rules.ownNames ?? []).flatMap(({ name }) => {
+    return (existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard) : undefined) ?? [];
   });
-  if (brought[0] !== undefined) return brought[0];
+  if (brought !== undefined) return brought;
   return guard.own.find((entry) =>
     forms.some((form) => {
       if (isInside(form, entry)) return true;

@@ -4,7 +4,7 @@ import { simpleGlob } from '../files/simple-glob.ts';
 import type { Guard } from '../guard.ts';
 import { type Denial, deny, type TaskScope, type ToolCall } from '../guard-rules.ts';
 import { scopeDenied } from '../messages.ts';
-import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
+import type { ShellReading } from '../shell/shell-reading.ts';
 
 /** Denies a shell command that is seen to write outside the scope of the task in work; null where none is seen. */
 export async function evaluateShellScope(
@@ -15,7 +15,8 @@ export async function evaluateShellScope(
   if (reading.writes.length === 0) return null;
   const allows = await allowedBy(scope, guard);
   const budget = newBudget();
-  for (const use of reading.writes.filter(isOwnWork)) {
+  // Files that git restores are not the agent's changes, and a link leaves its source unchanged.
+  for (const use of reading.writes.filter(({ how }) => !/^(?:git-|link-source$|read$)/.test(how))) {
     const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
     const outside = reachedPaths(use, guard, budget).find((each) => !allows(each, isRemoved));
     if (outside !== undefined)
@@ -29,11 +30,6 @@ export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: Tas
   const allows = await allowedBy(scope, guard);
   const outside = reachedByTool(call, guard, newBudget(), true).reached.find((each) => !allows(each, true));
   return outside === undefined ? null : deny('scope', scopeDenied(outside.shown, call.tool, scope.task));
-}
-
-/** Files that git restores are not the agent's changes, and a link leaves its source unchanged. */
-function isOwnWork({ how }: FileAccess): boolean {
-  return !how.startsWith('git-') && how !== 'link-source' && how !== 'read';
 }
 
 /**

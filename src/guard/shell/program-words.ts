@@ -1,31 +1,22 @@
 import { type ShellCommand, type ShellWord, UNKNOWN } from './shell-reading.ts';
-import type { ShellState } from './shell-state.ts';
+import { fromCwd, type ShellState } from './shell-state.ts';
 import { splitOptions, wordOf } from './words.ts';
 
 type Variables = ShellState['variables'];
 
-export interface GitWords {
-  /** Subcommand, then its arguments; an alias given by -c is expanded. */
-  readonly words: readonly ShellWord[];
-  /** The directory of -C, as a template; undefined without one. */
-  readonly directory: string | undefined;
-  readonly aliased: string | undefined;
-  /** Configuration of this call, by key in lower case. */
-  readonly settings: ReadonlyMap<string, string>;
-}
+const GIT_VALUES = '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source';
 
-export const GIT_VALUES =
-  '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source';
-
-/** Looks through the options of git itself: `git -C dir -c alias.x=push x` is `push` in `dir`. */
-export function gitWords(argv: readonly ShellWord[], variables: Variables = new Map()): GitWords {
+/**
+ * Looks through the options of git itself: `git -C dir -c alias.x=push x` is `push` in `dir`, a template. Returns the
+ * subcommand and its arguments, an alias given by -c expanded, and the configuration of this call by key in lower case.
+ */
+export function gitWords(argv: readonly ShellWord[], variables: Variables = new Map()) {
   const { options, operands } = splitOptions(argv.slice(1), GIT_VALUES, true);
   let directory: string | undefined;
   const settings = settingsInEnvironment(variables);
   for (const { name, value } of options) {
     if ((name === '-C' || name === '--work-tree') && value !== undefined) {
-      directory =
-        value.template.startsWith('/') || directory === undefined ? value.template : `${directory}/${value.template}`;
+      directory = directory === undefined ? value.template : fromCwd(value.template, { cwd: directory });
     }
     const [, key, text] = /^([^=]+)=(.*)$/s.exec(value?.template ?? '') ?? [];
     if (name === '-c' && key !== undefined) settings.set(key.toLowerCase(), text ?? '');
@@ -35,9 +26,8 @@ export function gitWords(argv: readonly ShellWord[], variables: Variables = new 
   }
   const aliased = settings.get(`alias.${operands[0]?.template ?? ''}`.toLowerCase());
   if (aliased === undefined) return { words: operands, directory, aliased, settings };
-  const words = aliased.startsWith('!') ? [] : aliased.trim().split(/\s+/);
-  const replaced = words.map((word) => wordOf(word));
-  return { words: [...replaced, ...operands.slice(1)], directory, aliased, settings };
+  const meant = aliased.startsWith('!') ? [] : aliased.trim().split(/\s+/);
+  return { words: [...meant.map((word) => wordOf(word)), ...operands.slice(1)], directory, aliased, settings };
 }
 
 /** Reads `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=… GIT_CONFIG_VALUE_0=…` from variables that the command itself sets. */

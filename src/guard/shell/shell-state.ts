@@ -52,15 +52,8 @@ export function joinStates(...groups: ReadonlyArray<States>): ShellState[] {
   return [others.reduce(widen, first)];
 }
 
-function keyOf(state: ShellState): string {
-  return JSON.stringify([
-    state.cwd,
-    state.previous,
-    state.stack,
-    [...state.variables],
-    state.positional,
-    [...state.files],
-  ]);
+function keyOf({ cwd, previous, stack, variables, positional, files }: ShellState): string {
+  return JSON.stringify([cwd, previous, stack, [...variables], positional, [...files]]);
 }
 
 function widen(left: ShellState, right: ShellState): ShellState {
@@ -233,5 +226,10 @@ export function listKey(path: string): string {
 
 /** Under which key the content of a file that the command itself writes is kept. */
 export function fileKey(path: string, state: ShellState): string {
-  return posix.normalize(path.startsWith('/') ? path : `${state.cwd}/${path}`);
+  return posix.normalize(fromCwd(path, state));
+}
+
+/** The template of a path that is given in a directory. */
+export function fromCwd(path: string, { cwd }: Pick<ShellState, 'cwd'>): string {
+  return path.startsWith('/') ? path : `${cwd}/${path}`;
 }

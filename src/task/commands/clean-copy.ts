@@ -16,7 +16,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { copyGitView, filesUnderPins } from '../git/git-view.ts';
-import { type GitOptions, runGit } from '../git/run-git.ts';
+import { type GitOptions, partsOf, runGit } from '../git/run-git.ts';
 import { isWithin } from '../project-file.ts';
 import { withDeciding } from './deciding-environment.ts';
 import { runCommand } from './run-command.ts';
@@ -109,7 +109,7 @@ async function copyProject({ contract, projectDir, options }: CopyRequest, to: s
     const words = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--full-name', '--', ...globs];
     const answer = await runGit(projectDir, words, options);
     if (answer.kind !== 'answer') return null;
-    ignored.push(...answer.text.split('\0').filter((path) => path !== ''));
+    ignored.push(...partsOf(answer.text));
   }
   mkdirSync(join(to, relative(top, realpathSync(projectDir))), { recursive: true });
   for (const path of [...listed, ...ignored]) {

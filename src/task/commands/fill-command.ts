@@ -43,9 +43,7 @@ export function commandProblems(run: string, declared: readonly string[]): Comma
 /** Keeps each value within its word. Requires a command without errors from `commandProblems`, values without NUL. */
 export function fillCommand(run: string, { args, name, maxIterations }: CommandValues): string {
   const contexts = contextsOf(run, placeholdersOf(run));
-  let index = -1;
-  return replaced(run, (placeholder) => {
-    index += 1;
+  return replaced(run, (placeholder, index) => {
     if (placeholder.kind === 'ralph' && placeholder.name === 'max_iterations') return String(maxIterations);
     if (!isText(placeholder)) return null;
     const value = placeholder.kind === 'ralph' ? name : (args[placeholder.name] ?? '');
@@ -64,9 +62,9 @@ function contextsOf(run: string, placeholders: readonly Placeholder[]): QuoteCon
     return placeholders.map(() => ({ unsafe: `in more than ${MAX_SHELL_TEXT} characters` }));
   }
   const marks = placeholders.map((_, index) => `%RALPH${index}%`);
-  const contexts = quoteContexts(filled(run, marks), marks);
-  const quotedMarks = marks.map((mark, index) => inContext(quoted(mark), contexts[index] ?? 'bare'));
-  const sample = filled(run, quotedMarks);
+  const marked = replaced(run, (_, index) => marks[index] ?? '');
+  const contexts = quoteContexts(marked, marks);
+  const sample = replaced(run, (_, index) => inContext(quoted(marks[index] ?? ''), contexts[index] ?? 'bare'));
   const parsable = isParsable(sample);
   return contexts.map((context, index) => {
     if (typeof context === 'object') return context;
@@ -74,14 +72,6 @@ function contextsOf(run: string, placeholders: readonly Placeholder[]): QuoteCon
     return isInCode(sample, marks[index] ?? '')
       ? { unsafe: 'in code for a second program (pass it as an argument: bash -c \'… "$1"\' _ VALUE)' }
       : context;
-  });
-}
-
-function filled(run: string, words: readonly string[]): string {
-  let index = -1;
-  return replaced(run, () => {
-    index += 1;
-    return words[index] ?? '';
   });
 }
 

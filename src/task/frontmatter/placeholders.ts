@@ -48,13 +48,13 @@ export function runOfIteration(run: string, iteration: number): string {
   return run.replace(ITERATION, String(iteration));
 }
 
-/** Replaces each placeholder by `value`; null keeps it. */
-export function replaced(text: string, value: (placeholder: Placeholder) => string | null): string {
+/** Replaces each placeholder by `value`, which gets its index too; null keeps it. */
+export function replaced(text: string, value: (placeholder: Placeholder, index: number) => string | null): string {
   let result = '';
   let from = 0;
-  for (const placeholder of placeholdersOf(text)) {
+  for (const [index, placeholder] of placeholdersOf(text).entries()) {
     const { start, end } = placeholder;
-    result += text.slice(from, start) + (value(placeholder) ?? text.slice(start, end));
+    result += text.slice(from, start) + (value(placeholder, index) ?? text.slice(start, end));
     from = end;
   }
   return result + text.slice(from);

@@ -1,22 +1,28 @@
 import { runGit } from './run-git.ts';
 
-export interface CommitText {
-  readonly id: string;
-  readonly at: string;
-  readonly subject: string;
-  /** `3 files changed, 10 insertions(+)`. */
-  readonly stat: string;
-  readonly patch: string;
-}
-
 const MOST_COMMITS = 300;
 const MOST_PATCH = 24_000;
 const MOST_IN_ALL = 2_000_000;
 const TIME_MS = 20_000;
 
 export interface OpenWork {
+  /** `3 files changed, 10 insertions(+)`. */
   readonly stat: string;
   readonly patch: string;
+}
+
+export interface CommitText extends OpenWork {
+  readonly id: string;
+  readonly at: string;
+  readonly subject: string;
+}
+
+const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch'];
+
+function workIn(text: string): OpenWork {
+  const cut = text.indexOf('\ndiff ');
+  if (cut === -1) return { stat: text.trim(), patch: '' };
+  return { stat: text.slice(0, cut).trim(), patch: text.slice(cut + 1).slice(0, MOST_PATCH) };
 }
 
 /** Returns how the tracked files differ from HEAD now, bounded; null if they do not, and outside a repository. */
@@ -25,12 +31,9 @@ export async function uncommittedWork(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<OpenWork | null> {
   const signal = AbortSignal.timeout(TIME_MS);
-  const words = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch', 'HEAD', '--', '.'];
-  const answer = await runGit(directory, words, { env, signal });
-  if (answer.kind !== 'answer') return null;
-  const cut = answer.text.indexOf('\ndiff ');
-  if (cut === -1) return null;
-  return { stat: answer.text.slice(0, cut).trim(), patch: answer.text.slice(cut + 1).slice(0, MOST_PATCH) };
+  const answer = await runGit(directory, ['diff', ...SHOWN, 'HEAD', '--', '.'], { env, signal });
+  const work = answer.kind === 'answer' ? workIn(answer.text) : null;
+  return work === null || work.patch === '' ? null : work;
 }
 
 /** Returns the commits of HEAD between two instants, oldest first, each with its patch, bounded; none outside a repository. */
@@ -45,35 +48,15 @@ export async function commitsBetween(
     const answer = await runGit(directory, words, { env, signal });
     return answer.kind === 'answer' ? answer.text : '';
   };
-  const list = await git(
-    'log',
-    '--no-color',
-    `--max-count=${MOST_COMMITS}`,
-    `--since=${from}`,
-    `--until=${to}`,
-    '--format=%H%x09%cI%x09%s',
-  );
+  const range = [`--max-count=${MOST_COMMITS}`, `--since=${from}`, `--until=${to}`];
+  const list = await git('log', '--no-color', ...range, '--format=%H%x09%cI%x09%s');
   const commits: CommitText[] = [];
   let size = 0;
-  for (const line of list
-    .split('\n')
-    .filter((each) => each !== '')
-    .reverse()) {
+  for (const line of list.split('\n').filter(Boolean).reverse()) {
     const [id = '', at = '', subject = ''] = line.split('\t');
-    const isFull = size > MOST_IN_ALL;
-    const shown = isFull
-      ? ''
-      : await git('show', '--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch', '--format=', id);
-    const cut = shown.indexOf('\ndiff ');
-    const patch = (cut === -1 ? '' : shown.slice(cut + 1)).slice(0, MOST_PATCH);
-    size += patch.length;
-    commits.push({
-      id,
-      at: new Date(at).toISOString(),
-      subject,
-      stat: (cut === -1 ? shown : shown.slice(0, cut)).trim(),
-      patch,
-    });
+    const work = workIn(size > MOST_IN_ALL ? '' : await git('show', ...SHOWN, '--format=', id));
+    size += work.patch.length;
+    commits.push({ id, at: new Date(at).toISOString(), subject, ...work });
   }
   return commits;
 }

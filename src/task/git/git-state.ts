@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { type Marks, markFile, marksBuilder, type ReadBudget } from '../progress/marks.ts';
-import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
+import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 export interface GitState {
   readonly head: string;
@@ -116,17 +116,14 @@ function withoutPrograms(answer: string): Settings {
     const key = parts[at + 1] ?? '';
     if (parts[at] === 'local' || parts[at] === 'worktree') names.add(key.slice(0, key.lastIndexOf('.')));
   }
-  return [...names].flatMap((name) => [
-    [`${name}.clean`, ''] as const,
-    [`${name}.process`, ''] as const,
-    [`${name}.required`, 'false'] as const,
-  ]);
+  const off = [['clean', ''] as const, ['process', ''] as const, ['required', 'false'] as const];
+  return [...names].flatMap((name) => off.map(([key, value]) => [`${name}.${key}`, value] as const));
 }
 
 function changesOf(look: Look, { index, dirty }: GitStatus, untracked: string): Pick<GitState, 'index' | 'tree'> {
   const counts = (path: string): boolean => !isLeftOut(path, look.taskDir);
   const inside = (path: string): string => path.slice(look.prefix.length);
-  const paths = [...dirty.map(inside), ...pathsIn(untracked)].filter(counts);
+  const paths = [...dirty.map(inside), ...partsOf(untracked)].filter(counts);
   const entries = Object.entries(index).map(([path, entry]) => [inside(path), entry] as const);
   return { index: Object.fromEntries(entries.filter(([path]) => counts(path))), tree: markPaths(look, paths) };
 }
@@ -150,13 +147,9 @@ async function committedSince({ ask, taskDir }: Look, since: string, head: strin
   if (![since, head].every((commit) => /^[0-9a-f]{40,64}$/.test(commit))) return null;
   const diff = await ask(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', since, head]);
   if (diff.kind !== 'answer') return null;
-  const all = pathsIn(diff.text);
+  const all = partsOf(diff.text);
   const files = all.filter((path) => !isLeftOut(path, taskDir));
   return { since, files: files.slice(0, MAX_COMMITTED), onlyLeftOut: all.length > 0 && files.length === 0 };
-}
-
-function pathsIn(text: string): string[] {
-  return text.split('\0').filter((path) => path !== '');
 }
 
 function prefixInRepository(projectDir: string): string | null {

@@ -13,7 +13,7 @@ import {
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
+import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 /** What decides how git sees a working tree, as it was when the loop began. */
 export interface GitPins {
@@ -142,9 +142,8 @@ function readView(path: string): GitPins | null {
   }
 }
 
-export const STATUS = [
-  ...['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'],
-];
+export const STATUS: readonly string[] =
+  'status --porcelain=v2 -z --no-renames --untracked-files=all --ignore-submodules=none'.split(' ');
 
 /** Answers as `git status` of the working tree against the commit `head`, under the pins. null where the loop has none. */
 export async function statusUnderPins(
@@ -162,7 +161,7 @@ export async function filesUnderPins(projectDir: string, head: string, options: 
   const ask = (await openView(projectDir, head, options)) ?? own;
   const answer = await ask(['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--full-name', ':/']);
   if (answer.kind !== 'answer') return null;
-  return [...new Set(answer.text.split('\0').filter((path) => path !== ''))];
+  return [...new Set(partsOf(answer.text))];
 }
 
 /** Brings the view to a commit. */
@@ -197,10 +196,8 @@ export function copyGitView(view: string, to: string, head: string, refs: string
   cpSync(view, to, { recursive: true });
   for (const own of [PINS, READ_FROM]) rmSync(join(to, own), { force: true });
   const config = join(to, 'config');
-  writeFileSync(
-    config,
-    readFileSync(config, 'utf8').replaceAll(quotedValue(view).slice(0, -1), quotedValue(to).slice(0, -1)),
-  );
+  const [before, now] = [view, to].map((path) => quotedValue(path).slice(0, -1)) as [string, string];
+  writeFileSync(config, readFileSync(config, 'utf8').replaceAll(before, now));
   writeFileSync(join(to, 'HEAD'), `${head}\n`);
   writeFileSync(join(to, 'packed-refs'), refs);
 }

@@ -2,22 +2,19 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 
-/** Folders of which a commit holds only a link. */
-export interface NestedRepositories {
-  /** Repositories and worktrees that are not submodules. */
-  readonly strange: readonly string[];
-  /** Submodules with uncommitted changes. */
-  readonly unsaved: readonly string[];
-}
-
-/** Finds those whose work a commit of the project would not hold. Rejects only with the abort's reason. */
+/**
+ * Finds folders whose work a commit of the project would not hold, since it holds only a link: repositories and worktrees
+ * that are not submodules, and submodules with uncommitted changes. Rejects only with the abort's reason.
+ */
 export async function nestedRepositories(
   projectDir: string,
   changed: readonly string[],
   since: string,
   options: GitOptions,
-): Promise<NestedRepositories> {
-  const folders = changed.filter((path) => isFolder(join(projectDir, path)));
+): Promise<{ readonly strange: readonly string[]; readonly unsaved: readonly string[] }> {
+  const isFolder = (path: string): boolean | undefined =>
+    lstatSync(join(projectDir, path), { throwIfNoEntry: false })?.isDirectory();
+  const folders = changed.filter(isFolder);
   const [strange, unsaved]: [string[], string[]] = [[], []];
   if (folders.length === 0) return { strange, unsaved };
   const ask = (directory: string, words: readonly string[]) => runGit(directory, words, options);
@@ -53,8 +50,4 @@ async function submodules(projectDir: string, ask: Ask): Promise<string[]> {
         .split('\0')
         .map((line) => line.slice(line.indexOf('\n') + 1))
         .flatMap((path) => (path.startsWith(begin) ? [path.slice(begin.length)] : []));
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

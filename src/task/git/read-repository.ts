@@ -5,7 +5,7 @@ import { isLoopsOwn } from '../progress/left-out.ts';
 import { isWithin } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
 import { STATUS, statusUnderPins } from './git-view.ts';
-import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
+import { eachOfGit, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 export interface Repository {
   readonly branch: string | null;
@@ -44,9 +44,7 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix).changed).filter(
     (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
   );
-  return {
-    ...{ branch, head, changed: [...changed, ...concealed].sort(), halfStaged, concealed },
-  };
+  return { branch, head, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
 }
 
 /** Branch and commit of `git status --porcelain=v2 --branch -z`; null where HEAD is detached, or has no commit yet. */
@@ -119,7 +117,7 @@ export async function filesSince(projectDir: string, base: string, options: GitO
   ];
   if (files.kind !== 'answer' || prefix.kind !== 'answer') return [];
   const begin = prefix.text.trim();
-  return files.text.split('\0').flatMap((path) => (path === '' ? [] : [fromProject(path, begin)]));
+  return partsOf(files.text).map((path) => fromProject(path, begin));
 }
 
 /** A `.git` here or above that git does not open: another owner, as in many containers, or a broken configuration. */

@@ -19,6 +19,11 @@ export interface GitOptions {
   readonly keepsHooksPath?: boolean;
 }
 
+/** Returns the parts of an answer to a call with `-z`. */
+export function partsOf(text: string): string[] {
+  return text.split('\0').filter((part) => part !== '');
+}
+
 export type GitAnswer =
   | { readonly kind: 'answer'; readonly text: string }
   | { readonly kind: 'failed'; readonly code: number | null }
@@ -41,20 +46,12 @@ export async function runGit(
   given: GitOptions,
   settings: readonly (readonly [string, string])[] = [],
 ): Promise<GitAnswer> {
-  const { env, timeMs = 30_000, signal } = given;
+  const { env, signal } = given;
   signal.throwIfAborted();
   const program = gitProgram(env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
-    const options = {
-      cwd: directory,
-      env: gitEnvironment(given, settings) as NodeJS.ProcessEnv,
-      timeout: timeMs,
-      maxBuffer: MAX_OUTPUT,
-      killSignal: 'SIGKILL' as const,
-      windowsHide: true,
-      signal,
-    };
+    const options = { ...spawnOptions(directory, given, settings), maxBuffer: MAX_OUTPUT };
     execFile(program, words, options, (error, text) =>
       resolve(error === null ? { kind: 'answer', text } : failure(error)),
     );
@@ -70,20 +67,12 @@ export async function eachOfGit(
   given: GitOptions,
   take: (part: string) => void,
 ): Promise<boolean> {
-  const { env, timeMs = 30_000, signal } = given;
+  const { env, signal } = given;
   signal.throwIfAborted();
   const program = gitProgram(env);
   if (program === null) return false;
   const answered = await new Promise<boolean>((resolve) => {
-    const child = spawn(program, words, {
-      cwd: directory,
-      env: gitEnvironment(given, []) as NodeJS.ProcessEnv,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: timeMs,
-      killSignal: 'SIGKILL',
-      windowsHide: true,
-      signal,
-    });
+    const child = spawn(program, words, { ...spawnOptions(directory, given), stdio: ['ignore', 'pipe', 'ignore'] });
     let rest = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       const parts = `${rest}${chunk}`.split('\0');
@@ -95,6 +84,12 @@ export async function eachOfGit(
   });
   signal.throwIfAborted();
   return answered;
+}
+
+function spawnOptions(cwd: string, given: GitOptions, settings: Parameters<typeof runGit>[3] = []) {
+  const env = gitEnvironment(given, settings) as NodeJS.ProcessEnv;
+  const { timeMs: timeout = 30_000, signal } = given;
+  return { cwd, env, timeout, killSignal: 'SIGKILL' as const, windowsHide: true, signal };
 }
 
 function gitProgram(env: Environment): string | null {
@@ -164,7 +159,7 @@ export interface GitChange {
   readonly directory: string;
   readonly words: readonly string[];
   readonly input?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Whether hooks of the repository run; they do not by default. */
   readonly hooks?: boolean;
 }
@@ -217,12 +212,9 @@ export function changeByGit({ directory, words, input = '', env, hooks = false }
     };
     child.once('error', (error) => finish({ ok: false, said: error.message, code: null, text }));
     child.once('close', (code, signal) => {
+      if (code === 0) return finish({ ok: true, text });
       const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      finish(
-        code === 0
-          ? { ok: true, text }
-          : { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said.trim()}`, code, text },
-      );
+      finish({ ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said.trim()}`, code, text });
     });
   });
 }

@@ -5,7 +5,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
-import { type GitOptions, runGit } from './run-git.ts';
+import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
 /** State of the repository when a loop began, as the way back to it. */
 export interface StartPoint {
@@ -15,11 +15,6 @@ export interface StartPoint {
   readonly untracked: readonly string[];
   /** How git saw the project; stored as a folder of its own. null if git did not tell. */
   readonly pins?: GitPins | null;
-}
-
-export interface ChangesSince {
-  readonly stat: readonly string[];
-  readonly newFiles: readonly string[];
 }
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
@@ -51,12 +46,9 @@ export async function changesSince(
   projectDir: string,
   { head, stash, untracked }: StartPoint,
   options: GitOptions,
-): Promise<ChangesSince | null> {
-  const diff = await runGit(
-    projectDir,
-    ['diff', '--no-ext-diff', '--no-textconv', '--stat=72', '--relative', stash ?? head, '--', '.'],
-    options,
-  );
+): Promise<{ readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null> {
+  const words = ['diff', '--no-ext-diff', '--no-textconv', '--stat=72', '--relative', stash ?? head, '--', '.'];
+  const diff = await runGit(projectDir, words, options);
   if (diff.kind !== 'answer') return null;
   const before = new Set(untracked);
   const newFiles = (await untrackedFiles(projectDir, options)).filter((path) => !before.has(path) && !isLoopsOwn(path));
@@ -65,11 +57,7 @@ export async function changesSince(
 
 async function untrackedFiles(projectDir: string, options: GitOptions): Promise<string[]> {
   const answer = await runGit(projectDir, ['ls-files', '-z', '--others', '--exclude-standard'], options);
-  if (answer.kind !== 'answer') return [];
-  return answer.text
-    .split('\0')
-    .filter((path) => path !== '')
-    .slice(0, MOST_UNTRACKED);
+  return answer.kind === 'answer' ? partsOf(answer.text).slice(0, MOST_UNTRACKED) : [];
 }
 
 /** Commands for a shell: what changed, and the way back, which leaves untracked files alone. */

@@ -38,13 +38,9 @@ export function pinsOf(
   known: ReadonlySet<string> = new Set(),
   directory = projectDir,
 ): Pins {
-  const search: Search = { projectDir, known, found: new Set(), steering: new Map(), programs: new Set() };
+  const search = { projectDir, known, found: new Set<string>(), steering: new Map(), programs: new Set<string>() };
   collect(search, run, directory, 0);
   return { scripts: search.found, steering: search.steering, programs: search.programs };
-}
-
-export function namedScripts(...call: Parameters<typeof pinsOf>): string[] {
-  return [...pinsOf(...call).scripts];
 }
 
 interface Search {

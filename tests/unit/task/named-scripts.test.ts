@@ -3,8 +3,10 @@ import { symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { namedScripts } from '../../../src/task/pinned-scripts/named-scripts.ts';
+import { pinsOf } from '../../../src/task/pinned-scripts/named-scripts.ts';
 import { project } from '../../support/folder.ts';
+
+const namedScripts = (...call: Parameters<typeof pinsOf>): string[] => [...pinsOf(...call).scripts];
 
 const FILES = {
   'check.sh': 'exit 0\n',

@@ -7,7 +7,7 @@ import { addValidation } from '../../../src/task/draft/add-validation.ts';
 import { extractValidationCommands } from '../../../src/task/draft/validation-section.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
-import { namedScripts } from '../../../src/task/pinned-scripts/named-scripts.ts';
+import { pinsOf } from '../../../src/task/pinned-scripts/named-scripts.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
 import fc from '../../support/property.ts';
 import { isVacuousGreen } from '../support/is-vacuous-green.ts';
@@ -155,7 +155,7 @@ test('whatever the agent writes is read without an exception', () => {
       readFindings(whole);
       parseSigns(whole);
       isVacuousGreen(whole);
-      namedScripts(tmpdir(), whole);
+      pinsOf(tmpdir(), whole);
       const sign = { name: whole, trigger: whole, instruction: whole, addedAfter: whole };
       signBehind(whole, sign);
       const named = { name: 'A name', trigger: 'x', instruction: 'y', addedAfter: 'z' };

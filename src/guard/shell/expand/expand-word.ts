@@ -1,9 +1,15 @@
 import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { forEachChild, parseShell } from '../../../text/shell/parse-shell.ts';
-import type { ShellWord } from '../shell-reading.ts';
-import { UNKNOWN } from '../shell-reading.ts';
-import type { ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
-import { NO_INPUT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
+import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import {
+  NO_INPUT,
+  type ShellContext,
+  type ShellState,
+  type Stream,
+  spend,
+  UNKNOWN_STREAM,
+  type ValueWord,
+} from '../shell-state.ts';
 import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
@@ -11,7 +17,7 @@ import { expandParameter } from './expand-parameter.ts';
 /** Words that one word becomes: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
 export function expandWord(word: Shell.Word, state: ShellState, context: ShellContext): ShellWord[] {
   if (!spend(context, word.pos)) return [wordOf(UNKNOWN, word.text)];
-  const parts = word.parts;
+  const { parts } = word;
   if (parts === undefined) return [wordOf(withTilde(word.text, word.value, state, context), word.text)];
   if (parts.some((part) => part.type === 'BraceExpansion')) return expandBraced(word, state, context);
   return wordsOf(word.text, parts, false, state, context);

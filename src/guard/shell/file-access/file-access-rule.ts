@@ -37,17 +37,18 @@ export function recordWrite(use: Use, context: ShellContext, position: number): 
   const write = pathUse(use, context, position);
   if (write === null) return;
   context.facts.writes.push(write);
-  if (isUndecided(write)) report(context, 'dynamic-write-target', use.word.source, position, write.cwd);
+  const { target, cwd } = write;
+  const { under, source } = use.word;
+  const isUndecided =
+    under === undefined
+      ? target === null || (cwd === null && !target.startsWith('/'))
+      : under.roots.some((root) => root.includes(UNKNOWN));
+  if (isUndecided) report(context, 'dynamic-write-target', source, position, cwd);
 }
 
 export function recordRead(use: Omit<Use, 'how'>, context: ShellContext, position: number): void {
   const read = pathUse({ ...use, how: 'read' }, context, position);
   if (read !== null) context.facts.reads.push(read);
-}
-
-function isUndecided({ word, target, cwd }: FileAccess): boolean {
-  if (word.under !== undefined) return word.under.roots.some((root) => root.includes(UNKNOWN));
-  return target === null || (cwd === null && !target.startsWith('/'));
 }
 
 function pathUse(use: Use, context: ShellContext, position: number): FileAccess | null {

@@ -170,12 +170,6 @@ function runsFile(values: string, checks: RegExp, code: RegExp): FileAccessRule 
   };
 }
 
-const NODE = runsFile(
-  '-r -C -e -p -pe --require --import --loader --env-file --eval --print',
-  /^(-c|--check)$/,
-  /^(-e|-p|-pe|--eval|--print)$/,
-);
-
 /** `docker cp FROM TO`: paths in a container have its name before a colon. */
 const copiesOut: FileAccessRule = (access) => {
   const [verb, , to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
@@ -188,7 +182,11 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   'chmod chown chgrp': mode,
   'perl ruby': filter,
   'sh bash dash zsh ksh': runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/),
-  'node nodejs': NODE,
+  'node nodejs': runsFile(
+    '-r -C -e -p -pe --require --import --loader --env-file --eval --print',
+    /^(-c|--check)$/,
+    /^(-e|-p|-pe|--eval|--print)$/,
+  ),
   'apply_patch applypatch': applyPatch,
   patch,
   ...searchFiles,
@@ -219,10 +217,10 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   },
 };
 
-/** Options of many programs that name a file which they write, or read. */
+/** Options of many programs that name a file which they write. */
 const OUTPUT = '--output --output-file --outfile --outFile --out-file';
 
 export function recordNamedOptions(access: AccessRecorder): void {
-  for (const { name, value } of splitOptions(access.args, OUTPUT).options)
-    if (value !== undefined && OUTPUT.split(' ').includes(name)) access.write(value, 'argument');
+  const split = splitOptions(access.args, OUTPUT);
+  for (const word of optionValues(split, ...OUTPUT.split(' '))) access.write(word, 'argument');
 }

@@ -1,9 +1,8 @@
 import type { ShellCommand } from '../shell-reading.ts';
-import type { Call, ShellContext, ShellState } from '../shell-state.ts';
+import { type Call, fromCwd, type ShellContext, type ShellState } from '../shell-state.ts';
 import { byProgram, wordOf } from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
-import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
-import { recordRead, recordWrite } from './file-access-rule.ts';
+import { type AccessRecorder, type FileAccessRule, recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';
 import { filesOf, PROGRAMS, ROWS, recordNamedOptions } from './programs.ts';
 
@@ -67,8 +66,7 @@ function recorderIn(
       recordRead({ word, state, by, recursive }, context, call.position);
     },
     inDirectory: (directory) => {
-      const cwd = directory.startsWith('/') ? directory : `${state.cwd}/${directory}`;
-      return recorderIn({ ...state, cwd }, command, call, context, explained);
+      return recorderIn({ ...state, cwd: fromCwd(directory, state) }, command, call, context, explained);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import type { Call, Stream } from '../shell-state.ts';
+import { type Call, fromCwd, type Stream } from '../shell-state.ts';
 import { byProgram, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
 
@@ -42,9 +42,7 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
     ...textsOf(split, '--exclude', '--exclude-dir', '--ignore', '--ignore-dir'),
     ...globs.flatMap((glob) => (glob.startsWith('!') ? [glob.slice(1)] : [])),
   ].map((glob) => glob.replace(/^\.?\/+|\/+(\*\*)?$/g, ''));
-  const roots = (places.length > 0 ? places : [wordOf('.')]).map(({ template }) =>
-    template.startsWith('/') ? template : `${state.cwd}/${template}`,
-  );
+  const roots = (places.length > 0 ? places : [wordOf('.')]).map(({ template }) => fromCwd(template, state));
   const tree: SearchedTree = {
     roots,
     names,
@@ -79,10 +77,7 @@ export function listedBySearch(call: Call, name: string): Stream | undefined {
   if (tree !== null) return { kind: 'literal', text: UNKNOWN, under: tree };
   const globs = places.filter(({ glob }) => glob === true).map(({ template }) => template);
   if (globs.length > 0) {
-    const roots = globs.map((glob) => {
-      const start = glob.replace(/[^/]*[*?[].*$/s, '');
-      return start.startsWith('/') ? start : `${call.state.cwd}/${start}`;
-    });
+    const roots = globs.map((glob) => fromCwd(glob.replace(/[^/]*[*?[].*$/s, ''), call.state));
     return { kind: 'literal', text: UNKNOWN, under: { roots, names: globs.map((glob) => glob.replace(/^.*\//s, '')) } };
   }
   return { kind: 'literal', text: `${places.map(({ template }) => template).join('\n')}\n${UNKNOWN}` };

@@ -180,10 +180,9 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
 }
 
 function interpretIf(node: Shell.If, states: States, stdin: Stream, context: ShellContext): Outcome {
-  const groups: States[] = [];
   let clause = interpretNode(node.clause, states, stdin, context);
   const then = interpretNode(node.then, clause.states, stdin, context);
-  groups.push(then.states);
+  const groups: States[] = [then.states];
   let output = then.output;
   for (const elif of node.elif) {
     clause = interpretNode(elif.clause, joinStates(clause.states, clause.failed ?? []), stdin, context);

@@ -1,8 +1,7 @@
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
-import type { Call, Stream } from '../shell-state.ts';
-import { fileKey, listKey, SILENT, UNKNOWN_STREAM } from '../shell-state.ts';
+import { type Call, fileKey, fromCwd, listKey, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, searchedTree } from '../unwrap/unwrap-find.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
@@ -51,8 +50,7 @@ export function literalOutput(call: Call, name: string): Stream {
       const base = slash === -1 ? cut : cut.slice(slash + 1);
       const directory = slash === -1 ? '.' : cut.slice(0, slash) || '/';
       const bare = base.endsWith(suffix) && base !== suffix ? base.slice(0, base.length - suffix.length) : base;
-      const text = name === 'dirname' ? directory : bare;
-      return { kind: 'literal', text };
+      return { kind: 'literal', text: name === 'dirname' ? directory : bare };
     }
     case 'realpath':
     case 'readlink':
@@ -71,8 +69,8 @@ export function literalOutput(call: Call, name: string): Stream {
       if (files.length === 0)
         return { ...UNKNOWN_STREAM, under: { ...here, ...(has(/[aA]/) ? {} : { visible: true }) } };
       const roots = files.map(({ template }) => {
-        const path = template.startsWith('/') ? template : `${call.state.cwd}/${template}`;
-        return path.replace(/[*?].*$/, '').replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
+        const path = fromCwd(template, call.state).replace(/[*?].*$/, '');
+        return path.replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
       });
       if (has(/l/) || files.some((word) => word.glob === true))
         return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
@@ -81,9 +79,7 @@ export function literalOutput(call: Call, name: string): Stream {
     case 'tree':
     case 'du': {
       const places = texts.filter((text) => !text.startsWith('-'));
-      const roots = (places.length === 0 ? ['.'] : places).map((path) =>
-        path.startsWith('/') ? path : `${call.state.cwd}/${path}`,
-      );
+      const roots = (places.length === 0 ? ['.'] : places).map((path) => fromCwd(path, call.state));
       return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
     }
     case 'find':

@@ -4,7 +4,7 @@ import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Opened, Outcome, ShellContext, ShellState } from '../shell-state.ts';
 import { fileKey, inside, report, reportCall, SILENT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
-import { asValue, optionValues, splitOptions } from '../words.ts';
+import { asValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import { literalOutput } from './literal-output.ts';
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
 import { runBuiltin } from './run-builtin.ts';
@@ -38,7 +38,8 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
 
 function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   openInterpreter(call, name, context);
-  if (name === 'git') openGitCommands(call, context);
+  for (const text of name === 'git' ? gitTexts(call) : [])
+    context.interpret(text, [call.state], call.stdin, inside(context, call, 'git'));
   const command = recordCommand(call, name, context);
   const before = context.facts.writes.length;
   recordFileAccess(command, call, context);
@@ -104,23 +105,17 @@ function openWrittenScript(call: Call, context: ShellContext): Outcome | undefin
   const content = call.state.files.get(fileKey(path, call.state));
   if (content === undefined || /^#!(?!.*sh\b)/.test(content)) return undefined;
   recordCommand(call, basenameOf(path), context);
-  return openShell({ ...call, words: [{ text: 'sh', template: 'sh', source: 'sh' }, ...call.words] }, 'sh', context);
+  return openShell({ ...call, words: [wordOf('sh'), ...call.words] }, 'sh', context);
 }
 
 /** Keeps the content of files that a command writes and its own line may run: a download's is unknown. */
-export function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
+function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
   const { state } = call;
   if (name !== 'curl' && name !== 'wget' && name !== 'tee') return state;
   const content = name === 'tee' && call.stdin.kind !== 'none' ? call.stdin.text : UNKNOWN;
   const files = new Map(state.files);
   for (const { target } of writes) if (target !== null) files.set(fileKey(target, state), content);
   return { ...state, files };
-}
-
-/** Interprets the commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
-export function openGitCommands(call: Call, context: ShellContext): void {
-  const inner = inside(context, call, 'git');
-  for (const text of textsOf(call)) context.interpret(text, [call.state], call.stdin, inner);
 }
 
 const PROGRAM_KEYS =
@@ -134,7 +129,8 @@ function oneText(words: readonly string[]): string {
   return words.length === 1 ? first : words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
 
-function textsOf(call: Call): string[] {
+/** The commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
+function gitTexts(call: Call): string[] {
   const { words, aliased, settings } = gitWords(call.words, call.state.variables);
   const programs = [...settings].flatMap(([key, value]) => (PROGRAM_KEYS.test(key) ? [value] : []));
   for (const { name, words: values } of call.assignments) {

@@ -1,12 +1,14 @@
 import { recordFileAccess } from '../file-access/record-file-access.ts';
 import { isStandardInput } from '../program-words.ts';
 import { type ShellCommand, type ShellWord, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
-import type { Call, Outcome, ShellContext } from '../shell-state.ts';
 import {
+  type Call,
   fileKey,
   inside,
   literalOrNull,
+  type Outcome,
   reportCall,
+  type ShellContext,
   UNKNOWN_STREAM,
   withOddGlobs,
   withVariable,
@@ -79,7 +81,6 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
 }
 
 const NODE = /^(-e|-p|-pe|--eval|--print)$|^--(?:eval|print)=/;
-const EVAL = /^(-e|-E)$/;
 
 /** Options that bring code with them, for each interpreter that bears this very name. */
 const CODE_OPTIONS = new Map([
@@ -91,21 +92,9 @@ const CODE_OPTIONS_OF_VERSIONS = new Map([
   ...['python', 'pypy'].map((name) => [name, /^-[a-zA-Z]*c$|^-c/] as const),
   ['perl', /^-[a-zA-Z0-9]*[eE]/],
   ['ruby', /^-[a-zA-Z]*e/],
-  ...[
-    'lua',
-    'Rscript',
-    'osascript',
-    'julia',
-    'swift',
-    'elixir',
-    'scala',
-    'groovy',
-    'tclsh',
-    'expect',
-    'guile',
-    'octave',
-    'R',
-  ].map((name) => [name, EVAL] as const),
+  ...'lua Rscript osascript julia swift elixir scala groovy tclsh expect guile octave R'
+    .split(' ')
+    .map((name) => [name, /^(-e|-E)$/] as const),
   ['php', /^-[rBRE]$/],
 ]);
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);

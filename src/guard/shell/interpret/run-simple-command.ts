@@ -4,7 +4,7 @@ import { expandToText, expandToValue, expandWord, readSubstitutions } from '../e
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
+import type { Assigned, Outcome, ShellContext, ShellState, States, Stream } from '../shell-state.ts';
 import { fileKey, joinStates, listKey, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
@@ -53,7 +53,10 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
     redirected.away ? { ...context, away: true } : context,
   );
   if (redirected.away && by === 'exec' && words.length === 1) context.facts.away = true;
-  const restored = outcome.states.map((each) => restore(each, state, assignments));
+  // `x=1 command`: the assignment ends with the command.
+  const restored = outcome.states.map((after) =>
+    assignments.reduce((each, { name }) => withVariable(each, name, state.variables.get(name)), after),
+  );
   if (redirected.stdoutTo === null) return { ...outcome, states: restored };
   const path = fileKey(redirected.stdoutTo.template, state);
   const filesOf = ({ files }: ShellState): ShellState['files'] =>
@@ -68,8 +71,8 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
 
 function argument(each: Shell.Word | Shell.Assignment, state: ShellState, context: ShellContext): ShellWord[] {
   if (each.type === 'Word') return expandWord(each, state, context);
-  const value = assigned(each, state, context);
-  return [{ ...wordOf(`${value.name}=${value.words.map((word) => word.template).join(' ')}`, each.text) }];
+  const { name, words } = assigned(each, state, context);
+  return [wordOf(`${name}=${words.map(({ template }) => template).join(' ')}`, each.text)];
 }
 
 function assigned(node: Shell.Assignment, state: ShellState, context: ShellContext): Assigned {
@@ -97,23 +100,15 @@ function assignAll(state: ShellState, assignments: readonly Assigned[]): ShellSt
   return assignments.reduce((each, { name, words }) => withVariable(each, name, words), state);
 }
 
-/** `x=1 command`: the assignment ends with the command. */
-function restore(after: ShellState, before: ShellState, assignments: readonly Assigned[]): ShellState {
-  return assignments.reduce((each, { name }) => withVariable(each, name, before.variables.get(name)), after);
-}
-
 /** Returns both states for a `${X:-default}` of an unknown variable: empty, and any value. */
 function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellContext): ShellState[] {
   const names = new Set<string>();
   const look = (parts: readonly Shell.WordPart[] | undefined): void => {
     for (const part of parts ?? []) {
-      if (
-        part.type === 'ParameterExpansion' &&
-        isDefault(part) &&
-        valuesOf(part.parameter, state, context) === undefined
-      )
-        names.add(part.parameter);
-      else if (part.type === 'DoubleQuoted') look(part.parts);
+      if (part.type === 'DoubleQuoted') look(part.parts);
+      if (part.type !== 'ParameterExpansion' || part.operation?.type !== 'Default') continue;
+      const isUnset = valuesOf(part.parameter, state, context) === undefined;
+      if (isUnset && /^[A-Za-z_]\w*$/.test(part.parameter)) names.add(part.parameter);
     }
   };
   if (!node.name?.text.includes('${') && !node.suffix.some(mayHaveDefault) && !node.prefix.some(mayHaveDefault))
@@ -127,40 +122,32 @@ function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellCo
     .slice(0, 3)
     .reduce<ShellState[]>(
       (forks, name) =>
-        forks.flatMap((fork) => [withVariable(fork, name, EMPTY), withVariable(fork, name, [{ template: UNKNOWN }])]),
+        forks.flatMap((fork) => [
+          withVariable(fork, name, [{ template: '' }]),
+          withVariable(fork, name, [{ template: UNKNOWN }]),
+        ]),
       [state],
     );
 }
-
-const EMPTY: readonly ValueWord[] = [{ template: '' }];
 
 function mayHaveDefault(each: Shell.Command['suffix'][number] | Shell.Command['prefix'][number]): boolean {
   if (each.type === 'Word' || each.type === 'Assignment') return each.text.includes('${');
   return (each.type === 'Redirect' || each.type === 'HereString') && each.target?.text.includes('${') === true;
 }
 
-function isDefault(part: Shell.ParameterExpansionPart): boolean {
-  return part.operation?.type === 'Default' && /^[A-Za-z_]\w*$/.test(part.parameter);
-}
-
-interface Redirected {
-  readonly stdin: Stream;
-  /** Target of standard output; null if it is not a file. */
-  readonly stdoutTo: ShellWord | null;
-  /** Standard output goes to a file or to a descriptor that is not followed. */
-  readonly away: boolean;
-}
-
 const SCREEN = /^\/dev\/(null|tty|stdout|stderr|fd\/[12])$/;
 
-/** Records the files that redirections read and write, and returns the resulting standard input. */
+/**
+ * Records the files that redirections read and write. Returns the resulting standard input, the file of standard output
+ * or null, and in `away` whether that goes to a file or to a descriptor that is not followed.
+ */
 export function readRedirections(
   redirects: readonly Shell.Redirection[],
   states: States,
   stdin: Stream,
   by: string,
   context: ShellContext,
-): Redirected {
+): { readonly stdin: Stream; readonly stdoutTo: ShellWord | null; readonly away: boolean } {
   let input = stdin;
   let stdoutTo: ShellWord | null = null;
   let away = false;

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { escapeGlob } from '../glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import { type Call, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
+import { type Call, fromCwd, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 
 const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
@@ -205,12 +205,8 @@ function withFoundPlaces(word: ShellWord, found: ShellWord): ShellWord {
   const template = word.template.replace(PLACES, UNKNOWN);
   if (template === word.template) return word;
   // "{}.bak" is another file than the one that was found.
-  return {
-    ...(template === UNKNOWN ? found : { text: null }),
-    template,
-    source: word.source,
-    pattern: escapeGlob(template),
-  };
+  const isWhole = template === UNKNOWN;
+  return { ...(isWhole ? found : { text: null }), template, source: word.source, pattern: escapeGlob(template) };
 }
 
 /** Directories that `fd` searches; hidden files are passed over unless they are asked for. */
@@ -248,7 +244,6 @@ function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): string {
   return middle === '' ? '*' : `${begins ? '' : '*'}${middle}${ends ? '' : '*'}`;
 }
 
-function absolute({ template, glob }: ShellWord, from: string): string {
-  const shown = glob ? UNKNOWN : template;
-  return shown.startsWith('/') ? shown : `${from}/${shown}`;
+function absolute({ template, glob }: ShellWord, cwd: string): string {
+  return fromCwd(glob ? UNKNOWN : template, { cwd });
 }

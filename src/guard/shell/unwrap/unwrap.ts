@@ -1,5 +1,5 @@
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import { type Call, type Unwrapped, withVariable } from '../shell-state.ts';
+import { type Call, fromCwd, type Unwrapped, withVariable } from '../shell-state.ts';
 import { byProgram, hasOption, optionValue, splitOptions } from '../words.ts';
 import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
@@ -107,7 +107,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'find' || name === 'gfind') return unwrapFind(call);
   if (name === 'fd' || name === 'fdfind') return unwrapFd(call);
   if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
-  if (name === 'parallel') return call.stdin.under ? unwrapXargs(call) : asTexts(parallelTexts(call));
+  if (name === 'parallel') return call.stdin.under ? unwrapXargs(call) : asText(...parallelTexts(call));
   // Programs that read commands for a later shell.
   if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);
   if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
@@ -123,7 +123,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
     const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
     return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
   }
-  if (wrapper.texts === true) return asTexts(words.map((word) => word.template));
+  if (wrapper.texts === true) return asText(...words.map((word) => word.template));
   words = words.slice(wrapper.skip ?? 0);
   if (wrapper.textOption !== undefined) {
     if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
@@ -144,8 +144,7 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   // A dash alone is -i.
   const operands = split.operands.slice(split.operands[0]?.template === '-' ? 1 : 0);
   const count = countAssignments(operands);
-  const cwd = directory?.startsWith('/') ? directory : `${call.state.cwd}/${directory}`;
-  const state = directory === undefined ? call.state : { ...call.state, cwd };
+  const state = directory === undefined ? call.state : { ...call.state, cwd: fromCwd(directory, call.state) };
   if (text !== undefined) return asText([text, ...operands.map((word) => word.template)].join(' '));
   const assignments = operands.slice(0, count).map((word) => {
     const equals = word.template.indexOf('=');
@@ -164,11 +163,7 @@ function asCall(call: Call, words: readonly ShellWord[], keepsItself = false): U
   return words.length === 0 ? undefined : { next: [{ kind: 'call', call: { ...call, words } }], keepsItself };
 }
 
-function asText(text: string): Unwrapped | undefined {
-  return asTexts([text]);
-}
-
-function asTexts(texts: readonly string[]): Unwrapped | undefined {
+function asText(...texts: readonly string[]): Unwrapped | undefined {
   const known = texts.filter((text) => text.trim() !== '' && text.trim() !== UNKNOWN);
   if (known.length === 0) return undefined;
   return { next: known.map((text) => ({ kind: 'text', text })), keepsItself: false };
