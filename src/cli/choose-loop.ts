@@ -80,7 +80,10 @@ export function chosenLoop(
     const loops = liveLoopsOn(context, path);
     // The other loops on this task have names to tell them apart.
     const unnamed = loops.find(({ name }) => name === null);
-    return (unnamed ?? onlyOf(loops, `loops are active on ${path}`, usage))?.files ?? nothingOn(path);
+    return (
+      (unnamed ?? onlyOf(loops, `loops are active on ${path}`, usage))?.files ??
+      noLoop(`no live loop is working on ${path === '' ? '""' : path}.`)
+    );
   }
   if (context.files.name !== null) return context.files;
   return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
@@ -142,11 +145,9 @@ export function activeText(path: string, status?: string): Message {
   });
 }
 
-function nothingOn(path: string): never {
-  throw new RalphError(
-    'no-loop',
-    advise(`no live loop is working on ${path === '' ? '""' : path}.`, 'List the loops', 'list'),
-  );
+/** Throws `no-loop` with this text. */
+export function noLoop(text: string): never {
+  throw new RalphError('no-loop', advise(text, 'List the loops', 'list'));
 }
 
 /** Resolves links; of a file that is gone, those of its folder. */

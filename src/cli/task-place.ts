@@ -31,21 +31,13 @@ export function taskPlace(projectDir: string, word: string): TaskPlace {
   const path = resolve(pathNamed(projectDir, word));
   if (!existsSync(path)) {
     const what = /\.md$/i.test(word) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
-    throw new RalphError(
-      'usage',
-      advise(`${word}: no such ${what} exists.`, 'List the loops with their tasks', 'list'),
-    );
+    const text = `${word}: no such ${what} exists.`;
+    throw new RalphError('usage', advise(text, 'List the loops with their tasks', 'list'));
   }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {
-    throw new RalphError(
-      'usage',
-      advise(
-        `${word} is neither a RALPH.md nor a plan of tasks. Name a task folder, or the RALPH.md or task.md in it.`,
-        'Check it as a plan',
-        `plan check ${shellWord(word)}`,
-      ),
-    );
+    const text = `${word} is neither a RALPH.md nor a plan of tasks. Name a task folder, or the RALPH.md or task.md in it.`;
+    throw new RalphError('usage', advise(text, 'Check it as a plan', `plan check ${shellWord(word)}`));
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
   if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {

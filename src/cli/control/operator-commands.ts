@@ -11,13 +11,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
-interface OperatorCommandParts {
-  readonly name: string;
-  readonly summary: string;
-  readonly help: string;
-  readonly example: string;
-  readonly usage?: string;
-  readonly options?: Command['options'];
+interface OperatorCommandParts extends Omit<Command, 'usage' | 'control' | 'run'>, Partial<Pick<Command, 'usage'>> {
   /** Chooses the loop; by default the one on the path that is the command's only word. */
   readonly loopOf?: (context: CommandContext) => LoopFiles;
   readonly answer: (done: Operated) => string;
@@ -30,16 +24,14 @@ export const WHICH_LOOP =
 
 /** Defines a command to a live loop: one event for the engine, one answer. */
 export function operatorCommand(parts: OperatorCommandParts): Command {
+  const { name, summary, usage, help, example, options = {} } = parts;
   return {
-    name: parts.name,
-    summary: parts.summary,
-    usage: parts.usage ?? '[PATH] [--loop NAME]',
-    help: parts.usage === undefined ? `${parts.help} ${WHICH_LOOP}` : parts.help,
-    example: parts.example,
-    options: parts.options ?? {},
+    ...{ name, summary, example, options },
+    usage: usage ?? '[PATH] [--loop NAME]',
+    help: usage === undefined ? `${help} ${WHICH_LOOP}` : help,
     control: true,
     run(context) {
-      const files = parts.loopOf?.(context) ?? chosenLoop(context, parts.name);
+      const files = parts.loopOf?.(context) ?? chosenLoop(context, name);
       return operateOn(files, parts, context);
     },
   };
@@ -64,7 +56,7 @@ export const STOP = {
     kind: 'stop',
     clientAlive: clientAlive(state),
   }),
-  answer: ({ after }: Operated): string =>
+  answer: ({ after }: Pick<Operated, 'after'>): string =>
     after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.',
 };
 

@@ -7,15 +7,13 @@ import { dropContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
-import { withState } from '../../state/with-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { askInPerson } from '../ask-in-person.ts';
 import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
-
-const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 export const RESET_COMMAND: Command = {
   name: 'reset',
@@ -36,6 +34,9 @@ export const RESET_COMMAND: Command = {
   },
 };
 
+const NEWER = (path: string): string =>
+  `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`;
+
 /** Returns the answer; null if the user did not agree. */
 function resetLoop(called: CommandContext): string | null {
   const files = chosenLoop(called, 'reset');
@@ -46,10 +47,7 @@ function resetLoop(called: CommandContext): string | null {
     case 'absent':
       return 'There was no state to reset.';
     case 'newer':
-      throw new RalphError(
-        'state-newer',
-        `the state file ${files.state} was written by a newer ralph-loop. Update this one, or move that file away.`,
-      );
+      throw new RalphError('state-newer', NEWER(files.state));
     case 'four-keys':
     case 'corrupt':
       return putAside(context);
@@ -57,19 +55,11 @@ function resetLoop(called: CommandContext): string | null {
       if (isDriverAlive(files, found.state) === true && values['force'] !== true) {
         const { mode, clientPid } = found.state;
         const who = mode === 'runner' ? 'the runner of this loop' : `the client of this loop (process ${clientPid})`;
-        throw new RalphError(
-          'refused',
-          show(
-            {
-              text: `Cannot reset: ${who} is alive.`,
-              advice: [
-                { verb: 'End the loop', command: 'stop' },
-                { verb: 'Or force the reset', command: 'reset', options: { force: true } },
-              ],
-            },
-            found.state,
-          ),
-        );
+        const advice = [
+          { verb: 'End the loop', command: 'stop' },
+          { verb: 'Or force the reset', command: 'reset', options: { force: true } },
+        ] as const;
+        throw new RalphError('refused', show({ text: `Cannot reset: ${who} is alive.`, advice }, found.state));
       }
       if (isDriverAlive(files, found.state) === true && !agreesToReset(files, found.state)) return null;
       operate(files, env, now(), () => ({ kind: 'cancel' }));

@@ -11,7 +11,7 @@ import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { chosenLoop, endedLast, liveLoops, liveLoopsOn } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
@@ -116,8 +116,7 @@ function loopOn(context: CommandContext, path: string): LoggedLoop {
   if (liveLoopsOn(context, path).length > 0) return { files: chosenLoop(context, 'logs', path) };
   const ended = endedLast(context, path);
   if (ended?.lastLoop) return { files: ended.files, loopId: ended.lastLoop.loopId };
-  const { taskPath } = taskPlace(context.projectDir, path);
-  throw new RalphError('no-loop', advise(`no loop has worked on ${taskPath}.`, 'List the loops', 'list'));
+  return noLoop(`no loop has worked on ${taskPlace(context.projectDir, path).taskPath}.`);
 }
 
 interface Journal {
@@ -164,12 +163,11 @@ function placeForAgent(projectDir: string, dest: string): string {
   const real = inside === null ? null : safePath(root, inside);
   const taken = real === null ? undefined : foreignSegment(relative(root, real));
   if (real !== null && taken === undefined) return real;
-  throw new RalphError(
-    'refused',
+  const message =
     taken === undefined
       ? `${dest} is outside the project. An agent can export only into the project: --dest DIR. The user may name any new folder, in another terminal.`
-      : `${dest} is not available for an export: ${taken} belongs to another program. Choose another folder: --dest DIR.`,
-  );
+      : `${dest} is not available for an export: ${taken} belongs to another program. Choose another folder: --dest DIR.`;
+  throw new RalphError('refused', message);
 }
 
 function pathOf({ values, positionals }: CommandContext): string {

@@ -11,9 +11,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { readLoop, readState } from '../../state/read-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { chosenLoop, liveLoops } from '../choose-loop.ts';
+import { chosenLoop, liveLoops, noLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { STOP } from '../control/operator-commands.ts';
 import { loopView } from '../run/runner-lines.ts';
@@ -41,7 +39,7 @@ export const ATTACH_COMMAND: Command = {
 export async function attach(context: CommandContext, files: LoopFiles): Promise<number> {
   const found = readState(files.state);
   if (found.kind !== 'loop' || found.state.status === 'ended') {
-    throw new RalphError('no-loop', advise('there is no live loop to show.', 'List the loops', 'list'));
+    return noLoop('there is no live loop to show.');
   }
   const { loopId } = found.state;
   let leaves = false;

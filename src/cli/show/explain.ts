@@ -10,9 +10,7 @@ import type { ReadState } from '../../state/read-state.ts';
 import { instantText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { chosenLoop, endedLast, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
 import { afterEnd, EXPLAIN_TEXTS, type Explained, explainLive } from './messages.ts';
@@ -65,14 +63,8 @@ export function explain(report: LoopReport): Explanation {
     case 'loop':
       return explained(found.state, report);
     case 'four-keys': {
-      const { iteration, lastRunAt } = found.file;
-      const common = { active: true, name: files.name, status: 'running', loopId: null, iteration, at: lastRunAt };
-      return {
-        ...common,
-        events: [],
-        notices: [],
-        ...advised(EXPLAIN_TEXTS.fourKeys, { name: files.name, mode: 'hook' }),
-      };
+      const { iteration, lastRunAt: at } = found.file;
+      return { ...unusable(EXPLAIN_TEXTS.fourKeys, files), active: true, status: 'running', iteration, at };
     }
     case 'newer':
       return unusable(EXPLAIN_TEXTS.newer(files.state), files);
@@ -159,9 +151,7 @@ function explainedLoop(context: CommandContext): LoopReport {
   const { env } = context;
   const path = pathOrLoop(context, 'explain');
   if (path !== null && liveLoopsOn(context, path).length === 0) {
-    const ended = endedLast(context, path);
-    if (ended !== null) return ended;
-    throw new RalphError('no-loop', advise(`no loop has worked on ${path}.`, 'List the loops', 'list'));
+    return endedLast(context, path) ?? noLoop(`no loop has worked on ${path}.`);
   }
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;

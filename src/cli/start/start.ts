@@ -65,13 +65,8 @@ export const START_COMMAND: Command = {
     if (context === null) return 0;
     const { values, files } = context;
     if (byAgent && values['launch'] === true) {
-      throw new RalphError(
-        'refused',
-        offer('an agent cannot launch a client.', {
-          'It asks for a loop with': 'start',
-          'The user then agrees in a terminal with': 'consent',
-        }),
-      );
+      const ways = { 'It asks for a loop with': 'start', 'The user then agrees in a terminal with': 'consent' };
+      throw new RalphError('refused', offer('an agent cannot launch a client.', ways));
     }
     const mode = modeOf(values, byAgent);
     if (values['adopt-validation'] === true) {
@@ -89,13 +84,8 @@ export const START_COMMAND: Command = {
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
     const client = byAgent ? null : clientFor(context.env, launched);
-    const own = {
-      launched,
-      consented: !byAgent,
-      clientVersion: launched ? (client?.version ?? null) : null,
-      mode,
-      plan,
-    };
+    const clientVersion = launched ? (client?.version ?? null) : null;
+    const own = { launched, consented: !byAgent, clientVersion, mode, plan };
     const headless = values['headless'] === true;
     const asked = startRequest(context, { ...target, files }, { ...own, headless });
     const request = await askSandbox(context, asked);

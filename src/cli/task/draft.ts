@@ -38,14 +38,8 @@ export const DRAFT_COMMAND: Command = {
 function draftOf({ projectDir, env, values }: CommandContext, task: string): Draft {
   if (task === '') throw new RalphError('usage', advise('the task is missing.', 'Usage', 'draft "TEXT"'));
   if (task.length > LIMIT) {
-    throw new RalphError(
-      'usage',
-      advise(
-        `the text has ${task.length} characters; at most ${LIMIT}. Put it into the RALPH.md of a task folder.`,
-        'Create one',
-        'scaffold NAME',
-      ),
-    );
+    const text = `the text has ${task.length} characters; at most ${LIMIT}. Put it into the RALPH.md of a task folder.`;
+    throw new RalphError('usage', advise(text, 'Create one', 'scaffold NAME'));
   }
   return draftTask(task, projectSignals(projectDir, env), typeof values['agent'] !== 'string');
 }
@@ -102,12 +96,6 @@ export async function draftToRun(
   for (const note of draft.notes) err(withPrefix(note));
   err(withPrefix(`Wrote the draft ${shown}.`));
   if (accepted) return path;
-  throw new RalphError(
-    'refused',
-    advise(
-      `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`,
-      'Read it, then start it',
-      `run ${quoted(shown)}`,
-    ),
-  );
+  const text = `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`;
+  throw new RalphError('refused', advise(text, 'Read it, then start it', `run ${quoted(shown)}`));
 }

@@ -136,19 +136,10 @@ export function printPlanStatus({ projectDir, answer, paint }: CommandContext, g
   };
   answer(status, () => {
     const errors = problems.filter(({ severity }) => severity === 'error').length;
-    const wrong =
-      errors === 0
-        ? []
-        : [
-            show(
-              advise(
-                `It has ${errors === 1 ? 'an error' : `${errors} errors`}.`,
-                'Show them',
-                `plan check ${quoted(given)}`,
-              ),
-            ),
-          ];
-    return [printable(shown), '', planTable({ plan, choice }, paint), ...wrong.map(printable)].join('\n');
+    const text = `It has ${errors === 1 ? 'an error' : `${errors} errors`}.`;
+    const wrong = show(advise(text, 'Show them', `plan check ${quoted(given)}`));
+    const lines = [printable(shown), '', planTable({ plan, choice }, paint)];
+    return [...lines, ...(errors === 0 ? [] : [printable(wrong)])].join('\n');
   });
   return true;
 }

@@ -26,10 +26,8 @@ export function tddInit(context: CommandContext): number {
   const byAgent = isAgent(env);
   const decides = ['consent', 'accept'].filter((option) => values[option] === true);
   if (decides.length > 0 && byAgent) {
-    throw new RalphError(
-      'refused',
-      advise(`--${decides[0]} is for the user at a terminal.`, 'There', 'tdd init', { [`${decides[0]}`]: true }),
-    );
+    const text = `--${decides[0]} is for the user at a terminal.`;
+    throw new RalphError('refused', advise(text, 'There', 'tdd init', { [`${decides[0]}`]: true }));
   }
   const making = MAKING.find((option) => values[option] !== undefined);
   if (decides.length > 0 && making !== undefined) {
@@ -159,10 +157,8 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
     throw new RalphError('refused', advise(`${standing}, and a loop is working on it.`, 'Stop it first', 'stop'));
   }
   if (byAgent && consented) {
-    throw new RalphError(
-      'refused',
-      `${standing}. It belongs to the user: only the user can replace it, at a terminal.`,
-    );
+    const text = `${standing}. It belongs to the user: only the user can replace it, at a terminal.`;
+    throw new RalphError('refused', text);
   }
 }
 
@@ -181,10 +177,8 @@ function askedList({ values }: CommandContext) {
   if (empty) throw new RalphError('usage', '--scenario and --command must not be empty.');
   const paired = commands.length > 1;
   if (paired && commands.length !== scenarios.length) {
-    throw new RalphError(
-      'usage',
-      `${commands.length} commands for ${scenarios.length} scenarios: use one for all, or one for each --scenario.`,
-    );
+    const text = `${commands.length} commands for ${scenarios.length} scenarios: use one for all, or one for each --scenario.`;
+    throw new RalphError('usage', text);
   }
   const named = scenarios.map((description, at) => ({
     id: null,

@@ -37,10 +37,8 @@ export const TDD_COMMAND: Command = {
     const [step, id, ...more] = context.positionals;
     const go = step !== undefined && Object.hasOwn(STEPS, step) ? STEPS[step] : undefined;
     if (go === undefined || step === undefined) {
-      throw new RalphError(
-        'usage',
-        `${step === undefined ? 'tdd needs a step' : `"${step}" is not a step of tdd`}: ${NAMES}.`,
-      );
+      const what = step === undefined ? 'tdd needs a step' : `"${step}" is not a step of tdd`;
+      throw new RalphError('usage', `${what}: ${NAMES}.`);
     }
     if (more.length > 0 || (id !== undefined && !OF_ONE.includes(step))) {
       throw new RalphError('usage', `tdd ${step} takes ${OF_ONE.includes(step) ? 'one scenario' : 'no scenario'}.`);

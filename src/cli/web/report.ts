@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
-import { chosenLoop, endedLast, liveLoopsOn } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoopsOn, noLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { onePath } from '../task-place.ts';
 import { noWeb } from './no-web.ts';
@@ -50,18 +49,14 @@ function reportedLoop(context: CommandContext): ShownLoop {
   const path = isName ? null : word;
   const { archived } = values;
   if (typeof archived === 'string')
-    return archivedLoop(files, archived) ?? nothing(`there is no archived loop ${archived}`);
+    return archivedLoop(files, archived) ?? noLoop(`there is no archived loop ${archived}.`);
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
-    return (ended && shownLoop(ended.files)) ?? nothing(`no loop has worked on ${path}`);
+    return (ended && shownLoop(ended.files)) ?? noLoop(`no loop has worked on ${path}.`);
   }
   const chosen = files.name === null ? chosenLoop(context, 'report', path) : files;
   const found = shownLoop(chosen);
   if (found !== null) return found;
   const last = path === null && chosen.name === null ? endedLast(context, null) : null;
-  return (last && shownLoop(last.files)) ?? nothing('no loop has run here');
-}
-
-function nothing(what: string): never {
-  throw new RalphError('no-loop', advise(`${what}.`, 'List the loops', 'list'));
+  return (last && shownLoop(last.files)) ?? noLoop('no loop has run here.');
 }

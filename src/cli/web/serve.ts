@@ -98,6 +98,8 @@ function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessE
   return answerTo(request, done.before, done.after);
 }
 
+const DRIVER_ENDED = 'The process that drove the loop has ended, so the loop continues in a terminal.';
+
 function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles): OperatorCommand {
   switch (request.kind) {
     case 'steer':
@@ -106,17 +108,7 @@ function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles)
       return STOP.command(null, state);
     case 'resume':
       if (isDriverAlive(files, state) !== false) return { kind: 'resume' };
-      throw new RalphError(
-        'refused',
-        show(
-          advise(
-            'The process that drove the loop has ended, so the loop continues in a terminal.',
-            'Resume there',
-            'resume',
-          ),
-          state,
-        ),
-      );
+      throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
     case 'pause':
     case 'cancel':
     case 'wake':
@@ -131,11 +123,10 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
     case 'steer':
       return 'The agent receives it at its next tool call, or with its next prompt.';
     case 'stop':
-      return after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.';
+      return STOP.answer({ after });
     case 'cancel':
       return 'The loop is cancelled. An agent still at work is stopped at its next tool call.';
     case 'pause':
-      return `The loop is ${after.status}.`;
     case 'resume':
       return `The loop is ${after.status}.`;
     case 'wake':

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, readFileSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { failOpenText, OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
@@ -8,6 +8,7 @@ import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { uniqueToken } from '../../state/files/write-atomically.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { atLeast } from '../../text/version.ts';
+import { readObject } from '../files/project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';
@@ -114,15 +115,10 @@ export const workspaceTrust: Check = ({ projectDir, env }) => {
 
 function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
   const path = join(env['CLAUDE_CONFIG_DIR'] || env['HOME'] || homedir(), '.claude.json');
-  try {
-    const { projects } = JSON.parse(readFileSync(path, 'utf8')) as {
-      projects?: Record<string, { hasTrustDialogAccepted?: unknown }>;
-    };
-    const entries = Object.entries(projects ?? {});
-    return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
-  } catch {
-    return new Set(); // no client has run for this user yet
-  }
+  // Without the file no client has run for this user yet.
+  const { projects } = readObject(path) as { projects?: Record<string, { hasTrustDialogAccepted?: unknown } | null> };
+  const entries = Object.entries(projects ?? {});
+  return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
 }
 
 export const runtimeDir: Check = (examined) => {

@@ -1,11 +1,11 @@
-import { accessSync, chmodSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { fileDigest, readManifest } from '../files/install-manifest.ts';
 import { BUNDLE_HOME, HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
-import { readText, safePath } from '../files/project-files.ts';
+import { readObject, readText, safePath } from '../files/project-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { clientConfigDir } from '../places.ts';
 import { entriesOf, hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
@@ -184,6 +184,7 @@ function pluginHooks(sources: Examined['sources'], env: NodeJS.ProcessEnv): Regi
     ),
   );
   if (enabled.size === 0) return [];
+  // A file in the format of another client: its hooks stay unknown.
   const installed = readObject(join(clientConfigDir(env), 'plugins', 'installed_plugins.json'))['plugins'];
   return entriesOf(installed)
     .filter(([name]) => enabled.has(name))
@@ -194,12 +195,4 @@ function pluginHooks(sources: Examined['sources'], env: NodeJS.ProcessEnv): Regi
         return hooksIn(readObject(join(dir, 'hooks', 'hooks.json')), `the plugin ${name}`);
       }),
     );
-}
-
-function readObject(path: string): Record<string, unknown> {
-  try {
-    return Object.fromEntries(entriesOf(JSON.parse(readFileSync(path, 'utf8'))));
-  } catch {
-    return {}; // missing, or in a format of another client: those hooks stay unknown
-  }
 }

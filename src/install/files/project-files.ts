@@ -54,6 +54,16 @@ export function readText(path: string): string | null {
   return text;
 }
 
+/** Reads a JSON object, as far as there is one: a missing or unreadable file has no keys. */
+export function readObject(path: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
 /** Writes a file of the project whole, with its directories. An existing file keeps its permissions. */
 export function placeFile(projectDir: string, path: string, content: string, mode: number): void {
   const real = safePath(projectDir, path);

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { shellWord } from '../../text/quote.ts';
+import { readObject } from '../files/project-files.ts';
 import { clientConfigDir } from '../places.ts';
 import { agentRegistration, fullRegistration, PASSED_HOOKS, type Registration } from './registration.ts';
 
@@ -79,7 +79,7 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
  * undefined if there is none.
  */
 export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | undefined {
-  const permissions = settingsIn(join(clientConfigDir(env), 'settings.json'))['permissions'];
+  const permissions = readObject(join(clientConfigDir(env), 'settings.json'))['permissions'];
   const { deny, ask } = (permissions ?? {}) as { deny?: unknown; ask?: unknown };
   const rules = { deny: strings(deny), ask: strings(ask) };
   return rules.deny.length + rules.ask.length === 0 ? undefined : rules;
@@ -100,16 +100,6 @@ export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): stri
 }
 
 function commandIn(file: string): string | null {
-  const { command } = (settingsIn(file)['statusLine'] ?? {}) as { command?: unknown };
+  const { command } = (readObject(file)['statusLine'] ?? {}) as { command?: unknown };
   return typeof command === 'string' && command !== '' ? command : null;
-}
-
-/** Returns the keys of a settings file; none if there is no such file, or one that the client cannot read either. */
-function settingsIn(file: string): { readonly [key: string]: unknown } {
-  try {
-    const settings: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return typeof settings === 'object' && settings !== null ? (settings as { [key: string]: unknown }) : {};
-  } catch {
-    return {};
-  }
 }
