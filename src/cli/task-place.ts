@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { regularFile, TASK_FILE_BYTES } from '../state/files/read-regular-file.ts';
-import { type RunFiles, runFiles } from '../state/task-folder/run-files.ts';
+import { runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
 import { projectPath } from '../task/project-file.ts';
 import {
@@ -17,16 +17,8 @@ import { advise, type Message } from '../text/message.ts';
 import { shellWord } from '../text/quote.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
-export interface TaskPlace {
-  /** Absolute, symbolic links resolved. */
-  readonly dir: string;
-  /** Its RALPH.md or task.md, relative to the project, `/` between its parts. The file itself may be gone. */
-  readonly taskPath: string;
-  readonly run: RunFiles;
-}
-
 /** Finds the task folder of a path, or of a loop directory's name. Throws `usage` for anything else. */
-export function taskPlace(projectDir: string, word: string): TaskPlace {
+export function taskPlace(projectDir: string, word: string) {
   if (word === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
   const path = resolve(pathNamed(projectDir, word));
   if (!existsSync(path)) {
@@ -47,7 +39,13 @@ export function taskPlace(projectDir: string, word: string): TaskPlace {
   const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
   const taskPath = projectPath(root, dir, file);
   if (taskPath === null) throw new RalphError('usage', `${word} is outside the project ${projectDir}.`);
-  return { dir, taskPath, run: runFiles(dir) };
+  return {
+    /** Absolute, symbolic links resolved. */
+    dir,
+    /** Its RALPH.md or task.md, relative to the project, `/` between its parts. The file itself may be gone. */
+    taskPath,
+    run: runFiles(dir),
+  };
 }
 
 /** Returns the name of a missing task file, by the status of the folder's last run. */

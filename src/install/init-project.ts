@@ -76,12 +76,9 @@ type Verdict = 'create' | 'update' | 'same' | 'theirs' | 'kept';
 
 const OURS: ReadonlySet<Verdict> = new Set<Verdict>(['create', 'update', 'same']);
 
-interface JudgedFile extends PlannedFile {
-  readonly digest: string;
-  readonly verdict: Verdict;
-}
+type JudgedFile = ReturnType<typeof judge>;
 
-function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest | null): JudgedFile {
+function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest | null) {
   const current = readText(safePath(projectDir, file.path));
   const verdict = verdictOn(current, file.content, manifest?.files[file.path]);
   return { ...file, digest: fileDigest(file.content), verdict };

@@ -150,18 +150,12 @@ function readJson(path: string): Json {
   }
 }
 
-interface Repair {
-  readonly write: boolean;
-  readonly notes: readonly string[];
-  /** State whose unknown keys are kept. */
-  readonly others: TddState | null;
-}
-
 /** Compares the state in the project with the record, and moves it aside if it was not proved. The caller writes. */
-function repairState(paths: TddFiles, record: TddRecord, left: LeftState, at: string): Repair {
-  const put = (why: string): Repair => ({
+function repairState(paths: TddFiles, record: TddRecord, left: LeftState, at: string) {
+  const put = (why: string) => ({
     write: true,
     notes: [`${paths.state} ${why}; it is as it was proved again.`],
+    /** State whose unknown keys are kept. */
     others: left.kind === 'state' ? left.state : null,
   });
   switch (left.kind) {

@@ -162,10 +162,8 @@ async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 
 
 function messageIn(file: string | null): Buffer {
   if (file === null && process.stdin.isTTY) {
-    throw new RalphError(
-      'usage',
-      'pass the final message of the subagent: --agent ID, --file PATH, or on standard input.',
-    );
+    const text = 'pass the final message of the subagent: --agent ID, --file PATH, or on standard input.';
+    throw new RalphError('usage', text);
   }
   try {
     return readEnd(file, REPORT_LIMIT);

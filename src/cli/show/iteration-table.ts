@@ -5,12 +5,7 @@ import { bar, table } from '../../term/table.ts';
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Figures of an iteration. null is unknown. */
-interface Figures {
-  readonly time: number | null;
-  readonly cost: number | null;
-  readonly tokens: number | null;
-  readonly findings: number | null;
-}
+type Figures = ReturnType<typeof figuresOf>;
 
 const BAR_CELLS = 6;
 /** Kinds of tokens that add up to an iteration's tokens, as for `max_tokens`. */
@@ -52,17 +47,12 @@ export function iterationColumns(entries: readonly Entry[]): string {
   return table([names, ...entries.map((entry) => names.map((name) => exact(entry, name)))]);
 }
 
-interface Column {
-  readonly name: string;
-  readonly shown: readonly string[];
-}
-
 function column(
   name: string,
   figures: readonly Figures[],
   of: (one: Figures) => number | null,
   text: (value: number) => string,
-): Column | null {
+) {
   const values = figures.map(of);
   if (values.every((value) => value === null)) return null;
   const greatest = Math.max(...values.map((value) => value ?? 0));
@@ -72,7 +62,7 @@ function column(
   return { name, shown };
 }
 
-export function figuresOf(entry: Entry): Figures {
+export function figuresOf(entry: Entry) {
   const agent = object(entry['agent']);
   const usage = object(agent['usage']);
   const told = TOKENS.flatMap((name) => number(usage[name]) ?? []);

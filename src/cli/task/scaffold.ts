@@ -115,9 +115,6 @@ export function writeTaskFile(path: string, text: string): void {
 }
 
 function refusal(path: string, cause?: unknown): RalphError {
-  return new RalphError(
-    'refused',
-    `${path} already exists, or its folder is a file. Nothing was overwritten; choose another name.`,
-    cause,
-  );
+  const text = `${path} already exists, or its folder is a file. Nothing was overwritten; choose another name.`;
+  return new RalphError('refused', text, cause);
 }

@@ -62,8 +62,6 @@ function placeOf(out: string, projectDir: string, env: NodeJS.ProcessEnv): strin
   const inside = projectPath(root, root, path);
   const real = inside === null ? null : safePath(root, inside);
   if (real !== null && foreignSegment(relative(root, real)) === undefined && !existsSync(real)) return real;
-  throw new RalphError(
-    'refused',
-    `An agent can write a report only to a new file of the project, which ${out} is not. Choose another: --out FILE.`,
-  );
+  const message = `An agent can write a report only to a new file of the project, which ${out} is not. Choose another: --out FILE.`;
+  throw new RalphError('refused', message);
 }

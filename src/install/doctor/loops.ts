@@ -10,7 +10,7 @@ import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { about, advise } from '../../text/message.ts';
+import { about, advise, offer } from '../../text/message.ts';
 import { readText } from '../files/project-files.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
@@ -59,18 +59,14 @@ function putAway(files: LoopFiles, now: string): void {
   });
 }
 
-const RESUME_OR_REPLACE = [
-  { verb: 'Resume', command: 'resume' },
-  { verb: 'Start over', command: 'restart' },
-] as const;
-
 export const staleStates: Check = (examined) =>
   loopsOf(examined).flatMap((files) => {
     const { live, found } = describeLoop(files, examined.env);
     if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
+    const advice = offer('Resume the loop or start over.', { Resume: 'resume', 'Start over': 'restart' });
     const driver = live.mode === 'runner' ? 'runner' : 'client';
     const message = `${files.state} belongs to a loop whose ${driver} (process ${live.clientPid}) has exited (iteration ${live.iteration}).`;
-    return [warning(message, show({ text: 'Resume the loop or start over.', advice: RESUME_OR_REPLACE }, live))];
+    return [warning(message, show(advice, live))];
   });
 
 /** Finds locks of processes that have exited, and locks held for longer than any change takes. */
