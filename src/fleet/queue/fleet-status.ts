@@ -1,3 +1,4 @@
+import type { ChainableCommander } from 'ioredis';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '../worker/loop-result.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 import { allLoops, type LoopEntry } from './loop-index.ts';
@@ -18,7 +19,7 @@ export interface FleetLoop extends LoopEntry {
 
 /** Lists of a queue that hold its jobs by state, with what the state is called here. */
 const LISTS = { wait: 'queued', paused: 'queued', active: 'working' } as const;
-const SETS = { prioritized: 'queued', delayed: 'waiting', completed: 'ended', failed: 'failed' } as const;
+const SETS = { prioritized: 'queued', completed: 'ended', failed: 'failed' } as const;
 const FIELDS = ['progress', 'returnvalue', 'failedReason'] as const;
 /** BullMQ keeps the instant of a delayed job in the upper bits of its score. */
 const DELAY_SHIFT = 0x1000;
@@ -49,25 +50,36 @@ interface Placed {
   readonly until: number | null;
 }
 
-/** A queue’s lists name its jobs by state: a few calls for any number of loops. */
+/** A queue’s lists name its jobs by state: one exchange for any number of loops. */
 async function statesOf(server: FleetServer, accounts: readonly string[]): Promise<Map<string, Placed>> {
+  const commands = server.redis.pipeline();
+  for (const account of accounts) {
+    const queue = server.queue(account);
+    for (const list of Object.keys(LISTS)) commands.lrange(queue.toKey(list), 0, -1);
+    for (const set of Object.keys(SETS)) commands.zrange(queue.toKey(set), 0, -1);
+    commands.zrange(queue.toKey('delayed'), 0, -1, 'WITHSCORES');
+  }
+  const answers = await answersOf<string[]>(commands);
   const found = new Map<string, Placed>();
   for (const account of accounts) {
-    const { redis } = server;
-    const queue = server.queue(account);
-    for (const [list, state] of Object.entries(LISTS)) {
-      for (const id of await redis.lrange(queue.toKey(list), 0, -1))
-        found.set(`${account} ${id}`, { state, until: null });
+    for (const state of [...Object.values(LISTS), ...Object.values(SETS)]) {
+      for (const id of answers.shift() ?? []) found.set(`${account} ${id}`, { state, until: null });
     }
-    for (const [set, state] of Object.entries(SETS)) {
-      const words = await redis.zrange(queue.toKey(set), 0, -1, 'WITHSCORES');
-      for (let index = 0; index + 1 < words.length; index += 2) {
-        const until = set === 'delayed' ? Math.floor(Number(words[index + 1]) / DELAY_SHIFT) : null;
-        found.set(`${account} ${words[index]}`, { state, until });
-      }
+    const delayed = answers.shift() ?? [];
+    for (let at = 0; at + 1 < delayed.length; at += 2) {
+      const until = Math.floor(Number(delayed[at + 1]) / DELAY_SHIFT);
+      found.set(`${account} ${delayed[at]}`, { state: 'waiting', until });
     }
   }
   return found;
+}
+
+/** Sends the commands at once. Throws the first error among their answers. */
+async function answersOf<T>(commands: ChainableCommander): Promise<T[]> {
+  return ((await commands.exec()) ?? []).map(([error, answer]) => {
+    if (error !== null) throw error;
+    return answer as T;
+  });
 }
 
 type Details = Pick<FleetLoop, 'progress' | 'result' | 'failure'>;
@@ -79,15 +91,12 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
   for (const { account, loopId, generation } of loops) {
     commands.hmget(server.queue(account).toKey(`${loopId}.${generation}`), ...FIELDS);
   }
-  const answers = (await commands.exec()) ?? [];
-  return answers.map(([, values]) => {
-    const [progress, result, failure] = (values ?? []) as (string | null)[];
-    return {
-      progress: loopProgress.safeParse(jsonOf(progress)).data ?? null,
-      result: loopResult.safeParse(jsonOf(result)).data ?? null,
-      failure: failure ?? null,
-    };
-  });
+  const answers = await answersOf<(string | null)[]>(commands);
+  return answers.map(([progress, result, failure]) => ({
+    progress: (progress && loopProgress.safeParse(jsonOf(progress)).data) || null,
+    result: (result && loopResult.safeParse(jsonOf(result)).data) || null,
+    failure: failure ?? null,
+  }));
 }
 
 /** Returns how often jobs and commands came that this fleet has not signed, by job. */
@@ -96,9 +105,9 @@ export async function refusedJobs({ redis }: FleetServer): Promise<Readonly<Reco
   return Object.fromEntries(Object.entries(found).map(([id, count]) => [id, Number(count)]));
 }
 
-function jsonOf(text: string | null | undefined): unknown {
+function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text ?? 'null');
+    return JSON.parse(text);
   } catch {
     return null;
   }
