@@ -38,7 +38,8 @@ export const UPDATE_CLIENT = `Update it: claude update, or npm install -g @anthr
 
 /** Finds the Claude Code client: RALPH_CLAUDE, or `claude` on PATH. Throws RalphError `client-missing`. */
 export function findClient(env: NodeJS.ProcessEnv): FoundClient {
-  const path = locate(env);
+  const named = env['RALPH_CLAUDE'] || 'claude';
+  const path = isAbsolute(named) && runnable(named) ? named : search(named, env);
   if (path === null) {
     throw new RalphError(
       'client-missing',
@@ -46,12 +47,6 @@ export function findClient(env: NodeJS.ProcessEnv): FoundClient {
     );
   }
   return { path, version: versionOf(path) };
-}
-
-function locate(env: NodeJS.ProcessEnv): string | null {
-  const named = env['RALPH_CLAUDE'];
-  if (named) return isAbsolute(named) && runnable(named) ? named : search(named, env);
-  return search('claude', env);
 }
 
 function search(name: string, env: NodeJS.ProcessEnv): string | null {

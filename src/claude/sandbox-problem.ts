@@ -12,14 +12,10 @@ const OLDEST_SANDBOX = '2.1.284';
 
 /** Returns why neither client nor checks can be confined here, with the command that helps; null if they can. */
 export function clientSandboxProblem(env: NodeJS.ProcessEnv, platform?: NodeJS.Platform): SandboxProblem | null {
-  return sandboxProblem(env, platform) ?? clientProblem(env);
-}
-
-function clientProblem(env: NodeJS.ProcessEnv): SandboxProblem | null {
-  const version = versionOf(env);
-  return version === null || atLeast(version, OLDEST_SANDBOX)
-    ? null
-    : SANDBOX_PROBLEMS.oldClient(version, OLDEST_SANDBOX);
+  const problem = sandboxProblem(env, platform);
+  const version = problem === null ? versionOf(env) : null;
+  if (version === null || atLeast(version, OLDEST_SANDBOX)) return problem;
+  return SANDBOX_PROBLEMS.oldClient(version, OLDEST_SANDBOX);
 }
 
 /** A missing client is reported where it is needed. */

@@ -59,7 +59,12 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const lose = (): void => {
     facts = { ...facts, lostLines: facts.lostLines + 1 };
   };
-  const lines = byteLines(LONGEST_LINE, (line) => readLine(line, hear, lose), lose);
+  const readLine = (line: string): void => {
+    const messages = line.trim() === '' ? [] : readMessages(line);
+    if (messages === null) lose();
+    else messages.forEach(hear);
+  };
+  const lines = byteLines(LONGEST_LINE, readLine, lose);
   const client = startAgentProcess({
     program,
     args: [...FLAGS, ...args],
@@ -109,27 +114,14 @@ export function startAgent(options: ProgramOptions): AgentRun {
   };
 }
 
-function readLine(line: string, hear: (message: AgentMessage) => void, lose: () => void): void {
-  if (line.trim() === '') return;
-  const messages = readMessages(line);
-  if (messages === null) lose();
-  else for (const message of messages) hear(message);
-}
-
 function userMessage(text: string, uuid: string): object {
   return { type: 'user', uuid, message: { role: 'user', content: [{ type: 'text', text }] } };
 }
 
 const NEWLINE = 0x0a;
 
-export interface ByteLines {
-  readonly add: (chunk: Buffer) => void;
-  /** The stream is over: true when its last line has no end, and was therefore not given. */
-  readonly end: () => boolean;
-}
-
 /** Splits a stream of bytes into lines. A line over `limit` bytes is dropped, and `onTooLong` is called once for it. */
-export function byteLines(limit: number, onLine: (line: string) => void, onTooLong: () => void): ByteLines {
+export function byteLines(limit: number, onLine: (line: string) => void, onTooLong: () => void) {
   let held: Buffer[] = [];
   let size = 0;
   let skipping = false;
@@ -153,7 +145,7 @@ export function byteLines(limit: number, onLine: (line: string) => void, onTooLo
     if (complete) onLine(Buffer.concat(line).toString('utf8'));
   };
   return {
-    add: (chunk) => {
+    add: (chunk: Buffer): void => {
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
         keep(chunk.subarray(from, at));
@@ -162,7 +154,8 @@ export function byteLines(limit: number, onLine: (line: string) => void, onTooLo
       }
       keep(chunk.subarray(from));
     },
-    end: () => {
+    /** The stream is over: true when its last line has no end, and was therefore not given. */
+    end: (): boolean => {
       const torn = size > 0 && !skipping;
       held = [];
       size = 0;

@@ -1,18 +1,8 @@
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { addTokens, type Totals } from '../transcript/usage.ts';
 
-/** Tokens of one agent run, known at every moment, and exact as soon as the client reports its own totals. */
-export interface UsageMeter {
-  readonly begin: (id: string) => void;
-  /** Notes the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
-  readonly note: (id: string | null, usage: UsageDelta) => void;
-  /** Notes the client's totals of the run so far, which include what its stream does not show. */
-  readonly total: (usage: UsageDelta, costUsd: number | null) => void;
-  /** null where nothing was billed, as far as is known. `costUsd` is null if some of it has an unknown cost. */
-  readonly read: () => { readonly usage: UsageDelta | null; readonly costUsd: number | null };
-}
-
-export function usageMeter(): UsageMeter {
+/** Counts the tokens of one agent run at every moment, and exactly as soon as the client reports its own totals. */
+export function usageMeter() {
   const messages = new Map<string, Totals>();
   const streamed = tokens(() => 0);
   let sum = tokens(() => 0);
@@ -20,10 +10,11 @@ export function usageMeter(): UsageMeter {
   let cost: number | null = null;
   let current = '';
   return {
-    begin: (id) => {
+    begin: (id: string): void => {
       current = id;
     },
-    note: (id, usage) => {
+    /** Notes the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
+    note: (id: string | null, usage: UsageDelta): void => {
       const known = messages.get(id ?? current) ?? tokens(() => 0);
       const more = tokens((kind) => Math.max(0, usage[kind] - known[kind]));
       for (const total of [known, streamed, sum]) addTokens(total, more);
@@ -31,12 +22,14 @@ export function usageMeter(): UsageMeter {
       // Another turn of the same run has begun.
       if (isAny(more)) isPriced = false;
     },
-    total: (usage, costUsd) => {
+    /** Notes the client's totals of the run so far, which include what its stream does not show. */
+    total: (usage: UsageDelta, costUsd: number | null): void => {
       // A request that broke off is missing in the client's totals.
       sum = tokens((kind) => Math.max(usage[kind], streamed[kind]));
       cost = costUsd;
       isPriced = costUsd !== null;
     },
+    /** null where nothing was billed, as far as is known. `costUsd` is null if some of it has an unknown cost. */
     read: () => ({
       usage: isPriced || isAny(sum) ? { ...sum } : null,
       costUsd: isPriced ? cost : null,

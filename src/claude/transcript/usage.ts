@@ -11,13 +11,8 @@ const BUDGET = 8 * 1024 * 1024;
 /** Lines of one message follow one another; remembering a few ids is enough to count each once. */
 const REMEMBERED = 16;
 
-export interface UsageReading {
-  readonly usage: UsageDelta | null;
-  readonly marks: ReadMarks;
-}
-
 /** Sums the tokens used since the marks, subagents included. A new transcript is counted from its end on. */
-export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
+export function readUsage(path: string | null, marks: ReadMarks): { usage: UsageDelta | null; marks: ReadMarks } {
   if (path === null) return { usage: null, marks };
   const known = marks.transcriptPath === path;
   const total: Totals = tokens(() => 0);

@@ -160,7 +160,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 
 /** Fails while the findings log has an open finding; null if it has none. */
-export function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
+function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
   const path = projectPath(projectDir, projectDir, logPath);
   if (path === null) return unavailable(`${logPath} lies outside the project.`);
   let text: string;

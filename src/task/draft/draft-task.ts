@@ -89,7 +89,7 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
     name: nameOf(task),
     text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
     commands: names,
-    notes: [...notesOn(task, limits, commands, signals), ...unchangedNotes(unchanged), ...mayChangeNotes(mayChange)],
+    notes: [...notesOn(task, limits, commands, signals), ...globNotes(unchanged, mayChange)],
   };
 }
 
@@ -107,17 +107,10 @@ const PASSING = /\btests?\b.*\b(?:pass|green|work|succeed)|\b(?:failing|red)\b.*
 const CHANGES_TESTS =
   /\b(?:write|add|create|update|rewrite|refactor|change|delete|remove|migrate|skip|rename|move|flak\w*|intermittent\w*|coverage)\b/i;
 
-function unchangedNotes(unchanged: readonly string[]): string[] {
-  if (unchanged.length === 0) return [];
-  const globs = unchanged.join(', ');
-  return [`The draft keeps the tests as they are (${globs}). Remove "unchanged" if the work has to change them.`];
-}
-
-function mayChangeNotes(globs: readonly string[]): string[] {
-  if (globs.length === 0) return [];
-  return [
-    `The work may change the configuration of its checks (${globs.join(', ')}); the end report names what changed. Where it changes the command of a check, too, it waits for your accept.`,
-  ];
+function globNotes(unchanged: readonly string[], mayChange: readonly string[]): string[] {
+  const tests = `The draft keeps the tests as they are (${unchanged.join(', ')}). Remove "unchanged" if the work has to change them.`;
+  const checks = `The work may change the configuration of its checks (${mayChange.join(', ')}); the end report names what changed. Where it changes the command of a check, too, it waits for your accept.`;
+  return [...(unchanged.length > 0 ? [tests] : []), ...(mayChange.length > 0 ? [checks] : [])];
 }
 
 const FLAKY = /\bflak(?:y|es?|iness)\b|\bintermittent(?:ly)?\b/i;

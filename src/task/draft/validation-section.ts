@@ -1,13 +1,8 @@
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 
-export interface ValidationSection {
-  readonly line: number;
-  readonly lines: readonly Line[];
-}
-
 /** The section with the heading "Validation Commands", up to the next heading of its level; null if there is none. */
-export function validationSection(body: string): ValidationSection | null {
+export function validationSection(body: string): { readonly line: number; readonly lines: readonly Line[] } | null {
   const all = [...lines(body)];
   let found: { line: number; level: number } | null = null;
   for (const { heading, number } of all) {

@@ -51,7 +51,9 @@ export function checkTaskFile(
   };
   problems.push(...found.map(placed));
   problems.push(...doubts(split, yaml, first, settings));
-  if (hasFolder(kind) || (kind === 'prompt' && usesPlaceholders(yaml.mapping)))
+  const { args, commands } = yaml.mapping;
+  // The body of a prompt file without arguments and commands is plain text.
+  if (hasFolder(kind) || (kind === 'prompt' && (args !== undefined || commands !== undefined)))
     problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
   if (settings !== null && project !== null) problems.push(...missingPrograms(settings, project).map(placed));
   const failed = problems.some(({ severity }) => severity === 'error');
@@ -61,11 +63,6 @@ export function checkTaskFile(
   if (plan !== null) problems.push(plan);
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { kind, frontmatter: failed ? null : settings, problems };
-}
-
-/** The body of a prompt file without arguments and commands is plain text. */
-function usesPlaceholders(mapping: Readonly<Record<string, unknown>>): boolean {
-  return mapping['args'] !== undefined || mapping['commands'] !== undefined;
 }
 
 function taskFolderProblems(
@@ -159,7 +156,7 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
 /** Headings, empty items and rules: the lines of an unfilled template. */
 const BARE = /^\s*(?:#{1,6}(?:\s.*)?|(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]?\])?\s*|-{3,}|={3,})$/;
 
-export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {
+function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {
   const at = { path: '', line: bodyLine, column: 1, value: null };
   if (isUnfilled(body)) {
     const message =
@@ -181,7 +178,7 @@ export function isUnfilled(body: string): boolean {
 const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
 const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
 
-export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
+function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;
   const line = bodyLine + body.slice(0, task.index).split('\n').length - 1;

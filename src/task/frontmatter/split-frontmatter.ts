@@ -20,7 +20,8 @@ export function splitFrontmatter(text: string): SplitText {
     bodyLine: 1,
   };
   const opening = skipComments(text, start);
-  if (!isMarker(text, opening) || !beginsLine(text, opening, start)) return whole;
+  const beginsLine = opening === start || text[opening - 1] === '\n';
+  if (!isMarker(text, opening) || !beginsLine) return whole;
   const from = nextLine(text, opening);
   const frontmatterLine = lineNumber(text, opening, 1, 0) + 1;
   for (let line = from; line < text.length; line = nextLine(text, line)) {
@@ -36,7 +37,7 @@ export function splitFrontmatter(text: string): SplitText {
 function skipComments(text: string, at: number): number {
   let place = at;
   for (;;) {
-    while (isSpace(text.charCodeAt(place))) place += 1;
+    while (/^[ \t\n\r]$/.test(text.charAt(place))) place += 1;
     if (!text.startsWith('<!--', place)) return place;
     const end = text.indexOf('-->', place + 4);
     if (end === -1) return text.length;
@@ -44,16 +45,11 @@ function skipComments(text: string, at: number): number {
   }
 }
 
-function isMarker(text: string, at: number): boolean {
-  if (!text.startsWith('---', at)) return false;
-  let place = at + 3;
-  while (text[place] === ' ' || text[place] === '\t') place += 1;
-  if (text[place] === '\r') place += 1;
-  return place >= text.length || text[place] === '\n';
-}
+const MARKER = /---[ \t]*\r?(?:\n|$)/y;
 
-function beginsLine(text: string, at: number, start: number): boolean {
-  return at === start || text[at - 1] === '\n';
+function isMarker(text: string, at: number): boolean {
+  MARKER.lastIndex = at;
+  return MARKER.test(text);
 }
 
 function nextLine(text: string, at: number): number {
@@ -66,8 +62,4 @@ function lineNumber(text: string, at: number, line: number, from: number): numbe
   let number = line;
   for (let end = text.indexOf('\n', from); end !== -1 && end < at; end = text.indexOf('\n', end + 1)) number += 1;
   return number;
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 }

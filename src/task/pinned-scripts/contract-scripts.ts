@@ -83,7 +83,7 @@ export function changedScripts(
 const PART = /^(.*(?:\.json|\.toml|\.cfg|\.ini|\.npmrc))#(.+)$/s;
 
 /** SHA-256 of what a key names; null if it is missing. */
-export function scriptHash(projectDir: string, key: string): string | null {
+function scriptHash(projectDir: string, key: string): string | null {
   const inPackage = splitPackageScriptKey(key);
   if (inPackage !== null) {
     const text = packageScript(projectDir, inPackage.packagePath, inPackage.script);

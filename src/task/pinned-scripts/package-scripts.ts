@@ -39,18 +39,15 @@ export function makeTargets(text: string): ReadonlySet<string> {
   return new Set(rules.flatMap(([, names = '']) => names.trim().split(/ +/)));
 }
 
-export interface PackageManagerCall {
-  readonly directory: string | null;
-  readonly script: string;
-}
-
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 const DIRECTORY_OPTIONS = new Set(['--prefix', '-C', '--dir', '--cwd']);
 const VALUE_OPTIONS = new Set(['-w', '--workspace', '--filter', '-F', '--loglevel', '--script-shell']);
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
 /** The package.json script that a command runs, through wrappers such as `env` and `timeout`; or null. */
-export function packageManagerCall(words: readonly string[]): PackageManagerCall | null {
+export function packageManagerCall(
+  words: readonly string[],
+): { readonly directory: string | null; readonly script: string } | null {
   const at = words.findIndex((word) => MANAGERS.has(word));
   if (at === -1) return null;
   let directory: string | null = null;

@@ -1,14 +1,4 @@
-import type { LeafLine } from './task-lines.ts';
-import { INLINE_COMMENT } from './task-lines.ts';
-
-export interface TaskFields {
-  readonly scope: readonly string[];
-  readonly dependsOn: readonly string[];
-  readonly acceptance: readonly string[];
-  readonly notes: readonly string[];
-  /** Description and notes, one line per paragraph and list item. */
-  readonly prose: string;
-}
+import { INLINE_COMMENT, type LeafLine } from './task-lines.ts';
 
 type Field = 'scope' | 'depends' | 'acceptance' | 'notes' | 'other';
 
@@ -28,8 +18,8 @@ export function isField(text: string): boolean {
 
 const BOX = /^\[[ \txX]\][ \t]+/;
 
-/** Reads the fields below a task's first line, written as items or as lines. */
-export function readFields(lines: readonly LeafLine[]): TaskFields {
+/** Reads the fields below a task's first line. `prose` is description and notes, one line per paragraph and item. */
+export function readFields(lines: readonly LeafLine[]) {
   const entries: Entry[] = [];
   let field: Field = 'other';
   let keyDepth = 0;
@@ -74,13 +64,9 @@ function scopesIn(text: string): string[] {
     .replace(/`[^`]+`/g, ',')
     .split(',')
     .map(plainPath);
-  const named =
-    quoted.length > 0 ? [...quoted, ...beside.map(withoutAnd).filter((path) => !/\s|^\(/.test(path))] : beside;
+  const joined = beside.map((path) => path.replace(/^(?:and|or|plus|&|\+)(?:\s+|$)/i, ''));
+  const named = quoted.length > 0 ? [...quoted, ...joined.filter((path) => !/\s|^\(/.test(path))] : beside;
   return named.filter((path) => path !== '' && !/^(?:none|n\/a|-)$/i.test(unmarked(path)));
-}
-
-function withoutAnd(path: string): string {
-  return path.replace(/^(?:and|or|plus|&|\+)(?:\s+|$)/i, '');
 }
 
 /** Keeps stars and underscores of a path (`*.md`, `__tests__`), except a pair around all of it. */

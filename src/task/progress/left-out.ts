@@ -1,15 +1,6 @@
 import { PROGRESS_FILE } from '../settings/defaults.ts';
 
-export const MADE_BY_TOOLS: readonly string[] = [
-  '.git',
-  'node_modules',
-  'dist',
-  'build',
-  'coverage',
-  '.next',
-  '.turbo',
-  '.cache',
-];
+export const MADE_BY_TOOLS: readonly string[] = '.git node_modules dist build coverage .next .turbo .cache'.split(' ');
 
 const OWN_FOLDER = '.claude/context/';
 export const SIGNS_FILE = '.claude/ralph/guardrails.md';

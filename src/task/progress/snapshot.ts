@@ -58,13 +58,7 @@ export function compare(before: Snapshot, after: Snapshot): Comparison {
   };
 }
 
-interface GitComparison {
-  readonly moved: boolean;
-  readonly changed: readonly string[];
-  readonly known: boolean;
-}
-
-function compareGit(before: GitState | null, after: GitState | null): GitComparison {
+function compareGit(before: GitState | null, after: GitState | null) {
   if (before === null || after === null) return { moved: false, changed: [], known: false };
   const tree = compareMarks(before.tree, after.tree);
   const paths = new Set([...Object.keys(before.index), ...Object.keys(after.index)]);

@@ -2,13 +2,8 @@ import type { Policy } from '../../engine/schema/policy.ts';
 import { signalProblem } from '../../engine/signals/signals.ts';
 import { DEFAULT_POLICY } from './read-values.ts';
 
-export interface EnvironmentPolicy {
-  readonly policy: Policy;
-  readonly notes: readonly string[];
-}
-
 /** For a state of four keys: the defaults with the RALPH_ variables. Empty ones count as unset, invalid are noted. */
-export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentPolicy {
+export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>) {
   const notes: string[] = [];
   const number = (name: string, least: number, most: number, otherwise: number): number => {
     const text = env[name];

@@ -90,18 +90,12 @@ function article(type: string): string {
   return names[type] ?? type;
 }
 
-export interface JsonEvaluation {
-  /** 2 if the text is invalid or no JSON. */
-  readonly code: 0 | 2;
-  readonly lines: readonly string[];
-}
-
-/** `what` names the text in messages: input, output. */
+/** `what` names the text in messages: input, output. Returns code 2 if the text is invalid or no JSON. */
 export function evaluateJson(
   text: string,
   what: string,
   check: (value: unknown) => readonly SchemaProblem[],
-): JsonEvaluation {
+): { readonly code: 0 | 2; readonly lines: readonly string[] } {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));

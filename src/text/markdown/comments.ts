@@ -1,19 +1,12 @@
 import type { Span } from './line-comments.ts';
 import { lines } from './lines.ts';
 
-/** A piece of a text that stays. */
-export interface KeptText {
-  readonly text: string;
-  /** Offset in the whole text. */
-  readonly at: number;
-}
-
 /**
- * Returns the pieces of a Markdown text outside its HTML comments, in order. A comment that has its lines to itself goes
+ * Returns the pieces of a Markdown text outside its HTML comments, in order, each with its offset. A comment that has its lines to itself goes
  * with its last line's terminator, so that it leaves no empty line.
  */
-export function outsideComments(text: string): KeptText[] {
-  const kept: KeptText[] = [];
+export function outsideComments(text: string) {
+  const kept: { readonly text: string; readonly at: number }[] = [];
   let from = 0;
   for (const { comments } of text.includes('<!--') ? lines(text) : []) {
     for (const { start, end } of comments.map((comment) => withItsLines(text, comment))) {

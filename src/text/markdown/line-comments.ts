@@ -4,13 +4,6 @@ export interface Span {
   readonly end: number;
 }
 
-export interface ReadComments {
-  /** The line without its comments. */
-  readonly text: string;
-  /** Comments that begin on the line, as offsets in the whole text. */
-  readonly comments: readonly Span[];
-}
-
 /** What may precede a comment that begins its line: list marks and a box. */
 const PREFIX = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ \txX]\][ \t]+)?$/;
 
@@ -36,7 +29,8 @@ export class CommentReader {
     return offset < this.#until;
   }
 
-  read(raw: string, at: number, inQuote: boolean): ReadComments {
+  /** Returns the line without its comments, and those that begin on it as offsets in the whole text. */
+  read(raw: string, at: number, inQuote: boolean): { readonly text: string; readonly comments: readonly Span[] } {
     const from = Math.max(0, this.#until - at);
     if (raw.indexOf('<!--', from) === -1) return { text: raw.slice(from), comments: [] };
     const comments: Span[] = [];

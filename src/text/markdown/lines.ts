@@ -132,7 +132,7 @@ class BlockReader {
     if (this.#fence === null) return null;
     const { marks, content } = this.#fence;
     if (column >= content) {
-      const closes = column - content <= 3 && text.startsWith(marks) && isRunOf(text, marks.charAt(0));
+      const closes = column - content <= 3 && text.startsWith(marks) && text.replaceAll(marks.charAt(0), '') === '';
       if (!closes) return 'inside';
       this.#fence = null;
       return 'closes';
@@ -245,19 +245,8 @@ function openingMarks(text: string): string | null {
   return marks === undefined || (marks.startsWith('`') && info.includes('`')) ? null : marks;
 }
 
-function isRunOf(text: string, mark: string): boolean {
-  return text.replaceAll(mark, '') === '';
-}
-
-interface Peeled {
-  readonly content: string;
-  /** Content column of each item that begins on the line. */
-  readonly columns: number[];
-  /** So many blanks precede the content that it is code. */
-  readonly isCode: boolean;
-}
-
-function peel(text: string, column: number): Peeled {
+/** Returns the content column of each item that begins on the line; `isCode`: so many blanks precede the content. */
+function peel(text: string, column: number) {
   const columns: number[] = [];
   let at = 0;
   let begin = column;
