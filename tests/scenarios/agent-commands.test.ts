@@ -22,6 +22,7 @@ const REFUSED = {
   archive: [],
   attach: [],
   dashboard: [],
+  fleet: ['status'],
 } as const;
 
 const SERVED = {

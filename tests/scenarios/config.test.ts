@@ -68,7 +68,7 @@ test('who sets a limit that something else wins over is told so', (t) => {
   const p = project(t);
   const { json, stderr } = p.ralph(['config', '--max-iterations', '5', '--json'], { RALPH_MAX_ITERATIONS: '9' });
   assert.equal(json['maxIterations'], 9);
-  assert.match(stderr, /written, but the environment says 9/);
+  assert.match(stderr, /written, but the environment sets 9/);
 });
 
 test('a bad setting is named with where it comes from', (t) => {
