@@ -146,7 +146,7 @@ test('a hook file of the same name that is not ours is kept, and the answer says
   const p = project(t);
   p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n');
   const { json } = p.ralph(['init', '--json']);
-  assert.match(String(json['notes']), /ralph-stop-hook\.cjs: not ours/);
+  assert.match(String(json['notes']), /ralph-stop-hook\.cjs: not installed by ralph-loop/);
   assert.equal(p.read('.claude/hooks/ralph-stop-hook.cjs'), 'process.exit(0)\n');
 });
 
