@@ -49,7 +49,8 @@ test('the end report says what was done, what proved it, and how to undo it; the
   assert.match(report, /\n {2}The agent’s last words:\n {4}I did it\.\n/);
   assert.match(report, /\n {2}Next: git diff [0-9a-f]{12}\n/);
   const restore = / {2}Undo everything since the start \(new files stay\):\n {4}(.*)\n/.exec(report)?.[1] ?? '';
-  assert.equal(p.sh(restore).code, 0, restore);
+  const undone = p.sh(restore);
+  assert.equal(undone.code, 0, `${restore}: ${undone.stderr}`);
   assert.equal(p.read('kept.txt'), 'one\nmine\n');
   assert.equal(git('status', '--porcelain', '--', ':!.claude', ':!agent.sh', ':!runs.txt', ':!new.txt'), status);
 });
