@@ -50,7 +50,7 @@ test('a session that is asked to run, continue or show a plan gets the way from 
     );
     assert.match(heard[4] ?? '', /"run" is for the user at a terminal/);
     assert.match(heard[6] ?? '', /"action": "spawn"[\s\S]*Task 5: Make 5|"action": "spawn"[\s\S]*Task 5, Make 5/);
-    assert.match(heard[7] ?? '', /docs\/Kein Plan\.md does not exist/);
+    assert.match(heard[7] ?? '', /docs\/Kein Plan\.md: no such file exists/);
     model.check();
   });
 });
