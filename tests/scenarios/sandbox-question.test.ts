@@ -15,7 +15,7 @@ test('bypassPermissions at a terminal asks for the sandbox, remembers an answer,
 
   const no = await peopleTerminal(t, where, START);
   await no.waitFor(QUESTION);
-  assert.match(await no.history(), /bypassPermissions lets the agent do everything that you may/);
+  assert.match(await no.history(), /bypassPermissions lets the agent do everything that you can/);
   await no.submit('n');
   await no.waitForExit();
   assert.match(await no.history(), /bypassPermissions without a sandbox/);

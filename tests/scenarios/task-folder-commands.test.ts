@@ -294,7 +294,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--loop', 'a'], /a path or --loop, not both/],
     [['taken'], /taken has no RALPH\.md/],
     [['nowhere'], /no such task folder exists\. List the loops with their tasks: ralph-loop list\./],
-    [['nowhere.md'], /nowhere\.md does not exist/],
+    [['nowhere.md'], /nowhere\.md: no such file exists/],
   ] as const) {
     const { code, stderr } = p.ralph(['logs', ...args]);
     assert.equal(code, 1, args.join(' '));

@@ -226,7 +226,7 @@ test('lines of 10 MB in the stream break neither page nor report, and are shown 
 test('the dashboard is refused in the shell of an agent, and ends at a signal', async (t) => {
   const p = project(t);
   assert.match(p.ralph(['dashboard'], { CLAUDECODE: '1' }).stderr, /is for the user at a terminal/);
-  assert.match(p.ralph(['dashboard', '--port', 'x']).stderr, /give a number up to 65535/);
+  assert.match(p.ralph(['dashboard', '--port', 'x']).stderr, /use a number up to 65535/);
   const { child } = await served(t, p);
   child.kill('SIGINT');
   const [code] = (await once(child, 'exit')) as [number | null];
