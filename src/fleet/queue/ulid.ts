@@ -10,3 +10,13 @@ export function ulid(at: number): string {
   const random = [...randomBytes(16)].map((byte) => DIGITS[byte % 32]).join('');
   return time + random;
 }
+
+/** Returns an id for this time, or for the time after that of `last` if it would not sort after it. */
+export function ulidAfter(last: string | null, at: number): string {
+  const id = ulid(at);
+  return last === null || id > last ? id : ulid(timeOf(last) + 1);
+}
+
+function timeOf(id: string): number {
+  return [...id.slice(0, 10)].reduce((time, digit) => time * 32 + DIGITS.indexOf(digit), 0);
+}

@@ -200,7 +200,9 @@ export class LoopHolder {
       throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
     }
     if (ended.status === 'cancelled' || commands.wanted === 'cancel') return stopped('cancelled');
-    if (this.#end !== null) return this.#end;
+    // A loop that came to its end while it was sent away has ended all the same.
+    const isOver = ended.status !== 'interrupted' && ended.status !== 'paused';
+    if (this.#end !== null && !isOver) return this.#end;
     // Ended by a signal that was not ours.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
     const { status: outcome, message: reason, report } = ended;

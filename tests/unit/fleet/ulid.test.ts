@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ULID, ulid } from '../../../src/fleet/queue/ulid.ts';
+import { ULID, ulid, ulidAfter } from '../../../src/fleet/queue/ulid.ts';
 import fc from '../../support/property.ts';
 
 test('ids sort by their time and are all different', () => {
@@ -11,6 +11,18 @@ test('ids sort by their time and are all different', () => {
       assert.match(first, ULID);
       assert.notEqual(first, second);
       if (one !== other) assert.equal(first < second, one < other);
+    }),
+  );
+});
+
+test('an id after another sorts after it, whatever the clock says', () => {
+  const time = fc.integer({ min: 0, max: 2 ** 47 });
+  fc.assert(
+    fc.property(time, time, (before, now) => {
+      const last = ulid(before);
+      const next = ulidAfter(last, now);
+      assert.match(next, ULID);
+      assert.ok(next > last);
     }),
   );
 });
