@@ -84,13 +84,3 @@ export function repositoryId(url: string): string {
   const normal = url.replace(/\/+$/, '').replace(/\.git$/, '');
   return createHash('sha256').update(normal).digest('hex').slice(0, 16);
 }
-
-/** Throws RalphError `usage` for an address that holds credentials, or that git would take for an option. */
-export function checkRepositoryUrl(url: string): void {
-  const withPassword = /^[a-z+.-]+:\/\/[^/@]*:[^/@]*@/i.test(url);
-  const withToken = /^https?:\/\/[^/@]+@/i.test(url);
-  if (withPassword || withToken) throw new RalphError('usage', FLEET_TEXTS.credentialsInUrl);
-  if (url.startsWith('-') || /[\0-\x20]/.test(url) || /^[a-z]+::/i.test(url)) {
-    throw new RalphError('usage', FLEET_TEXTS.badUrl(url));
-  }
-}

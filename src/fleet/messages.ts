@@ -11,7 +11,6 @@ export const FLEET_TEXTS = {
     `the terms of this task take ${bytes} bytes, more than the 256 KiB of a submission. Move long commands into scripts.`,
   credentialsInUrl:
     'the address of the repository holds credentials. Leave them out: each worker uses the git credentials of its machine.',
-  badUrl: (url: string): string => `${JSON.stringify(url)} is no address of a repository.`,
   noBase: (ref: string): string => `the repository has no branch, tag or commit ${ref}.`,
   noLoop: (id: string): string => `the fleet has no loop ${id}. List its loops: ralph-loop fleet status`,
   number: (option: string, value: string): string => `--${option} ${value}: give a number above 0.`,

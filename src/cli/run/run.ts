@@ -131,8 +131,8 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
 /** Writes the report that was asked for. A failure is told and changes no exit code: the loop itself has ended. */
 async function reportAtEnd(context: CommandContext, files: StartedLoop['files'], out: string): Promise<void> {
   try {
-    const { lastReport, writeReport } = await import('../web/write-report.ts').catch(noWeb);
-    const loop = lastReport({ ...context, files });
+    const { shownLoop, writeReport } = await import('../web/write-report.ts').catch(noWeb);
+    const loop = shownLoop(files);
     if (loop !== null) context.err(withPrefix(`the report is in ${await writeReport(context, loop, out)}.`));
   } catch (error) {
     context.err(withPrefix(`the report could not be written: ${(error as Error).message}`));

@@ -14,12 +14,9 @@ import { isAgent } from '../refuse-agent.ts';
 import { foreignSegment } from '../task/scaffold.ts';
 import { shownLoop } from './shown-loop.ts';
 
-const MOST_BYTES = 256 * 1024 * 1024;
+export { shownLoop };
 
-/** Returns the loop of the context's files, live or over; null if there has been none. */
-export function lastReport({ files }: Pick<CommandContext, 'files'>): ShownLoop | null {
-  return shownLoop(files);
-}
+const MOST_BYTES = 256 * 1024 * 1024;
 
 /** Writes the report of a loop into one HTML file and returns its path, relative to the current directory. */
 export async function writeReport(

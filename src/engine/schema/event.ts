@@ -78,5 +78,3 @@ const decisionEvent = loopEvent.extend({
 
 /** One line of the event stream. */
 export const streamEvent = z.union([activityEvent, decisionEvent]);
-
-export type ActivityEvent = z.infer<typeof activityEvent>;
