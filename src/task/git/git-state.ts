@@ -27,7 +27,7 @@ export interface GitLimits {
   readonly timeMs: number;
 }
 
-export const GIT_LIMITS: GitLimits = { files: 5_000, read: 1_000, bytes: 16 * 1024 * 1024, timeMs: 1_000 };
+export const GIT_LIMITS: GitLimits = { files: 5_000, read: 1_000, bytes: 16 * 1024 * 1024, timeMs: 3_000 };
 
 const MAX_COMMITTED = 200;
 

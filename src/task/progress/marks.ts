@@ -132,7 +132,7 @@ export interface FolderLimits {
 
 const LEAST_ENTRIES = 100;
 
-export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 150 };
+export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 500 };
 
 /** Leaves out generated files and the loop's own. Follows no link and stays inside the project. Never throws. */
 export function markFolder(projectDir: string, taskDir: string, limits: FolderLimits = FOLDER_LIMITS): Marks {
