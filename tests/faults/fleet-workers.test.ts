@@ -60,12 +60,15 @@ test('a loop whose worker was killed goes on from its last checkpoint', async (t
   const two = worker(f, 'two');
   const result = await f.ended(id);
   assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason + two.said());
-  // An iteration that was not published may run again.
-  assert.deepEqual([...new Set(runs(f))], ['+1 one', '-1 one', '+2 one', '+2 two', '-2 two', '+3 two', '-3 two']);
+  const ran = ['+1 one', '-1 one', '+2 one', '+2 two', '-2 two', '+3 two', '-3 two'];
+  assert.deepEqual([...new Set(runs(f))], ran);
   assert.equal(steps(f, id), ALL_STEPS);
   const line = checkpointLine(f.remote, id).map(({ attempt, iteration }) => `${attempt}/${iteration}`);
   assert.deepEqual(line.slice(0, 4), ['1/0', '1/1', '2/1', '2/2']);
   assert.match(line.at(-1) ?? '', /\/3$/);
+  // Only a claim whose lock was lost runs an iteration again that it had not published.
+  const claims = Number.parseInt(line.at(-1) ?? '', 10);
+  assert.ok(runs(f).length - ran.length <= 2 * (claims - 2), `${runs(f)}; ${line}`);
 });
 
 test('a frozen worker ends its agent when it wakes, publishes nothing and takes other loops', async (t) => {

@@ -143,7 +143,7 @@ test('a conflict that its agent leaves blocks the task, and the branch stays who
   );
   assert.equal(p.prompts(3).length, 0);
   // The user solves it and takes the mark out.
-  p.write('.ralph/worktrees/PLAN-Task-2/work/2/made', 'hand\n2\n');
+  p.write(join('.ralph', 'worktrees', 'PLAN-Task-2', 'work', '2', 'made'), 'hand\n2\n');
   p.write('PLAN.md', p.read('PLAN.md').replace('(blocked) ', ''));
   p.write('work.sh', `if [ "$id" = 2 ]; then return; fi\n${MAKES}`);
   p.git('commit -qm "Agents" work.sh');

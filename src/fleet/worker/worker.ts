@@ -63,14 +63,14 @@ export class FleetWorker {
         lockDuration: lockMs,
         // The last successful renewal has to be known, so that an agent ends before its lock does.
         skipLockRenewal: true,
-        stalledInterval: lockMs / 3,
+        stalledInterval: Math.floor(lockMs / 3), // Redis refuses a fraction
         maxStalledCount: STALLED_COUNT,
         drainDelay: 5,
         autorun: false,
       },
     );
     this.#worker.on('error', ({ message }) => {
-      if (message !== this.#lastError && !/ock/.test(message)) notice(message);
+      if (message !== this.#lastError && !/^(?:Missing lock|Lock mismatch) for job /.test(message)) notice(message);
       this.#lastError = message;
     });
   }

@@ -88,7 +88,8 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
     NOTES: notes,
     RALPH_FLEET_URL: redis.url,
     RALPH_FLEET_KEY: FLEET_KEY,
-    RALPH_FLEET_LOCK: '3s',
+    // No multiple of three: parts of it are whole milliseconds all the same.
+    RALPH_FLEET_LOCK: '5s',
   };
   const remote = join(base, 'remote.git');
   makeRepository(join(base, 'first'), remote, { tasks, agent, files }, env);
