@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
-/** Client tests wait most of their time, so that two cores serve three files. */
-const CONCURRENCY = 3;
+/** Client tests wait most of their time, so that two cores serve three files. In 15 minutes only what hangs is ended. */
+const LIMITS = { concurrency: 3, timeout: 15 * 60_000 };
 
 if (!process.execArgv.includes('tsx')) {
   // The runner starts each file with the options that it has itself.
@@ -32,7 +32,7 @@ if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
 const files = folders.flatMap((name) => testFiles(join('tests', name)));
 const all = [...names.filter(isFile), ...(await withFastTests(files))];
-run({ files: all.map((file) => join(process.cwd(), file)), concurrency: CONCURRENCY })
+run({ files: all.map((file) => join(process.cwd(), file)), ...LIMITS })
   .on('test:fail', () => {
     process.exitCode = 1;
   })

@@ -6,8 +6,27 @@ import type { TestContext } from 'node:test';
 /** A fresh folder by its real path, removed after the test; every project of a test is in one. */
 export function emptyFolder(context: Pick<TestContext, 'after'>): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-test-')));
-  context.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  context.after(() => remove(directory));
   return directory;
+}
+
+/**
+ * Removes a folder, at the end of the process if a process still writes into it: hooks run in the order of their
+ * registration, and one that throws keeps those after it, which end such processes, from running.
+ */
+function remove(directory: string): void {
+  const now = (): void => rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    now();
+  } catch {
+    process.once('exit', () => {
+      try {
+        now();
+      } catch (error) {
+        console.error(`${directory} is left behind: ${error}`);
+      }
+    });
+  }
 }
 
 /** A fresh project directory with these files, removed after the test. */

@@ -78,6 +78,12 @@ export interface FleetFiles {
 }
 
 export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetFiles): Promise<Fleet> {
+  const machines: FleetMachine[] = [];
+  // Before the folders and the server, on which the machines work.
+  t.after(async () => {
+    for (const { child } of machines) child.kill('SIGKILL');
+    await Promise.all(machines.map(({ over }) => over));
+  });
   const base = emptyFolder(t);
   const redis = await redisServer(t);
   const notes = join(base, 'notes');
@@ -93,11 +99,6 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
   };
   const remote = join(base, 'remote.git');
   makeRepository(join(base, 'first'), remote, { tasks, agent, files }, env);
-  const machines: FleetMachine[] = [];
-  t.after(async () => {
-    for (const { child } of machines) child.kill('SIGKILL');
-    await Promise.all(machines.map(({ over }) => over));
-  });
   const homeOf = (name: string): NodeJS.ProcessEnv => {
     const home = join(base, name);
     mkdirSync(home, { recursive: true });

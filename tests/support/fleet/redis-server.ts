@@ -21,10 +21,19 @@ export interface RedisServer {
 
 export async function redisServer(t: TestContext, options: readonly string[] = []): Promise<RedisServer> {
   const program = pathOfProgram('redis-server');
+  let child: ChildProcess | null = null;
+  const kill = async (): Promise<void> => {
+    const killed = child;
+    if (killed === null || killed.exitCode !== null || killed.signalCode !== null) return;
+    const gone = new Promise<void>((resolve) => killed.once('exit', () => resolve()));
+    killed.kill('SIGKILL');
+    await gone;
+  };
+  // Before the folder that it writes into.
+  t.after(kill);
   const dir = join(emptyFolder(t), 'redis');
   mkdirSync(dir);
   const port = await freePort();
-  let child: ChildProcess | null = null;
   const start = async (): Promise<void> => {
     const words = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', ''];
     const started = spawn(program, [...words, '--appendonly', 'yes', '--appendfsync', 'always', ...options], {
@@ -36,14 +45,6 @@ export async function redisServer(t: TestContext, options: readonly string[] = [
       if (started.exitCode !== null || performance.now() > end) throw new Error('redis-server did not start');
     }
   };
-  const kill = async (): Promise<void> => {
-    const killed = child;
-    if (killed === null || killed.exitCode !== null || killed.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => killed.once('exit', () => resolve()));
-    killed.kill('SIGKILL');
-    await gone;
-  };
-  t.after(kill);
   await start();
   return { url: `redis://127.0.0.1:${port}`, kill, start, ask: (...words) => ask(port, words) };
 }
