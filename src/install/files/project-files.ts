@@ -57,7 +57,7 @@ export function readText(path: string): string | null {
 /** Reads a JSON object, as far as there is one: a missing or unreadable file has no keys. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};

@@ -14,6 +14,7 @@ test("the rules that restrict are read from the user's settings, and nothing els
   assert.equal(userRestrictions({ CLAUDE_CONFIG_DIR: join(dir, 'missing') }), undefined);
   const permissions = { deny: ['Bash(git push:*)', 3], ask: ['WebFetch'], allow: ['Bash'] };
   assert.deepEqual(read(JSON.stringify({ permissions })), { deny: ['Bash(git push:*)'], ask: ['WebFetch'] });
+  assert.deepEqual(read(`\uFEFF${JSON.stringify({ permissions })}`)?.deny, ['Bash(git push:*)'], 'a byte order mark');
   for (const text of ['', '[]', 'null', '{"permissions": "all"}', '{"permissions": {"deny": "Bash"}}']) {
     assert.equal(read(text), undefined, text);
   }
