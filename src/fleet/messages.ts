@@ -3,7 +3,7 @@ export const FLEET_TEXTS = {
   noUrl: 'RALPH_FLEET_URL is not set. Name the server, for example: export RALPH_FLEET_URL=redis://127.0.0.1:6379',
   badKey: (least: number): string =>
     `RALPH_FLEET_KEY is missing or shorter than ${least} characters. Make one for all members of the fleet: openssl rand -hex 32`,
-  otherKey: 'the members of this fleet use another RALPH_FLEET_KEY. Set the same key everywhere.',
+  otherKey: 'the other members of this fleet use a different RALPH_FLEET_KEY. Set the same key everywhere.',
   unreachable: (place: string, why: string): string =>
     `no server answers at ${place} (${why}). Start it, or correct RALPH_FLEET_URL.`,
   noPackages: (line: string): string => `the fleet needs the packages bullmq and ioredis. Install them: ${line}`,
@@ -20,8 +20,8 @@ export const FLEET_TEXTS = {
     `--${option} ${value}: use letters, digits, ".", "_" and "-", at most 64.`,
   integrate: (value: string): string => `--integrate ${value}: give none, branch or pr.`,
   needs: (option: string): string => `--${option} is missing.`,
-  already: (id: string): string => `the same work is queued already, as ${id}.`,
-  noTask: 'name the tasks to queue, as they are called in the repository.',
+  already: (id: string): string => `this work is already queued as ${id}.`,
+  noTask: 'name the tasks to queue by their paths or names in the repository.',
   needsId: 'name the loop by its id. List them: ralph-loop fleet status',
   oneId: 'name one loop.',
   needsText: 'give the id of the loop and, quoted, the message.',
@@ -38,9 +38,9 @@ export const FLEET_TEXTS = {
   notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
   notPaused: (id: string, state: string): string => `${id} is ${state}, not paused.`,
   forgotten: (id: string): string =>
-    `the queue has forgotten the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL`,
-  requeued: (id: string): string => `${id} is queued again, from its last checkpoint.`,
-  nothingLost: 'every loop of the repository that has not ended has its job.',
+    `the queue no longer has the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL`,
+  requeued: (id: string): string => `${id} is queued again from its last checkpoint.`,
+  nothingLost: 'every unfinished loop of the repository has its job.',
   unsigned: (id: string): string =>
     `the submission of ${id} is not signed with this fleet’s key; nothing of it was used.`,
 } as const;
@@ -48,32 +48,31 @@ export const FLEET_TEXTS = {
 /** What a command to a loop does. */
 export const CONTROL_TEXTS = {
   steer: 'The agent receives it at its next tool call, or with its next prompt.',
-  pause: 'The loop pauses after the iteration at work.',
+  pause: 'The loop pauses after the current iteration.',
   cancel: 'The loop is cancelled as soon as its worker reads this, usually within a second.',
-  again: 'The loop is queued again, from its last checkpoint.',
+  again: 'The loop is queued again from its last checkpoint.',
 } as const;
 
 /** Reasons that end or hold a loop, and what a worker says of itself. */
 export const WORKER_TEXTS = {
   refusedJob: 'not signed with this fleet’s key, or changed since',
-  replayed: 'a former submission of a loop that has gone on since',
-  lost: 'the checkpoint is gone or was changed by hand; nothing was started over',
-  takeOvers: (count: number): string => `${count} workers in a row ended before an iteration did`,
-  terms: (changes: readonly string[]): string =>
-    `the task no longer has the terms that were agreed to: ${changes.join('; ')}`,
-  dependency: (id: string, outcome: string): string => `the loop ${id} before it is ${outcome}`,
+  replayed: 'an older submission of a loop that has continued since',
+  lost: 'the checkpoint is missing or was changed by hand, so the loop was not restarted',
+  takeOvers: (count: number): string => `${count} workers in a row exited before they finished an iteration`,
+  terms: (changes: readonly string[]): string => `the task no longer matches what was agreed to: ${changes.join('; ')}`,
+  dependency: (id: string, outcome: string): string => `loop ${id}, which it depends on, is ${outcome}`,
   budget: (reading: string): string => `the budget of the fleet is used up: ${reading}`,
   unpushed: (count: number): string => `the last ${count} iterations could not be pushed`,
-  paused: 'paused by its user',
-  cancelled: 'cancelled by its user',
+  paused: 'paused by the user',
+  cancelled: 'cancelled by the user',
   died: (how: string): string => `its runner ended (${how}) before the loop did`,
   settingUp: (command: string): string => `setting up the work tree: ${command}`,
   setUpFailed: (command: string, how: string, output: string): string =>
     `worktree_setup failed (${command}: ${how}), so no iteration started.${output === '' ? '' : ` Its output:\n${output}`}`,
-  fenced: 'another worker has taken this loop over; what was not pushed is dropped',
-  lockLost: 'the lock could not be renewed; the agent was ended',
+  fenced: 'another worker has taken over this loop; unpushed work is dropped',
+  lockLost: 'the lock could not be renewed, so the agent was stopped',
   ready: (slots: number, account: string): string =>
     `waiting for loops of the account ${account}, at most ${slots} at once.`,
   lockTime: (name: string, value: string): string => `${name} ${value}: give a duration of at least 1s.`,
-  leaving: 'ending after the iterations at work; a second signal ends them now.',
+  leaving: 'stopping after the current iterations; a second signal stops them now.',
 } as const;

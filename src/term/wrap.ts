@@ -54,9 +54,9 @@ export function wrapText(text: string, columns: number): string {
 /** Indents the further rows as the line, its list item or its last column is. */
 function wrapLine(line: string, columns: number): string {
   const hang = /^\s*(?:[-*✓✗] |\d+\. )?/.exec(line)?.[0].length ?? 0;
-  const column = [...stripVTControlCharacters(line).matchAll(/\S {2,}(?=\S)/g)].at(-1);
-  const to = column === undefined ? 0 : column.index + column[0].length;
-  const indent = ' '.repeat(to <= columns / 2 ? Math.max(hang, to) : hang);
+  const gaps = stripVTControlCharacters(line).matchAll(/\S {2,}(?=\S)/g);
+  const starts = Array.from(gaps, ({ 0: gap, index }) => index + gap.length).filter((start) => start <= columns / 2);
+  const indent = ' '.repeat(Math.max(hang, ...starts));
   let row = '';
   let used = 0;
   const rows: string[] = [];

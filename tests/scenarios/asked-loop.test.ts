@@ -48,7 +48,7 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
   assert.match(p.ralph(['run', '--consent', 'fix']).stderr, /there is no loop fix here that awaits your consent/);
 });
 
-test('an agent runs nothing itself, and is told how to ask', (t) => {
+test('an agent cannot run a loop itself, and learns how to request one', (t) => {
   const p = project(t);
   ask(p, 'fix');
   const tree = p.tree();

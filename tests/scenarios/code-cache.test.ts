@@ -49,7 +49,7 @@ test('The first hook keeps the code that it compiled, and the next one uses it.'
   assert.deepEqual(readFileSync(join(cache, name)), before, 'it was taken as it is');
 });
 
-test('A cache that V8 refuses is compiled anew and replaced.', (context) => {
+test('A cache that V8 rejects is compiled again and replaced.', (context) => {
   const { cache, stop, kept } = hooks(context);
   stop();
   const path = join(cache, kept()[0] ?? '');
@@ -118,7 +118,7 @@ test('A cache is readable by its owner only, and none is made on a machine witho
   if (process.platform !== 'win32') assert.equal(statSync(cache).mode & 0o777, 0o700);
 });
 
-test('Where no cache can be kept a hook works all the same.', (context) => {
+test('A hook works where no cache can be kept.', (context) => {
   const { cache, stop } = hooks(context);
   writeFileSync(cache, 'a file where the folder would be');
   assert.equal(stop(), '');

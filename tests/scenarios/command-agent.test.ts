@@ -14,7 +14,7 @@ const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
 const events = (stdout: string): Event[] => stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []));
 
-test('any program that reads a prompt works on a loop, and its claim is checked like every other', (t) => {
+test('any program that reads a prompt can be the agent, and its claim is checked', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 5\nvalidation: ["test -f made.txt"]', 'Make the file. $(touch pwned) `touch pwned`');
   const cmd = agent(p, `[ -f early ] && touch made.txt; touch early; echo "I did it"; echo ${SIGNAL}`);
@@ -42,7 +42,7 @@ test('any program that reads a prompt works on a loop, and its claim is checked 
   assert.equal(p.has('pwned'), false, 'nothing of the prompt is for the shell');
 });
 
-test('a loop that has ended goes on with its command line, but for what is given anew, and a new one has none of it', (t) => {
+test('a resumed loop keeps its command line except for new options, and a new loop has none of it', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 9');
   const cmd = agent(p, 'echo "this is run $(wc -l < runs.txt)"');
@@ -58,7 +58,7 @@ test('a loop that has ended goes on with its command line, but for what is given
   assert.equal(runs(p), 3, 'a new loop asks for Claude Code');
 });
 
-test('the agent may stand in the frontmatter, and Claude Code need not be there', (t) => {
+test('the frontmatter may name the agent, and Claude Code need not be installed', (t) => {
   const p = project(t);
   const cmd = agent(p, `echo "$prompt" > seen.txt; echo ${SIGNAL}`);
   task(p, `agent: ${cmd} | cat`);
@@ -76,7 +76,7 @@ test('a session does not take the agent of a runner, and says so', (t) => {
   assert.match(stderr, /agent \(\.\/agent\.sh\) applies only to "run"; this loop uses Claude Code/);
 });
 
-test('an agent that breaks is tried again, and after five times the loop ends and says what it said', (t) => {
+test('a failing agent is retried five times, then the loop ends with its last error', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 3');
   const cmd = agent(p, 'echo "no key set" >&2; exit 7');
@@ -86,7 +86,7 @@ test('an agent that breaks is tried again, and after five times the loop ends an
   assert.match(stdout, /exit code 7[\s\S]*no key set/);
 });
 
-test('an agent that cannot be run at all is not tried again', (t) => {
+test('an agent that cannot be started is not retried', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 3');
   const { code, stdout } = p.ralph(['run', '--agent', 'no-such-agent --yes']);
@@ -138,7 +138,7 @@ test('such an agent cannot steer its own loop, whatever it does to its environme
   assert.equal(p.read('said.txt').match(/is for the user at a terminal/g)?.length, 4);
 });
 
-test('what the user says meanwhile comes with the next prompt, and another agent is not accepted', async (t) => {
+test('a message comes with the next prompt, and another agent is not accepted', async (t) => {
   const p = project(t);
   const cmd = agent(
     p,
@@ -174,7 +174,7 @@ test('a run over what a killed run left advises a run, and names the loop', (t) 
 /** Kills the runner in its first run, as the system would that is short of memory. */
 const KILLS_ONCE = `[ -f killed ] || { touch killed; kill -9 $(sed -n 's/.*"clientPid": *\\([0-9]*\\).*/\\1/p' .claude/context/runtime/ralph-state.json); sleep 9; }`;
 
-test('who goes on with a loop whose runner was killed has its agent and its limits from the command line, and what is given anew wins', (t) => {
+test('resuming after a killed runner keeps its agent and limits, and new options win', (t) => {
   const p = project(t);
   task(p, 'validation: ["false"]');
   const cmd = agent(
@@ -189,7 +189,7 @@ test('who goes on with a loop whose runner was killed has its agent and its limi
   assert.match(p.read('contract.txt'), /"maxTimeMs": 3600000/);
 });
 
-test('who goes on with a loop that an agent asked for runs nothing that stood on its command line', (t) => {
+test('resuming a loop that an agent requested runs nothing from its command line', (t) => {
   const p = project(t);
   task(p, 'validation: ["false"]');
   const asked = p.ralph(['start', '--mode', 'runner', '--json', '--set', 'agent=touch pwned'], { CLAUDECODE: '1' });

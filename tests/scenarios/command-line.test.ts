@@ -161,7 +161,7 @@ test('a command in a directory below the project is about the project', (t) => {
   assert.equal(json['stateFile'], join(p.dir, '.claude/context/runtime/ralph-state.json'));
 });
 
-test('what the machine denies is told in a sentence, with the file and without a stack', (t) => {
+test('an error of the system is one sentence with the file and without a stack', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.write('file', '');

@@ -6,7 +6,7 @@ import { project } from '../support/project.ts';
 const CONFIG = '.claude/ralph/config.json';
 const KEYS = ['maxIterations', 'completionSignal', 'stateFile', 'promptFile', 'guardrailsFile'];
 
-test('config has exactly the keys of old, first and in order', (t) => {
+test('config has exactly the former keys, first and in order', (t) => {
   const p = project(t);
   const { json, code } = p.ralph(['config', '--json']);
   assert.equal(code, 0);
@@ -64,7 +64,7 @@ test('the environment wins over the frontmatter, and the frontmatter over the co
   assert.deepEqual([other['maxIterations'], other['completionSignal']], [9, 'ENOUGH']);
 });
 
-test('who sets a limit that something else wins over is told so', (t) => {
+test('setting a limit that another setting overrides says so', (t) => {
   const p = project(t);
   const { json, stderr } = p.ralph(['config', '--max-iterations', '5', '--json'], { RALPH_MAX_ITERATIONS: '9' });
   assert.equal(json['maxIterations'], 9);

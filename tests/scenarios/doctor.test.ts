@@ -27,7 +27,7 @@ test('doctor changes nothing', (t) => {
   assert.deepEqual(p.tree(), tree);
 });
 
-test('doctor --fix gives a project back in which a loop would run', (t) => {
+test('doctor --fix repairs a project so that a loop can run', (t) => {
   const { p, env } = healthyProject(t);
   rmSync(join(p.dir, '.claude/hooks/ralph-stop-hook.cjs'));
   changeSettings(p, ({ hooks }) => delete hooks?.['Stop']);
@@ -48,7 +48,7 @@ test('without init doctor finds no error, since run works, and --fix does not se
   assert.deepEqual(p.tree(), {});
 });
 
-test('the state that doctor --fix puts away lies in the archive, whole', (t) => {
+test('doctor --fix moves the state to the archive unchanged', (t) => {
   const { p, env } = healthyProject(t);
   p.write(STATE, '{"half":');
   p.ralph(['doctor', '--fix'], env);
@@ -56,7 +56,7 @@ test('the state that doctor --fix puts away lies in the archive, whole', (t) => 
   assert.ok(Object.entries(p.tree()).some(([path, text]) => /-corrupt\.json$/.test(path) && text.endsWith('{"half":')));
 });
 
-test('an agent may look, and may not mend', (t) => {
+test('an agent may run doctor but not doctor --fix', (t) => {
   const { p, env } = healthyProject(t);
   assert.equal(p.ralph(['doctor'], { ...env, CLAUDECODE: '1' }).code, 0);
   const { code, stderr } = p.ralph(['doctor', '--fix'], { ...env, CLAUDECODE: '1' });

@@ -46,7 +46,7 @@ test('the presets are the folders that the bundle has', () => {
   assert.deepEqual(readdirSync(join(DIST, 'templates/presets')).sort(), [...PRESETS].sort());
 });
 
-test('a scaffold may lie deeper, and have spaces in its name', (t) => {
+test('a scaffold may be in a subfolder and have spaces in its name', (t) => {
   const p = project(t);
   assert.equal(p.ralph(['scaffold', '--preset', 'migration', 'feature/new task']).code, 0);
   assert.ok(p.has('feature/new task/RALPH.md'));
@@ -141,7 +141,7 @@ test('a preset names the checks of this project, and none that it does not have'
   );
 });
 
-test('a draft without words, or with a whole document, is refused', (t) => {
+test('a draft from no words, or from a whole document, is refused', (t) => {
   const p = project(t);
   assert.match(p.ralph(['draft']).stderr, /the task is missing/);
   assert.match(p.ralph(['draft', ' ']).stderr, /the task is missing/);
@@ -166,7 +166,7 @@ test('draft with the path of a task folder checks and prints its RALPH.md, and c
   assert.deepEqual(p.tree(), tree);
 });
 
-test('a word that is a task and a task folder opens the folder, and says how to mean the other', (t) => {
+test('a word that names a task folder opens it, and says how to draft the task instead', (t) => {
   const p = project(t);
   p.write('auth/RALPH.md', '---\n---\nWork.\n');
   p.write('lint/notes.md', 'no task folder');
@@ -182,7 +182,7 @@ test('a word that is a task and a task folder opens the folder, and says how to 
   );
 });
 
-test('what is written like a path and names no task folder is not taken for a task', (t) => {
+test('text written like a path is never taken for a task', (t) => {
   const p = project(t);
   mkdirSync(join(p.dir, 'empty'));
   p.write('../home/other/RALPH.md', '---\n---\nWork.\n');

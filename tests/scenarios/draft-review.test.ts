@@ -75,7 +75,7 @@ test('a draft that is started is written first, and started with the client', as
   assert.ok(p.has(PATH));
 });
 
-test('a task folder that is there is reviewed, edited in its place, and left', async (t) => {
+test('an existing task folder is reviewed, edited in place, and left', async (t) => {
   const p = project(t);
   p.write(PATH, '---\nmax_iterations: 5\n---\nWork.\n');
   const editor = join(p.home, 'my editor');
@@ -92,7 +92,7 @@ test('a task folder that is there is reviewed, edited in its place, and left', a
   assert.match(p.read(PATH), /max_iterations: 99/);
 });
 
-test('a task folder that is there is started from its review', async (t) => {
+test('an existing task folder is started from its review', async (t) => {
   const p = project(t);
   p.write(PATH, '---\nmax_iterations: 5\n---\nWork.\n');
   const shown = await peopleTerminal(t, p, '$RALPH draft fix-parser');

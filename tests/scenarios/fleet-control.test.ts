@@ -137,7 +137,7 @@ test('a loop whose dependency did not complete ends as blocked', async (t) => {
   assert.equal((await f.ended(first)).outcome, 'cancelled');
   const blocked = await f.ended(second);
   assert.equal(blocked.outcome, 'blocked');
-  assert.match(blocked.reason, new RegExp(`the loop ${first} before it is cancelled`));
+  assert.match(blocked.reason, new RegExp(`loop ${first}, which it depends on, is cancelled`));
 });
 
 test('a worker that is asked to leave puts its loop back, and another goes on', async (t) => {
@@ -159,6 +159,6 @@ test('the same work is queued once', async (t) => {
   const id = f.add('jobs/a');
   const again = f.ask(['add', 'jobs/a', '--repo', f.remote, '--agent', './agent.sh']);
   assert.equal(again.stdout.trim(), id);
-  assert.match(again.stderr, /queued already/);
+  assert.match(again.stderr, /already queued/);
   assert.notEqual(f.add('jobs/a', ['--max-iterations', '7']), id);
 });

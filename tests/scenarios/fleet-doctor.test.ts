@@ -39,10 +39,10 @@ test('a member with another key is refused', async (t) => {
   assert.equal(f.ask(['status']).code, 0);
   const { code, stderr } = f.ask(['status'], { RALPH_FLEET_KEY: 'x'.repeat(64) });
   assert.equal(code, 1);
-  assert.match(stderr, /use another RALPH_FLEET_KEY/);
+  assert.match(stderr, /use a different RALPH_FLEET_KEY/);
 });
 
-test('without the packages one message has the line that installs them', (t) => {
+test('without the packages one message gives the command that installs them', (t) => {
   const p = project(t);
   // A copy elsewhere finds none of the packages of this repository.
   p.sh(`cp -r "$(dirname "$(dirname "$MAIN")")" copy`, '', { MAIN: join(DIST, 'scripts', 'main.cjs') });
@@ -76,7 +76,7 @@ test('loops whose jobs a server has lost are queued again from their checkpoints
   await f.redis.ask('FLUSHALL');
   assert.match(f.ask(['status', id]).stderr, /the fleet has no loop/);
   const requeued = f.ask(['doctor', '--requeue', '--repo', f.remote]);
-  assert.equal(requeued.stdout.trim(), `${id} is queued again, from its last checkpoint.`, requeued.stderr);
+  assert.equal(requeued.stdout.trim(), `${id} is queued again from its last checkpoint.`, requeued.stderr);
   writeFileSync(join(f.notes, 'go'), '');
   f.worker('two');
   const result = await f.ended(id);

@@ -63,7 +63,7 @@ function standing(p: Project, name?: string): unknown[] {
   return ['status', 'mode', 'iteration'].map((key) => json[key]);
 }
 
-test('a running loop of the former version is counted on by its own session, under its own contract', (context) => {
+test('a running loop of the former version continues in its session under its contract', (context) => {
   const p = former(context, 'running');
   // Its client is no process of this machine.
   assert.deepEqual(standing(p), ['interrupted', 'hook', 1]);

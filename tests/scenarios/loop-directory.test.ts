@@ -16,7 +16,7 @@ const CHECKS_ONE = `cat > "prompt-$(ls | grep -c prompt-).txt"; sed -i '0,/- \\[
 
 const run = (p: Project, ...args: string[]) => p.ralph(['run', '--json', '--agent', CHECKS_ONE, ...args]);
 
-test('run NAME works off the list of that loop directory, and status and list say how far it came', (context) => {
+test('run NAME works through the checklist of that loop directory, and status and list show its progress', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   const { code, stdout, stderr } = run(p, 'site');
@@ -35,7 +35,7 @@ test('run NAME works off the list of that loop directory, and status and list sa
   );
 });
 
-test('what a loop showed is put away when the same loop begins anew, and goes on when it is resumed', (context) => {
+test('files of a loop are archived when it starts again, and kept when it is resumed', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   assert.equal(run(p, 'site', '--max-iterations', '1').code, 2);
@@ -51,7 +51,7 @@ test('what a loop showed is put away when the same loop begins anew, and goes on
   ]);
 });
 
-test('settings come from the directory, the project, and the user, in this order, and a bad one is named with its file', (context) => {
+test('settings of the directory win over those of the project and the user, and a bad one is named with its file', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   p.write('.ralph/site/config.json', { maxIterations: 3 });
@@ -78,7 +78,7 @@ test('settings come from the directory, the project, and the user, in this order
   assert.match(p.ralph(['start', '--task', '.ralph/site']).stderr, /\.ralph\/config\.json is not valid JSON/);
 });
 
-test('a new name makes a directory to fill in, with nothing of the run in the project’s history', (context) => {
+test('a new name makes a directory to fill in, and git ignores the files of the run', (context) => {
   const p = project(context);
   const { code, stderr, stdout } = run(p, 'site');
   assert.equal(code, 1);
@@ -92,7 +92,7 @@ test('a new name makes a directory to fill in, with nothing of the run in the pr
   assert.ok(!p.has('.claude/context/runtime/ralph-state.site.json'));
 });
 
-test('a new name at a terminal asks for the goal, and the loop begins with it', async (context) => {
+test('a new name asks for the goal at a terminal, and the loop starts with it', async (context) => {
   const p = project(context);
   const agent = `cat > prompt.txt; printf -- '- [x] greet\\n' >> ${TASK}; echo done`;
   const shown = await peopleTerminal(context, p, '$RALPH run --agent "$AGENT" site', { AGENT: agent });
@@ -103,7 +103,7 @@ test('a new name at a terminal asks for the goal, and the loop begins with it', 
   assert.match(p.read('prompt.txt'), /has no checklist yet\. Make one first/);
 });
 
-test('no word leads out of the loop directories, and a path is never taken for a name', (context) => {
+test('no name leads out of the loop directories, and a path is never taken for a name', (context) => {
   const p = project(context);
   for (const word of ['../x', 'a/b', '.hidden', 'x'.repeat(65), 'what?', 'todo.md', 'worktrees', 'Config.json', '']) {
     const { code } = run(p, word);
@@ -116,7 +116,7 @@ test('no word leads out of the loop directories, and a path is never taken for a
   assert.match(out.stdout + out.stderr, /leads out of the project/);
 });
 
-test('a folder of the project that is no task folder does not stand in the way of a loop of its name', (context) => {
+test('a project folder that is not a task folder does not block a loop of the same name', (context) => {
   const p = project(context);
   p.write('site/index.html', '');
   p.write(TASK, TWO);
@@ -159,7 +159,7 @@ test('--yes without a permission mode means acceptEdits, and says so', (context)
   assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
 });
 
-test('plain words at a terminal are started after the review, or kept', async (context) => {
+test('a task in plain words is started after the review at a terminal, or kept', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run "fix the parser"');
   await shown.waitFor(/\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/);
@@ -169,7 +169,7 @@ test('plain words at a terminal are started after the review, or kept', async (c
   assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });
 
-test('accept takes a list for whole that lost items', (context) => {
+test('accept adopts a checklist that lost items', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   assert.equal(p.ralph(['start', '--json', '--task', 'site']).code, 0);

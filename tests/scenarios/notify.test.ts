@@ -45,7 +45,7 @@ async function receiver(t: TestContext): Promise<{ url: string; posts: Record<st
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts };
 }
 
-test('the end of a loop is told to a command on its input, and posted to an address', async (t) => {
+test('the end of a loop is sent to a command and posted to an address', async (t) => {
   const p = project(t);
   const { url, posts } = await receiver(t);
   task(p, { command: ['./told.sh', 'told here.json'], url: `${url}/hook` });
@@ -57,7 +57,7 @@ test('the end of a loop is told to a command on its input, and posted to an addr
   assert.deepEqual(posts, [{ path: '/hook', ...told }]);
 });
 
-test('only the kinds that were asked for are told, and what the user did is not', async (t) => {
+test('only the requested kinds are sent, and nothing that the user did', async (t) => {
   const p = project(t);
   const { url, posts } = await receiver(t);
   task(p, { on: ['limit'], url, template: 'slack' }, { max_iterations: 1 });
@@ -80,7 +80,7 @@ test('a notification that cannot be sent changes nothing, and is logged without 
   assert.equal(logged(p).match(/"where":"notify"/g)?.length, 2);
 });
 
-test('each template has the form that its receiver reads', () => {
+test('each template has the format that its receiver expects', () => {
   const notice = { title: 'T', message: 'M', priority: 'high', loop: 'l', status: 's' } as const;
   const at = 'https://ntfy.example.org/my-topic';
   assert.deepEqual(requestOf(at, 'json', notice), { address: at, body: notice });
@@ -111,7 +111,7 @@ test('the bell of the terminal rings at the end of a run, unless the task turns 
   assert.ok(!quiet.includes('\u0007'));
 });
 
-test('a promise in other words than the task asks for does not end the loop, and the next prompt names both', (t) => {
+test('a promise with a different text does not end the loop, and the next prompt names both texts', (t) => {
   const p = project(t);
   const terms = { completion_promise: 'ALL DONE', completion_gate: 'disabled', max_iterations: 2 };
   p.write('.ralph/job/RALPH.md', `---\n${JSON.stringify(terms)}\n---\nWork.\n`);

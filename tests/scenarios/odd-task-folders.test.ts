@@ -59,7 +59,7 @@ test('a word that begins with a dash can follow --', (t) => {
   assert.equal(p.ralph(['stop', '--', '-x/RALPH.md']).code, 0);
 });
 
-test('a task folder behind a link is started where it really lies, and has one loop', (t) => {
+test('a task folder behind a link is started at its real path, and has one loop', (t) => {
   const p = project(t);
   p.write('tasks/a/RALPH.md', TASK);
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
@@ -147,7 +147,7 @@ test('a RALPH.md that may not be read says so', {
   assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
 });
 
-test('a RALPH.md that vanishes under its loop can still be shown, stopped and put away', (t) => {
+test('a loop whose RALPH.md was deleted can still be shown, stopped and archived', (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   p.ralph(['start', '--task', 'a']);

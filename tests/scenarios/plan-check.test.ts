@@ -36,7 +36,7 @@ test('plan check says in JSON what the tasks are, what is wrong and what comes n
   });
 });
 
-test('a plan with an error leaves plan check with exit code 1, and every problem is told', (t) => {
+test('plan check reports every problem of a plan and exits with 1', (t) => {
   const p = project(t);
   p.write('plan.md', '- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
@@ -71,7 +71,7 @@ for (const args of [['plan'], ['plan', 'check'], ['plan', 'tick', 'plan.md'], ['
   });
 }
 
-test('list and check tell a plan from a prompt', (t) => {
+test('list and check distinguish a plan from a prompt', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
   assert.match(p.ralph(['check', 'plan.md', '--json']).stdout, /"rule": "plan-as-prompt"/);
@@ -97,7 +97,7 @@ test('list and check tell a plan from a prompt', (t) => {
   );
 });
 
-test('plan check tells of a frontmatter that run would refuse, beside what is wrong with the tasks', (t) => {
+test('plan check reports the frontmatter that run would refuse, beside problems of the tasks', (t) => {
   const p = project(t);
   p.write('plan.md', '---\nmax_tasks: 0\n---\n- [ ] **Task 1: a**\n  - Scope: `src`\n');
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
@@ -112,7 +112,7 @@ test('plan check tells of a frontmatter that run would refuse, beside what is wr
   );
 });
 
-test('plan check says of a file without a task that it is no plan, and never that it is complete', (t) => {
+test('plan check calls a file without tasks no plan, and never complete', (t) => {
   const p = project(t);
   p.write('plan.md', '# Notes\n');
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);

@@ -77,7 +77,7 @@ fi
   assert.equal(p.git('status', '--porcelain'), '', 'nor is a trace of the loop left');
 });
 
-test('a merge that an agent left in the middle is no merge of the plan', (t) => {
+test('a merge that an agent left unfinished is not committed with the plan', (t) => {
   const p = planPlace(t, task(1), `${AGENT}git merge -q --no-commit --no-ff other >/dev/null 2>&1 || true\n`);
   p.git('switch', '-q', '-c', 'other');
   mkdirSync(join(p.dir, 'work'));
@@ -89,7 +89,7 @@ test('a merge that an agent left in the middle is no merge of the plan', (t) => 
   assert.equal(p.git('log', '-1', '--format=%P').trim().split(' ').length, 1);
 });
 
-test('a repository in which nobody could commit is refused before an agent works', (t) => {
+test('a repository in which no commit is possible is refused before an agent works', (t) => {
   const p = planPlace(t, TWO);
   p.git('config', 'user.useConfigOnly', 'true');
   p.git('config', '--unset', 'user.email');
@@ -205,7 +205,7 @@ test('a repository without a working tree is refused by that name', (t) => {
   assert.match(stderr, /which is not possible here: the repository has no working tree\./);
 });
 
-test('an agent that has git look at a copy of the project is found out, and passes once it took that back', (t) => {
+test('an agent that points git at a copy of the project is detected, and passes once it is undone', (t) => {
   const agent = `#!/bin/sh
 if grep -q 'core.worktree'; then git config --unset core.worktree; rm evil; else
 mkdir -p work && echo x > work/1.txt && cp -R . ../copy && git config core.worktree ../../copy && echo x > evil; fi
@@ -217,7 +217,7 @@ mkdir -p work && echo x > work/1.txt && cp -R . ../copy && git config core.workt
   assert.match(stdout, /Task 1 did not pass/);
 });
 
-test('the user is told of an agent that moved the branch back, and all tasks are done in the end', (t) => {
+test('an agent that moved the branch back is reported, and all tasks are done in the end', (t) => {
   const undo = `if [ $task = 2 ] && [ ! -e ../undone ]; then touch ../undone; git reset -q --hard HEAD~1
 mkdir -p work; echo done > work/2.txt; fi\n`;
   const p = planPlace(t, TWO, `${AGENT}${undo}`);
@@ -242,7 +242,7 @@ test('a task of which a sparse checkout leaves the folder out is committed', (t)
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/1\.txt$/m);
 });
 
-test('a repository that git does not open is called so, and nobody is told to begin another in it', (t) => {
+test('a repository that git cannot open is named, without advice to create another in it', (t) => {
   const p = planPlace(t, TWO);
   writeFileSync(join(p.dir, '.git/config'), '[');
   const { code, stderr } = p.run(null);

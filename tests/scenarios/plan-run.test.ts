@@ -23,14 +23,14 @@ test('footers of the configuration end the message of each commit', (t) => {
   );
 });
 
-test('every byte of a plan stays but the boxes, with its line ends and mark', (t) => {
+test('only the boxes of a plan change; line ends and byte order mark stay', (t) => {
   const plan = `\ufeff# Plan\r\n\r\n${TWO.replaceAll('\n', '\r\n')}\r\n\tend \r\n`;
   const p = planPlace(t, plan);
   assert.equal(p.run(null).code, 0);
   assert.equal(read(p, 'PLAN.md'), plan.replaceAll('[ ]', '[x]'));
 });
 
-test('a plan that git ignores is ticked all the same, and each task is one commit of its work', (t) => {
+test('a plan that git ignores is ticked, too, and each task is one commit', (t) => {
   const p = planPlace(t, TWO);
   writeFileSync(join(p.dir, '.gitignore'), 'PLAN*\n');
   p.git('rm', '-q', '--cached', 'PLAN.md');
@@ -54,7 +54,7 @@ test('a plan and other files that were not committed: the plan goes with the fir
   assert.match(p.git('show', 'HEAD~1:PLAN.md'), /A late thought/);
 });
 
-test('an agent that takes the plan away, or leaves credentials, does not pass', (t) => {
+test('an agent that removes the plan or leaves credentials does not pass', (t) => {
   const agent = '#!/bin/sh\nmkdir -p work && echo x > work/deploy.pem\nrm -f PLAN.md\n';
   const p = planPlace(t, TWO, agent);
   assert.equal(p.run(null).code, 3);
@@ -115,7 +115,7 @@ test('--from begins with that task, and refuses one that waits for another', (t)
   assert.deepEqual(subjects(p), ['feat: Task 2 - Make 2']);
 });
 
-test('a loop over a plan that is resumed needs no word that it is one', (t) => {
+test('resuming a plan needs no --plan', (t) => {
   const p = planPlace(t, TWO);
   assert.equal(p.run(null, '--max-tasks', '1').code, 3);
   assert.equal(p.run(null, '--resume', '--max-tasks', '1').code, 0);
@@ -142,7 +142,7 @@ test('a plan that is started over the loop at work on it is refused for that, an
   assert.deepEqual(await over, [0, null]);
 });
 
-test('a plan that is done says so at once, without an agent', (t) => {
+test('a finished plan is reported at once, without an agent', (t) => {
   const p = planPlace(t, TWO.replaceAll('[ ]', '[x]'), '#!/bin/sh\ntouch ../called\n');
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
@@ -237,7 +237,7 @@ test('a loop that is resumed over files that are none of its work is refused, an
   assert.equal(p.run(null, '--resume').code, 0);
 });
 
-test('what an agent puts in the place of the plan or its progress file is not written into', (t) => {
+test('files that an agent puts in place of the plan or its progress file are not written to', (t) => {
   const replaced = `outside=$(dirname "$PWD")/outside
 if [ $task = 2 ]; then cp PLAN.md ../plan; echo mine > $outside; rm PLAN.md PLAN.progress.md
 ln -s $outside PLAN.progress.md; ln -s ../plan PLAN.md; fi
@@ -269,7 +269,7 @@ test('a plan behind a link is ticked in each commit, also when it was not commit
   assert.match(p.git('show', 'HEAD:docs/plan.md'), /^- \[x\] \*\*Task 3/m);
 });
 
-test('a plan whose progress file cannot be one is refused', (t) => {
+test('a plan whose progress file is not a regular file is refused', (t) => {
   const p = planPlace(t, TWO);
   mkdirSync(join(p.dir, 'PLAN.progress.md'));
   const { code, stderr } = p.run(null);

@@ -64,7 +64,7 @@ for (const [what, text] of [
   });
 }
 
-test('a call that is told to go while checks run ends them, and the next call runs them again', async (t) => {
+test('a terminated call ends its checks, and the next call runs them again', async (t) => {
   const p = project(t);
   p.write(TASK, '---\nvalidation:\n  - echo $$ >> runs; test -f slow && sleep 300; true\n---\n\nDo it.\n');
   p.write('slow', '');
@@ -104,7 +104,7 @@ test('a plan whose task is at work is started again without a word on its files,
   assert.match(elsewhere.stderr, /--from/);
 });
 
-test('what router cannot be told is refused with how to say it', (t) => {
+test('an invalid router call is refused with the valid form', (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
   for (const [args, message] of [

@@ -7,7 +7,7 @@ import { project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
 
-test('who said something that the loop was over too soon for is told so, and a resumed loop brings it', async (t) => {
+test('a message that came too late for the loop is reported, and delivered when the loop is resumed', async (t) => {
   const p = project(t);
   const cmd = agent(
     p,
@@ -34,7 +34,7 @@ test('who said something that the loop was over too soon for is told so, and a r
   assert.doesNotMatch(more.stdout, /before the agent heard/);
 });
 
-test('a runner that is told to go says that the loop is there, and how it goes on', async (t) => {
+test('a terminated runner says that the loop is kept, and how to resume it', async (t) => {
   const p = project(t);
   task(p, `agent: ${agent(p, 'exec sleep 30')}`);
   const child = spawn(process.execPath, [MAIN, 'run'], { cwd: p.dir, env: p.env });

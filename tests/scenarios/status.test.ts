@@ -33,7 +33,7 @@ test('status without a state is inactive with a message', (t) => {
   assert.deepEqual(json, { active: false, message: 'No active loop.', name: null, lastLoop: null });
 });
 
-test('status of a four-key state has exactly the keys of old, first and in order', (t) => {
+test('status of a four-key state has exactly the former keys, first and in order', (t) => {
   const p = project(t);
   p.write(STATE, FOUR_KEYS);
   const { json } = p.ralph(['status', '--json']);
@@ -61,7 +61,7 @@ test('status sees the prompt and the guardrails', (t) => {
   assert.deepEqual([promptExists, guardrailsExists], [true, true]);
 });
 
-test('status of a started loop says more, behind the keys of old', (t) => {
+test('status of a started loop has further keys after the former ones', (t) => {
   const p = project(t);
   started(p);
   const { json } = p.ralph(['status', '--json']);
@@ -72,7 +72,7 @@ test('status of a started loop says more, behind the keys of old', (t) => {
   );
 });
 
-test('status tells a client that is alive from one that is gone', (t) => {
+test('status distinguishes a live client from one that has exited', (t) => {
   const p = project(t);
   started(p);
   const alive = (): unknown => p.ralph(['status', '--json']).json['clientAlive'];
@@ -108,7 +108,7 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
   });
 });
 
-test('a state that cannot be read, or that a newer version wrote, is inactive, named and left alone', (t) => {
+test('a state that is unreadable or newer is inactive, named and left alone', (t) => {
   const p = project(t);
   for (const [content, message] of [
     ['{"half":', /cannot be used .*ralph-loop reset/],

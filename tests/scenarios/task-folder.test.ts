@@ -45,7 +45,7 @@ test('a task folder is started by --task or --path, from wherever one stands', (
   assert.equal(list.length, 3);
 });
 
-test('every misuse of --arg is told by its own name, and starts nothing', (context) => {
+test('every misuse of --arg is named, and starts nothing', (context) => {
   const p = project(context);
   p.ralph(['init']);
   p.write('job/RALPH.md', RALPH);
@@ -90,7 +90,7 @@ test('--arg for a task that is not there is refused before anything is made', (c
   assert.deepEqual(p.tree(), {});
 });
 
-test('a loop that is resumed keeps its task and its arguments, unless they are given anew', (context) => {
+test('a resumed loop keeps its task and arguments unless new ones are given', (context) => {
   const p = project(context);
   p.ralph(['init']);
   p.write('job/RALPH.md', RALPH);

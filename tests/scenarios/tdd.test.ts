@@ -257,7 +257,7 @@ test('the user who agrees to a loop over scenarios sees what proves them', (t) =
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
-test('a host that drives a loop is told that it does not become one by tests first', (t) => {
+test('a host that drives a loop learns that it cannot become a TDD loop', (t) => {
   const where = aProject(t);
   const session = { CLAUDE_CODE_SESSION_ID: 'session-1' };
   one(where, 'exit 1');
@@ -266,7 +266,7 @@ test('a host that drives a loop is told that it does not become one by tests fir
   assert.match(again.stderr, /--tdd/);
 });
 
-test('what agrees to a list makes none', (t) => {
+test('options that agree to a list create none', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');
   assert.match(tdd(where, 'init --consent --input other.md').stderr, /--consent applies to the existing list/);
@@ -300,7 +300,7 @@ for (const [file, text] of LISTS) {
   });
 }
 
-test('everything that is wrong with a list is said at once, and nothing is made', (t) => {
+test('all problems of a list are reported at once, and nothing is created', (t) => {
   const where = aProject(t);
   where.write(
     'bad.json',
@@ -332,7 +332,7 @@ test('everything that is wrong with a list is said at once, and nothing is made'
   assert.equal(where.has(STATE), false);
 });
 
-test('a state that is missing, empty, broken or of a newer program is a clear word, and nothing is lost', (t) => {
+test('a missing, empty, broken or newer state is named, and nothing is lost', (t) => {
   const where = aProject(t);
   const steps = ['next', 'red', 'green', 'refactored'];
   for (const step of steps) {
@@ -359,7 +359,7 @@ test('a state that is missing, empty, broken or of a newer program is a clear wo
   }
 });
 
-test('what is in the way of a folder is named', (t) => {
+test('a file in place of a folder is named', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');
   where.write(STATE, '{}');

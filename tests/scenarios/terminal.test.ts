@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
-test('in a terminal the commands speak to people, not in JSON', async (t) => {
+test('in a terminal the commands print text, not JSON', async (t) => {
   const p = project(t);
   p.ralph(['init']);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
@@ -34,7 +34,7 @@ test('in a terminal the commands speak to people, not in JSON', async (t) => {
   assert.doesNotMatch(text, /^[{[]/m);
 });
 
-test('init, doctor and uninit tell a person what they did and what comes next', async (t) => {
+test('init, doctor and uninit say what they did and what comes next', async (t) => {
   const p = project(t);
   const shown = await peopleTerminal(t, p, '$RALPH init; $RALPH init; $RALPH doctor; $RALPH uninit');
   await shown.waitForExit();
@@ -80,7 +80,7 @@ test('logs --follow shows what is added, until Ctrl+C', async (t) => {
   assert.equal((await shown.history()).match(/first\.event/g)?.length, 1);
 });
 
-test('a started task folder tells, to be copied, what its client needs, and status without a path finds it', async (t) => {
+test('starting a task folder prints the line that starts its client, and status finds it without a path', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.write('jobs/auth fix/RALPH.md', '---\nmax_iterations: 5\n---\nWork.\n');
@@ -108,7 +108,7 @@ test('init names every file that it created, on one screen', async (t) => {
   assert.ok(screen.split('\n').filter((line) => line.trim() !== '').length <= 40, screen);
 });
 
-test('in a terminal too narrow for its table, list shows one loop below the other and breaks no line', async (t) => {
+test('in a narrow terminal list shows one loop below the other and breaks no line', async (t) => {
   const p = project(t);
   const agent = ['--agent', 'cat > /dev/null; echo at work', '--max-iterations', '1'];
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
@@ -128,7 +128,7 @@ test('in a terminal too narrow for its table, list shows one loop below the othe
   assert.match(lines[at + 2] ?? '', /^ {2}last ended as {2}[a-z-]+, .* ago$/);
 });
 
-test('a run shows which command of the task folder runs, as long as it does', async (t) => {
+test('a run shows which command of the task folder is running', async (t) => {
   const p = project(t);
   const commands = 'commands:\n  - {name: slow, run: "until test -f go; do sleep 0.05; done"}';
   p.write('my-task/RALPH.md', `---\nmax_iterations: 1\n${commands}\n---\n{{ commands.slow }}\n`);
@@ -141,7 +141,7 @@ test('a run shows which command of the task folder runs, as long as it does', as
   assert.doesNotMatch(screen, /… slow/);
 });
 
-test('a run without a permission mode asks a person at the terminal for one, and begins with it', async (t) => {
+test('a run without a permission mode asks for one at a terminal, and starts with it', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\nvalidation: ["true"]\n---\n# Task\n');
   p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);

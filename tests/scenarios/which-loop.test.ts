@@ -118,7 +118,7 @@ test('explain takes the only live loop, asks where there are several, and advise
   assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md', '--json']).json['name'], null);
 });
 
-test('explain of a path, or without one, tells of a loop that is over', (t) => {
+test('explain describes an ended loop, with or without a path', (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
   p.ralph(['cancel', 'tasks/b']);
@@ -144,7 +144,7 @@ test('logs without a name prints the only live loop where the default one has re
   assert.match(p.ralph(['logs', '--loop', 'b']).stdout, /loop\.started/);
 });
 
-test('reset takes the only loop that lies here, asks where there are several, and takes a path', (t) => {
+test('reset takes the only loop, asks where there are several, and takes a path', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The loop was reset/);
@@ -164,7 +164,7 @@ test('reset takes the only loop that lies here, asks where there are several, an
   );
 });
 
-test('start --resume without a name goes on with the only loop that lies here, and asks where there are several', (t) => {
+test('start --resume without a name resumes the only loop, and asks where there are several', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], 'a');
@@ -178,7 +178,7 @@ test('start --resume without a name goes on with the only loop that lies here, a
   assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b', '--json']).json['name'], 'b');
 });
 
-test('start --resume without a name goes on with the only loop that has ended, unless it is complete', (t) => {
+test('start --resume without a name resumes the only ended loop, unless it is complete', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   p.ralph(['stop']);
@@ -217,14 +217,14 @@ test('start --consent without a name agrees to the only loop that awaits it, and
   );
 });
 
-test('what a command advises for a path with a space in it can be typed as it stands', (t) => {
+test('advice for a path with a space can be typed as it is printed', (t) => {
   const p = project(t);
   started(p, 'tasks/a b');
   const end = 'End it first: ralph-loop stop "tasks/a b". Or now: ralph-loop cancel "tasks/a b".';
   for (const command of ['archive', 'resume']) assert.ok(p.ralph([command, 'tasks/a b']).stderr.includes(end), command);
 });
 
-test('commands that take no arguments of a task say which do', (t) => {
+test('commands without task arguments name those that take them', (t) => {
   const p = project(t);
   for (const command of ['stop', 'cancel', 'draft']) {
     const { code, stderr } = p.ralph([command, 'x', '--arg', 'a=b']);

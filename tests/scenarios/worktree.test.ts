@@ -158,7 +158,7 @@ test('a worktree that is there is refused, resumed in, or begun in anew', (t) =>
   assert.match(fresh.stdout, /Iteration 1 of 1/);
 });
 
-test('a making that was cut short is made anew; somebody else’s folder and a branch with work of its own are not touched', (t) => {
+test('an interrupted creation is repeated; a foreign folder and a branch with work of its own are not touched', (t) => {
   const p = repository(t);
   const record = {
     step: 'making',

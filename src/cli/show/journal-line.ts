@@ -8,11 +8,10 @@ type Entry = Readonly<Record<string, unknown>>;
 
 /** Formats a journal entry for people. Unknown types are shown as they are: newer versions add some. */
 export function journalLine(entry: Entry, paint: Paint): string {
-  const at = String(entry['at'] ?? entry['endedAt'] ?? '');
-  const { type } = entry;
+  const { type, at = entry['endedAt'] ?? '' } = entry;
   const isEvent = typeof type === 'string' && type !== 'iteration.ended';
   const what = isEvent ? eventText(entry, type, paint) : iterationText(entry, paint);
-  return `${paint('dim', localTime(at))}  ${what}`;
+  return `${paint('dim', localTime(String(at)))}  ${what}`;
 }
 
 function iterationText(entry: Entry, paint: Paint): string {
@@ -31,7 +30,7 @@ function iterationText(entry: Entry, paint: Paint): string {
 }
 
 const NOT_DETAILS = new Set(
-  'v type at loopId iteration message status reasons from processes changes digest terms'.split(' '),
+  'v type at loopId iteration message status reasons from processes changes digest terms breaker'.split(' '),
 );
 
 /** Longer than any event that this program writes. */
@@ -56,13 +55,18 @@ function tokensText(entry: Entry): string | null {
   return tokens === null ? null : `${tokens.toLocaleString('en')} tokens`;
 }
 
+/** Formats a value in words, a list or an object by its parts; empty for a value without content. */
+function valueText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value ?? '');
+  const parts = Object.entries(value).map(([key, part]) => [Array.isArray(value) ? '' : `${key} `, valueText(part)]);
+  return parts.flatMap(([name, text]) => (text === '' ? [] : `${name}${text}`)).join(', ');
+}
+
 function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const details = Object.entries(entry)
-    .filter(([key, value]) => !NOT_DETAILS.has(key) && value !== null && value !== undefined)
-    .map(
-      ([key, value]) => FIGURES[key]?.(value) ?? `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-    );
+    .filter(([key, value]) => !NOT_DETAILS.has(key) && valueText(value) !== '')
+    .map(([key, value]) => FIGURES[key]?.(value) ?? `${key}: ${valueText(value)}`);
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
   const shown = [entry['status'], message, details.join(', ')].filter((part) => typeof part === 'string' && part);
   const line =

@@ -75,7 +75,7 @@ async function firstKey(server: Served): Promise<string> {
   });
 }
 
-test('the dashboard refuses who has no token, another host, a foreign page, and paths', async (t) => {
+test('the dashboard refuses calls without a token, for another host, from a foreign page, and paths', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   p.write('secret.txt', 'top secret');

@@ -12,3 +12,19 @@ test('a rejected claim shows its checks with their output, line by line', () => 
   assert.deepEqual(line.split('\n').slice(1), ['  sh check.sh: exit code 1.', '    MISMATCH want 13 got 4', '    bad']);
   assert.doesNotMatch(line, /\\n|"/);
 });
+
+test('a detail with parts is shown in words, without what is null', () => {
+  const entry = {
+    type: 'loop.started',
+    at: '2026-03-01T10:00:00Z',
+    loopId: 'a',
+    limits: { maxCostUsd: null, maxTimeMs: null },
+    breaker: { findings: 3 },
+    checks: [
+      { name: 'tests', run: 'npm test' },
+      { name: 'lint', run: 'npm run lint' },
+    ],
+  };
+  const line = journalLine(entry, (_style, text) => text);
+  assert.match(line, /loop\.started {2}checks: name tests, run npm test, name lint, run npm run lint$/);
+});

@@ -65,5 +65,9 @@ test('any text keeps its words, and no row is wider than the terminal but for on
 test('further rows stand below the text of a list item and below the last column of a table', () => {
   assert.equal(wrapText('  - one two three', 11), '  - one two\n    three');
   assert.equal(wrapText('task  docs is a folder with much in it', 24), 'task  docs is a folder\n      with much in it');
+  assert.equal(
+    wrapText('10:48  iteration 1, all its figures  -> claimed', 40),
+    '10:48  iteration 1, all its figures  ->\n       claimed',
+  );
   assert.equal(wrapText('\u001b[1mabc def\u001b[22m ghi', 8), '\u001b[1mabc def\u001b[22m\nghi');
 });

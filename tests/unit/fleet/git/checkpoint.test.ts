@@ -218,8 +218,8 @@ test('a checkpoint is read from the mirror as well, and what is none is refused'
   assert.equal((await readCheckpoint(mirror, sha, place.env)).iteration, 7);
   assert.equal(await readRef(mirror, REF, place.env), sha);
   assert.equal(await readRef(mirror, 'refs/ralph/other', place.env), null);
-  await assert.rejects(readCheckpoint(mirror, f.sha, place.env), /no valid checkpoint/);
-  await assert.rejects(readCheckpoint(ws, 'HEAD'), /no full name of a commit/);
+  await assert.rejects(readCheckpoint(mirror, f.sha, place.env), /not a valid checkpoint/);
+  await assert.rejects(readCheckpoint(ws, 'HEAD'), /not a full commit name/);
 });
 
 test('a work tree whose repository the agent replaced is not read', async (t) => {
