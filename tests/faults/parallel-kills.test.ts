@@ -86,18 +86,26 @@ const anyKill: fc.Arbitrary<Kill> = fc.record({
   whom: fc.constantFrom('run', 'run', 'loop', 'agent'),
 });
 
+/** A loop names the agent's command as well, so only what is no node counts as an agent. */
+function victimOf(dir: string, runner: number | undefined, { whom }: Kill): { pid: number } | undefined {
+  if (whom === 'run') return { pid: runner ?? 0 };
+  const named = { loop: '--json', agent: 'agent.sh' }[whom];
+  return processesOf(dir).find(
+    ({ pid, command }) =>
+      pid !== runner && command.includes(named) && (whom === 'loop') === command.includes('main.cjs'),
+  );
+}
+
 /** Kills once, if there is something to kill, and waits until everything has ended. Returns the exit code. */
 async function runAndKill({ dir, env }: Place, words: readonly string[], kill: Kill | null): Promise<number | null> {
   const child = spawn(process.execPath, [main, ...words], { cwd: dir, env, stdio: 'ignore' });
   const over = new Promise<number | null>((resolve) => child.once('exit', resolve));
   if (kill !== null) {
     await Promise.race([sleep(kill.afterMs), over]);
-    const others = processesOf(dir).filter(({ pid }) => pid !== child.pid);
-    const loops = others.filter(({ command }) => command.includes('--json'));
-    const agents = others.filter(({ command }) => command.includes('agent.sh'));
-    const [victim] = kill.whom === 'loop' ? loops : kill.whom === 'agent' ? agents : [{ pid: child.pid ?? 0 }];
+    const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+    const victim = await until('a process to kill', () => (isOver() ? { pid: 0 } : victimOf(dir, child.pid, kill)));
     try {
-      if (child.exitCode === null && victim !== undefined) process.kill(victim.pid, 'SIGKILL');
+      if (victim.pid !== 0) process.kill(victim.pid, 'SIGKILL');
     } catch (error) {
       assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
     }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { MAKES, type PlanProject, planProject, planText } from '../support/plan-beside.ts';
+import { CHECK, MAKES, type PlanProject, planProject, planText } from '../support/plan-beside.ts';
 import fc from '../support/property.ts';
 import { until } from '../support/until.ts';
 
@@ -34,14 +34,24 @@ function processesOf(dir: string): { pid: number; command: string }[] {
 
 interface Kill {
   readonly afterMs: number;
-  /** The run itself, one of its loops, or an agent. */
-  readonly whom: 'run' | 'loop' | 'agent';
+  /** The run itself, one of its loops, an agent, or the validation of its work. */
+  readonly whom: 'run' | 'loop' | 'agent' | 'check';
 }
 
 const anyKill: fc.Arbitrary<Kill> = fc.record({
   afterMs: fc.integer({ min: 300, max: 6000 }),
-  whom: fc.constantFrom('run', 'run', 'loop', 'loop', 'agent'),
+  whom: fc.constantFrom('run', 'loop', 'agent', 'check'),
 });
+
+/** A loop names the agent's command as well, so only what is no node counts as an agent. */
+function victimOf(dir: string, runner: number | undefined, { whom }: Kill): { pid: number } | undefined {
+  if (whom === 'run') return { pid: runner ?? 0 };
+  const named = { loop: '--json', agent: 'agent.sh', check: 'check.sh' }[whom];
+  return processesOf(dir).find(
+    ({ pid, command }) =>
+      pid !== runner && command.includes(named) && (whom === 'loop') === command.includes('main.cjs'),
+  );
+}
 
 /** Kills once, if there is something to kill, and waits until everything has ended. Returns exit code and output. */
 async function runAndKill(p: PlanProject, words: readonly string[], kill: Kill | null) {
@@ -59,12 +69,10 @@ async function runAndKill(p: PlanProject, words: readonly string[], kill: Kill |
   const over = new Promise<number | null>((resolve) => child.once('close', resolve));
   if (kill !== null) {
     await Promise.race([sleep(kill.afterMs), over]);
-    const others = processesOf(p.dir).filter(({ pid }) => pid !== child.pid);
-    const loops = others.filter(({ command }) => command.includes('--json'));
-    const agents = others.filter(({ command }) => command.includes('agent.sh'));
-    const [victim] = kill.whom === 'loop' ? loops : kill.whom === 'agent' ? agents : [{ pid: child.pid ?? 0 }];
+    const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+    const victim = await until('a process to kill', () => (isOver() ? { pid: 0 } : victimOf(p.dir, child.pid, kill)));
     try {
-      if (child.exitCode === null && victim !== undefined) process.kill(victim.pid, 'SIGKILL');
+      if (victim.pid !== 0) process.kill(victim.pid, 'SIGKILL');
     } catch (error) {
       assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
     }
@@ -100,6 +108,7 @@ function assertWhole(p: PlanProject, said: string): void {
     const done = entries.filter((entry) => entry.includes('- Status: completed'));
     assert.equal(done.length, 1, `one entry of Task ${id}: ${progress}`);
   }
+  assert.doesNotMatch(progress, /- Status: (?!completed)|ended by SIG/, 'a kill is no failed attempt');
   assert.equal(p.read('work/4/made'), '2\n1\n3\n4\n');
   assert.equal(p.sh('sh check.sh').code, 0);
   assert.equal(p.git('status --short -- . :!.claude'), '');
@@ -109,7 +118,7 @@ function assertWhole(p: PlanProject, said: string): void {
 }
 
 const made = (t: Parameters<typeof planProject>[0]): PlanProject =>
-  planProject(t, planText(TASKS), `sleep 0.$id\n${MAKES}`);
+  planProject(t, planText(TASKS), `sleep 0.$id\n${MAKES}`, `sleep 0.2\n${CHECK}`);
 
 test('tasks of a plan side by side survive kills of the run, of loops and of agents', async (t) => {
   const kills = fc.sample(anyKill, { numRuns: KILLS, seed: 11 });

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
@@ -9,7 +10,6 @@ import { progressTitle } from './finish-task.ts';
 import type { MainPlan, PartPlace } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { patientGit } from './patient-git.ts';
 import { linkText, progressOf } from './plan-place.ts';
 
 /** Write-ahead record of a move, stored outside the project: a move that was begun is done again from its start. */
@@ -129,9 +129,15 @@ async function mergeTrees(
   return { merged, conflicts };
 }
 
-/** Returns git's output, trimmed. */
+const LOCK_TRIES = 40;
+const LOCK_MS = 250;
+
+/** Runs git, again for ten seconds while another git holds the index. Returns its output, trimmed. */
 async function git(place: PartPlace, words: readonly string[]): Promise<string> {
-  const done = await patientGit({ directory: place.files.projectDir, words, env: place.env });
-  if (done.ok) return done.text.trim();
-  throw new RalphError('refused', done.said);
+  for (let tries = 0; ; tries++) {
+    const done = await changeByGit({ directory: place.files.projectDir, words, env: place.env });
+    if (done.ok) return done.text.trim();
+    if (tries === LOCK_TRIES || !done.said.includes('index.lock')) throw new RalphError('refused', done.said);
+    await sleep(LOCK_MS);
+  }
 }

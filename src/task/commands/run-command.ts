@@ -74,7 +74,8 @@ function confined({ run: text, directory, env, sandbox }: CommandRun, shell: She
   return confine(sandbox, { text, program, words, directory, env });
 }
 
-function isFromOutside(end: CommandOutcome['end']): boolean {
+/** Returns whether another process ended the command, as far as its end tells. */
+export function isFromOutside(end: CommandOutcome['end']): boolean {
   if (end.kind === 'signal') return FROM_OUTSIDE.has(end.signal);
   return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
 }

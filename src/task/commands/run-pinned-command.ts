@@ -5,7 +5,7 @@ import { pinsOf } from '../pinned-scripts/named-scripts.ts';
 import { changedPrograms } from '../pinned-scripts/pinned-programs.ts';
 import type { CleanCopy } from './clean-copy.ts';
 import { withDeciding } from './deciding-environment.ts';
-import { type CommandOutcome, runCommand } from './run-command.ts';
+import { type CommandOutcome, type CommandRun, isFromOutside, runCommand } from './run-command.ts';
 import { gateEnvironment } from './shell.ts';
 
 export interface PinnedCommand extends CommandDefinition {
@@ -40,7 +40,7 @@ export async function runPinnedCommand(
     ...changedPrograms(contract, programs, env),
   ];
   if (changed.length > 0) return { kind: 'changed', what: changed.join(', ') };
-  const outcome = await runCommand({
+  const whole: CommandRun = {
     run: command.run,
     directory: copy?.runIn(command.directory) ?? command.directory,
     env: gateEnvironment(copy?.env ?? (contract.environment ? withDeciding(env, contract.environment) : env)),
@@ -48,8 +48,10 @@ export async function runPinnedCommand(
     signal,
     ...(contract.sandbox && { sandbox: { terms: contract.sandbox, writable: copy?.top ?? projectDir } }),
     ...(onLine && { onLine: (line: string) => onLine(line, command.name) }),
-  });
-  return { kind: 'ran', outcome };
+  };
+  const first = await runCommand(whole);
+  // What ended it from outside, such as a system short of memory, says nothing about the work: it runs once more.
+  return { kind: 'ran', outcome: isFromOutside(first.end) ? await runCommand(whole) : first };
 }
 
 /** Returns the pinned keys of a contract that a command rests on, and the programs that it starts. */
