@@ -25,8 +25,7 @@ export function keyPath(keys: readonly (string | number)[]): string {
 const UNSHOWN = 'a value that holds itself';
 
 export function shownValue(value: unknown): string {
-  const text = jsonOf(value);
-  if (text === null) return UNSHOWN;
+  const text = typeof value === 'number' ? String(value) : (jsonOf(value) ?? UNSHOWN);
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 

@@ -19,6 +19,7 @@ const MARK = '[([](blocked|manual-verify)[)\\]]';
 const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
 const MARK_BEHIND = new RegExp(`[ \\t]*${MARK}$`, 'i');
 const WORD_OF_MARK = '[([](?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}[)\\]]';
+const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
 export const INLINE_COMMENT = /<!--.*?-->/g;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
@@ -42,11 +43,11 @@ export function readHead(line: string): TaskHead | null {
     marks.push(String(found[1]).toLowerCase());
     title = title.slice(0, -found[0].length);
   }
-  const isDone = mark === 'x' || mark === 'X';
+  const isDone = mark.toLowerCase() === 'x';
   const marked = marks.includes('blocked') ? 'blocked' : marks.length > 0 ? 'manual-verify' : 'open';
   const unknownMark = isDone
     ? null
-    : ((LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
+    : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
   return { id, title: title || id || '', status: isDone ? 'done' : marked, boxAt: 1, unknownMark };
 }
 

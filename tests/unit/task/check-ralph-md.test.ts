@@ -282,3 +282,8 @@ test('a completion that no command supports is a warning', () => {
   assert.deepEqual(rules('commands: [{ name: a, run: npm test, acceptance: true }]\n'), []);
   assert.deepEqual(rules('commands: [{ name: a, run: npm test }]\nvalidation: [npm test]\n'), []);
 });
+
+test('a number that JSON cannot write is shown as a number', () => {
+  const [problem] = checkTaskFile('x/RALPH.md', '---\nidle: {backoff: .inf}\n---\nDo it.\n').problems;
+  assert.match(problem?.message ?? '', /but is Infinity/);
+});

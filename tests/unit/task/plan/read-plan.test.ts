@@ -228,7 +228,9 @@ test('a mark counts before and behind the title, inside and outside its bold, an
     '**Task 1: a (Blocked)**',
   ];
   for (const spelling of spellings) {
-    const [task] = readPlan(`- [ ] ${spelling}\n  - Acceptance: yes\n  - Scope: \`a\`\n`).tasks;
+    const { tasks, problems } = readPlan(`- [ ] ${spelling}\n  - Acceptance: yes\n  - Scope: \`a\`\n`);
+    const [task] = tasks;
+    assert.deepEqual(problems, [], spelling);
     assert.deepEqual([task?.id, task?.title, task?.status], ['Task 1', 'a', 'blocked'], spelling);
   }
   const [manual] = readPlan('- [ ] **(manual-verify) Task 2: look (closely)**\n').tasks;
