@@ -101,6 +101,11 @@ const CASES: Readonly<Record<string, Case>> = {
     work: FIXED,
     tools: ['mvn'],
   },
+  Gradle: {
+    files: { 'build.gradle': '', gradlew: 'echo "gradlew $*" >> ../calls\ntest -f fixed\n' },
+    commands: ['sh gradlew test', 'sh gradlew assemble'],
+    work: FIXED,
+  },
   'documents only': { files: { 'README.md': '# Notes\n' }, commands: [], work: FIXED },
 };
 
@@ -115,7 +120,8 @@ for (const [kind, { real, commands, ...stubbed }] of Object.entries(CASES)) {
   test(`a run on plain words completes in a project of ${kind} at the first honest claim`, (t) => {
     const p = project(t);
     for (const [path, content] of Object.entries(files)) p.write(path, content);
-    for (const tool of tools) p.write(`../tools/${tool}`, '#!/bin/sh\ntest -f fixed\n', 0o755);
+    for (const tool of tools)
+      p.write(`../tools/${tool}`, `#!/bin/sh\necho "${tool} $*" >> ../calls\ntest -f fixed\n`, 0o755);
     p.write('work.sh', work);
     const env = {
       PATH: `${join(p.dir, '../tools')}:${process.env['PATH']}`,
@@ -129,6 +135,13 @@ for (const [kind, { real, commands, ...stubbed }] of Object.entries(CASES)) {
       commands,
     );
     assert.equal(ran.code, 0, ran.stdout + ran.stderr);
+    if (p.has('../calls')) {
+      const calls = new Set(p.read('../calls').trim().split('\n'));
+      assert.deepEqual(
+        [...calls],
+        commands.map((command) => command.replace(/^sh /, '')),
+      );
+    }
     const status = JSON.parse(p.read('.ralph/fix-failing-tests/.ralph-runner/status.json'));
     assert.equal(status.status, 'complete');
     // The first claim comes before the work: only checks can tell.
