@@ -221,3 +221,26 @@ test('control: a commit at which validation is red is seen', (t) => {
   p.sh('sed -i s/1/2/ work/1/made && git commit -qam Broken');
   assert.throws(() => assertGreenEverywhere(p), /^AssertionError.*[0-9a-f]{40}: /);
 });
+
+test('Ctrl+C twice cancels the tasks and ends their agents with 130, and resume does them all', async (t) => {
+  const work = `while [ ! -e "$NOTES/go" ]; do sleep 0.05; done\n${MAKES}`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), work);
+  const words = [MAIN, 'run', 'PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];
+  const child = spawn(process.execPath, words, { cwd: p.dir, env: p.env });
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  const over = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await until('two agents at work', () => p.log().length === 2);
+  child.kill('SIGINT');
+  await until('the first is taken', () => said.includes('The loops stop after their current iterations'));
+  child.kill('SIGINT');
+  assert.equal(await over, 130, said);
+  assert.deepEqual(subjects(p), []);
+  p.write('../notes/go', '');
+  const again = p.run(['--resume']);
+  assert.equal(again.code, 0, again.stdout + again.stderr);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assertClean(p);
+});
