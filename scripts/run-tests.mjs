@@ -12,6 +12,7 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Client tests wait most of their time, so that two cores serve three files. In 15 minutes only what hangs is ended. */
 const LIMITS = { concurrency: 3, timeout: 15 * 60_000 };
+const SCREENSHOTS = join('reports', 'screenshots');
 
 if (!process.execArgv.includes('tsx')) {
   // The runner starts each file with the options that it has itself.
@@ -31,6 +32,8 @@ if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
 }
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
 const files = folders.flatMap((name) => testFiles(join('tests', name)));
+// After the reporter's summary.
+process.once('exit', () => existsSync(SCREENSHOTS) && console.log(`Screenshots: ${SCREENSHOTS}`));
 const all = [...names.filter(isFile), ...(await withFastTests(files))];
 run({ files: all.map((file) => join(process.cwd(), file)), ...LIMITS })
   .on('test:fail', () => {

@@ -8,6 +8,7 @@ import type { LoopView } from '../types/index';
  */
 const view = atom({ plugin: 'ralph-loop', key: 'view' } as const, null);
 const now = atom({ plugin: 'ralph-loop', key: 'now' } as const, 0);
+const isPaneDrawn = atom({ plugin: 'ralph-loop', key: 'isPaneDrawn' } as const, false);
 
 const MAIN = decodeURIComponent(
   new URL('../scripts/main.cjs', (import.meta as ImportMeta & { readonly url: string }).url).pathname,
@@ -16,6 +17,9 @@ const LOOK_MS = 1_000;
 const MOST_ROWS = 40;
 const MOST_LINES = 14;
 const MOST_ITERATIONS = 8;
+const MOST_BAND_ROWS = 2;
+const LABEL = 'ralph ';
+const PANE = { id: 'ralph', title: 'ralph-loop' };
 
 export const register: Register = (on) => {
   on('session.start', async ($, e, next) => {
@@ -40,6 +44,8 @@ export const register: Register = (on) => {
       isBusy = true;
       try {
         await update($, now, () => Date.now());
+        const isDrawn = (await $.ui.panes()).some(({ id, isPlaced }) => id === PANE.id && isPlaced);
+        if ((await read($, isPaneDrawn)) !== isDrawn) await update($, isPaneDrawn, () => isDrawn);
         const text = await $.fs.read(file).catch(() => '');
         // The stream tells of checks; the state stays as it is while they run.
         if (text === last && !isChecking) return;
@@ -50,10 +56,11 @@ export const register: Register = (on) => {
         isChecking = stands.status === 'verifying';
         const shown = viewOf(stands, explained.stdout);
         await update($, view, () => shown);
-        const ended = isLive && text === '';
+        const wasLive = isLive;
         isLive = text !== '';
-        if (isLive) await $.ui.open({ id: 'ralph', title: 'ralph-loop' });
-        if (ended) await $.ui.notify(shown.line, { title: 'ralph-loop' });
+        // Once for each loop: a pane that the person closes stays closed.
+        if (isLive && !wasLive) await $.ui.open(PANE);
+        if (wasLive && !isLive) await $.ui.notify(shown.line, { title: 'ralph-loop' });
       } finally {
         isBusy = false;
       }
@@ -61,9 +68,12 @@ export const register: Register = (on) => {
     return started;
   });
 
-  on('command.run', { command: 'ralph-status' }, async ($) => ({
-    text: (await read($, view))?.line ?? 'No loop has started.',
-  }));
+  // The client draws an unasked pane from 144 columns only, one that a command opens at any width.
+  on('command.run', { command: 'ralph-status' }, async ($) => {
+    const shown = await read($, view);
+    if (shown !== null) await $.ui.open(PANE);
+    return { text: shown?.line ?? 'No loop has started.' };
+  });
   on('command.run', { command: 'ralph-explain' }, async ($) => ({
     text: (await read($, view))?.rows.join('\n') ?? 'No loop has started.',
   }));
@@ -74,12 +84,20 @@ export const register: Register = (on) => {
     const { Box, Text } = $.ui.resolve(e);
     const at = await read($, now);
     const left = shown.until === null ? '' : ` · wakes in ${Math.max(0, Math.ceil((shown.until - at) / 1000))}s`;
-    const text = `${shown.line}${left}`;
-    const room = Math.max(10, e.props.bodyColumns - 8);
+    const room = Math.max(10, e.props.bodyColumns - LABEL.length);
+    const todo = shown.rows.find((row) => row.startsWith('Next: ')) ?? '';
+    const more = (await read($, isPaneDrawn)) ? [] : [...wrapped(todo, room), '/ralph-status opens the pane.'];
     return (
-      <Box>
-        <Text bold>ralph </Text>
-        <Text>{text.length > room ? `${text.slice(0, room - 1)}…` : text}</Text>
+      <Box flexDirection="column">
+        {wrapped(`${shown.line}${left}`, room).map((row, index) => (
+          <Box>
+            <Text bold>{index === 0 ? LABEL : ' '.repeat(LABEL.length)}</Text>
+            <Text>{row}</Text>
+          </Box>
+        ))}
+        {more.map((row) => (
+          <Text dimColor>{`${' '.repeat(LABEL.length)}${row}`}</Text>
+        ))}
       </Box>
     );
   });
@@ -90,12 +108,26 @@ export const register: Register = (on) => {
     return (
       <Box flexDirection="column">
         {rows.slice(0, MOST_ROWS).map((row) => (
-          <Text>{row}</Text>
+          <Text>{row === '' ? ' ' : row}</Text>
         ))}
       </Box>
     );
   });
 };
+
+/** Breaks a text between words into rows of at most `room` characters; what the last row cannot hold ends in an ellipsis. */
+function wrapped(text: string, room: number): string[] {
+  const rows: string[] = [];
+  let rest = text;
+  while (rest.length > room && rows.length < MOST_BAND_ROWS - 1) {
+    const space = rest.lastIndexOf(' ', room);
+    const end = space > 0 ? space : room;
+    rows.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  if (rest !== '') rows.push(rest.length > room ? `${rest.slice(0, room - 1)}…` : rest);
+  return rows;
+}
 
 /** What `status --json` prints of a loop that is live, or of the one that ended last. */
 interface Status {

@@ -10,6 +10,6 @@ export interface LoopView {
 
 declare module 'claude-code' {
   interface PluginState {
-    readonly 'ralph-loop': { readonly view: LoopView | null; readonly now: number };
+    readonly 'ralph-loop': { readonly view: LoopView | null; readonly now: number; readonly isPaneDrawn: boolean };
   }
 }

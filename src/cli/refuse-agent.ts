@@ -1,5 +1,10 @@
+import { realpathSync } from 'node:fs';
+import { relative } from 'node:path';
+import { safePath } from '../install/files/project-files.ts';
 import { insideLoopsClient } from '../state/process/ancestors.ts';
+import { projectPath } from '../task/project-file.ts';
 import { RalphError } from '../text/ralph-error.ts';
+import { foreignSegment } from './task/scaffold.ts';
 
 /** Returns whether the caller may be an agent: in its shell, below its client, or below a command that a runner uses as its agent. */
 export function isAgent(env: NodeJS.ProcessEnv): boolean {
@@ -16,4 +21,12 @@ export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
       ...(what === 'run' ? [{ verb: 'An agent can request a loop', command: 'start --mode runner' }] : []),
     ],
   });
+}
+
+/** Says whether an agent may write to a path: where it really is, or null outside the project; whose folder it is in. */
+export function placeForAgent(projectDir: string, path: string): { real: string | null; taken: string | undefined } {
+  const root = realpathSync(projectDir);
+  const inside = projectPath(root, root, path);
+  const real = inside === null ? null : safePath(root, inside);
+  return { real, taken: real === null ? undefined : foreignSegment(relative(root, real)) };
 }

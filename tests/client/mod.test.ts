@@ -8,6 +8,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { bundle, launcherFile } from '../support/client/loop-project.ts';
 import { emptyFolder } from '../support/folder.ts';
 import { type Reply, steps, text } from '../support/model/scripted-model.ts';
+import { keepScreen } from '../support/screenshots.ts';
 import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 
 const LAUNCH = ['--permission-mode', 'bypassPermissions', '--', '--plugin-dir', bundle];
@@ -39,18 +40,27 @@ for (const columns of [80, 150]) {
         return;
       }
       await terminal.waitFor(/ralph running · iteration 1 of 25/);
-      // The client draws no pane in 80, 110 and 130 columns, while its agent works, waits in a hook, or at the end.
-      if (columns > 100) await terminal.waitFor(/│.*Next: /);
+      // Unasked, the client draws a pane from 144 columns; one that a command opens at any width.
+      if (columns >= 144) await terminal.waitFor(/│.*Next: /);
+      else await terminal.waitFor(/ralph-status opens the pane/);
+      keepScreen(`client-${columns}-working`, await terminal.screen());
       agent.release();
       await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in \d+s/);
       const asked = loop.model.mainRequests().length;
       await terminal.submit('/ralph-status');
-      await terminal.waitFor(/waiting · iteration/);
+      const opened = await terminal.waitFor(
+        /waiting · iteration/,
+        /│.*Next: /,
+        (screen) => !/opens the pane/.test(screen),
+      );
       assert.equal(loop.model.mainRequests().length, asked, 'without a call of the model');
+      keepScreen(`client-${columns}-idle`, opened);
       loop.main('pause');
-      await terminal.waitFor(/ralph paused \(operator\)/);
+      await terminal.waitFor(/ralph paused \(operator\)/, /│.*Next: /);
+      keepScreen(`client-${columns}-paused`, await terminal.screen());
       loop.main('cancel');
       await terminal.waitFor(/ralph ended: Cancelled by the user/);
+      keepScreen(`client-${columns}-ended`, await terminal.screen());
     });
   });
 }

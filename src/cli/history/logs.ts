@@ -1,22 +1,19 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { iterationsOf } from '../../drive/status/loop-report.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { safePath } from '../../install/files/project-files.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
-import { projectPath } from '../../task/project-file.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { isAgent } from '../refuse-agent.ts';
+import { isAgent, placeForAgent } from '../refuse-agent.ts';
 import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
 import { journalLine } from '../show/journal-line.ts';
-import { foreignSegment } from '../task/scaffold.ts';
 import { onePath, taskPlace } from '../task-place.ts';
 
 const POLL_MS = 500;
@@ -145,7 +142,7 @@ function exportLogs(context: CommandContext): number {
   }
   const { run, taskPath } = taskPlace(projectDir, pathOf(context));
   const named = resolve(String(values['dest']));
-  const dest = isAgent(env) ? placeForAgent(projectDir, named) : named;
+  const dest = isAgent(env) ? destForAgent(projectDir, named) : named;
   const { exported, skipped } = exportRun(run, dest);
   for (const path of skipped) err(`ralph-loop: ${path} is not a regular file and was not copied.`);
   const shown = relative(process.cwd(), dest);
@@ -157,11 +154,8 @@ function exportLogs(context: CommandContext): number {
 }
 
 /** Restricts an agent's export to the project, outside the folders that control its client. */
-function placeForAgent(projectDir: string, dest: string): string {
-  const root = realpathSync(projectDir);
-  const inside = projectPath(root, root, dest);
-  const real = inside === null ? null : safePath(root, inside);
-  const taken = real === null ? undefined : foreignSegment(relative(root, real));
+function destForAgent(projectDir: string, dest: string): string {
+  const { real, taken } = placeForAgent(projectDir, dest);
   if (real !== null && taken === undefined) return real;
   const message =
     taken === undefined

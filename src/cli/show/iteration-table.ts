@@ -15,15 +15,10 @@ const TOKENS = ['inputTokens', 'outputTokens', 'cacheWriteTokens'] as const;
 export function iterationTable(entries: readonly Entry[], paint: Paint): string {
   const figures = entries.map(figuresOf);
   const columns = [
-    column('time', figures, ({ time }) => time, timeText),
-    column('cost', figures, ({ cost }) => cost, costText),
-    column(
-      'tokens',
-      figures,
-      ({ tokens }) => tokens,
-      (value) => value.toLocaleString('en'),
-    ),
-    column('findings', figures, ({ findings }) => findings, String),
+    column('time', figures, timeText),
+    column('cost', figures, costText),
+    column('tokens', figures, (value) => value.toLocaleString('en')),
+    column('findings', figures, String),
   ].filter((cells) => cells !== null);
   const rows = entries.map((entry, index) => [nameOf(entry), ...columns.map((cells) => cells.shown[index] ?? '')]);
   const head = ['', ...columns.map(({ name }) => name)].map((name) => (name === '' ? name : paint('dim', name)));
@@ -32,28 +27,14 @@ export function iterationTable(entries: readonly Entry[], paint: Paint): string 
 
 /** Prints the same for a pipe: exact figures, one line for each iteration, `-` for unknown. */
 export function iterationColumns(entries: readonly Entry[]): string {
-  const names = [
-    'iteration',
-    'kind',
-    'seconds',
-    'costUsd',
-    ...['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
-    'turns',
-    'toolCalls',
-    'findings',
-    'decision',
-    'model',
-  ];
+  const tokens = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'];
+  const first = ['iteration', 'kind', 'seconds', 'costUsd'];
+  const names = [...first, ...tokens, 'turns', 'toolCalls', 'findings', 'decision', 'model'];
   return table([names, ...entries.map((entry) => names.map((name) => exact(entry, name)))]);
 }
 
-function column(
-  name: string,
-  figures: readonly Figures[],
-  of: (one: Figures) => number | null,
-  text: (value: number) => string,
-) {
-  const values = figures.map(of);
+function column(name: keyof Figures, figures: readonly Figures[], text: (value: number) => string) {
+  const values = figures.map((one) => one[name]);
   if (values.every((value) => value === null)) return null;
   const greatest = Math.max(...values.map((value) => value ?? 0));
   const texts = values.map((value) => (value === null ? '-' : text(value)));

@@ -106,18 +106,7 @@ function notStarted(projectDir: string): ListedLoop[] {
     .map(({ name, path }) => ({ ...NOTHING, name, kind: taskKind(path), status: 'not-started', path }));
 }
 
-const HEAD = [
-  'LOOP',
-  'TASK',
-  'NOW',
-  'ITERATIONS',
-  'CHECKLIST',
-  'COST',
-  'HELD BY',
-  'SINCE',
-  'LAST SEEN',
-  'LAST ENDED AS',
-];
+const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST ENDED AS'.split(',');
 
 function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
   if (loops.length === 0) return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));

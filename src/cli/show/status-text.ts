@@ -163,11 +163,9 @@ function runLines({ status, lastIteration, torn, problem }: RunState, at: string
   return lines.map(printable);
 }
 
-function claimLines({
-  gateChecked,
-  gatePassed,
-  reasons,
-}: NonNullable<RunState['lastIteration']>['completion']): string[] {
+type Claim = NonNullable<RunState['lastIteration']>['completion'];
+
+function claimLines({ gateChecked, gatePassed, reasons }: Claim): string[] {
   if (!gateChecked) return ['The agent claimed completion; no check was run.'];
   if (gatePassed) return ['The agent claimed completion, and every check passed.'];
   return ['The agent claimed completion, and these checks rejected it:', ...reasons.flatMap(reasonLines)];

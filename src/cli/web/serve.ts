@@ -13,6 +13,7 @@ import { type LoopFiles, loopFiles, outsideRoot } from '../../state/loop-files.t
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
 import type { ControlRequest } from '../../web/server/dashboard-app.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
@@ -29,6 +30,9 @@ export async function serveUntilSignal(context: CommandContext): Promise<number>
     source: {
       places: () => projects().flatMap((project) => placesOf(project, env)),
       loopOf: shownLoop,
+      commitsOf: async (loop, iterations, index) =>
+        (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
+      uncommittedOf: (loop) => uncommittedOf(loop, env),
       failed: (message) => context.err(`ralph-loop: ${message}`),
     },
     port: portOf(values['port']),

@@ -1,17 +1,13 @@
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { safePath } from '../../install/files/project-files.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
-import { commitsBetween, uncommittedWork } from '../../task/git/commits-since.ts';
-import { projectPath } from '../../task/project-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { readHistory, reportData, type ShownLoop, shownText } from '../../web/model/collect-report.ts';
-import { mapTexts } from '../../web/model/event-text.ts';
+import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
+import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
 import { REPORT_MARK, reportPage } from '../../web/report/page.ts';
 import type { CommandContext } from '../command.ts';
-import { isAgent } from '../refuse-agent.ts';
-import { foreignSegment } from '../task/scaffold.ts';
+import { isAgent, placeForAgent } from '../refuse-agent.ts';
 import { shownLoop } from './shown-loop.ts';
 
 export { shownLoop };
@@ -28,14 +24,9 @@ export async function writeReport(
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);
   const { iterations } = history;
-  const end = iterations.at(-1)?.endedAt ?? now();
-  const commits = iterations.length === 0 ? [] : await commitsBetween(files.projectDir, state.startedAt, end, env);
-  for (const commit of commits) {
-    const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);
-    if (maker !== undefined) maker.commits = [...maker.commits, commit];
-  }
-  const work = isLatest(loop) ? await uncommittedWork(files.projectDir, env) : null;
-  const uncommitted = work && mapTexts(work, shownText(files.projectDir));
+  const commits = await commitsOf(loop, iterations, [1, iterations.length], now(), env);
+  for (const iteration of iterations) iteration.commits = commits.get(iteration.index) ?? [];
+  const uncommitted = isLatest(loop) ? await uncommittedOf(loop, env) : null;
   writeAtomically(path, reportPage({ ...reportData(loop, history, now()), uncommitted }));
   return relative(process.cwd(), path) || path;
 }
@@ -55,10 +46,8 @@ function placeOf(out: string, projectDir: string, env: NodeJS.ProcessEnv): strin
     throw new RalphError('refused', `${out} exists and is not a report. Choose another file: --out FILE.`);
   }
   if (!isAgent(env)) return path;
-  const root = realpathSync(projectDir);
-  const inside = projectPath(root, root, path);
-  const real = inside === null ? null : safePath(root, inside);
-  if (real !== null && foreignSegment(relative(root, real)) === undefined && !existsSync(real)) return real;
+  const { real, taken } = placeForAgent(projectDir, path);
+  if (real !== null && taken === undefined && !existsSync(real)) return real;
   const message = `An agent can write a report only to a new file of the project, which ${out} is not. Choose another: --out FILE.`;
   throw new RalphError('refused', message);
 }

@@ -3,26 +3,14 @@ import type { Entry } from '../../state/event-stream.ts';
 /** Characters of the agent's words and of a text that a decision carries. */
 export const MOST_WORDS = 16_000;
 
-const NO_DETAIL = new Set([
-  'v',
-  'type',
-  'at',
-  'loopId',
-  'iteration',
-  'id',
-  'ids',
-  'limits',
-  'breaker',
-  'checks',
-  'resetsAt',
-]);
+const NO_DETAIL = /^(?:v|type|at|loopId|iteration|ids?|limits|breaker|checks|resetsAt)$/;
 const ROUTINE = new Set(['loop.started', 'loop.resumed']);
 
 /** One line about a decision: its message, or what else its event says. */
 export function detail(event: Entry): string {
   if (ROUTINE.has(text(event['type']))) return text(event['why']);
   if (typeof event['message'] === 'string') return event['message'].slice(0, MOST_WORDS);
-  const facts = Object.entries(event).filter(([key, value]) => !NO_DETAIL.has(key) && value !== null);
+  const facts = Object.entries(event).filter(([key, value]) => !NO_DETAIL.test(key) && value !== null);
   return facts
     .map(([key, value]) => `${key}: ${Array.isArray(value) ? value.map(reasonOf).join('; ') : text(value)}`)
     .join(', ')

@@ -28,6 +28,12 @@ export interface Commit {
   readonly patch: string;
 }
 
+export interface Work {
+  readonly commits: readonly Commit[];
+  /** What is changed and not committed; null if nothing is known or changed. */
+  readonly uncommitted: { readonly stat: string; readonly patch: string } | null;
+}
+
 /** How an iteration came out. `open`: it is at work, or its end was never recorded. */
 export type Outcome = 'open' | 'worked' | 'claimed' | 'rejected' | 'complete' | 'idle' | 'failed';
 
@@ -132,8 +138,8 @@ export interface ReportData {
   readonly checks: readonly CheckSummary[];
   readonly limits: readonly Limit[];
   readonly iterations: readonly Iteration[];
-  /** What is changed and not committed when the report is written; null if nothing is known or changed. */
-  readonly uncommitted: { readonly stat: string; readonly patch: string } | null;
+  /** As it was when the report was written. */
+  readonly uncommitted: Work['uncommitted'];
   readonly waits: readonly Wait[];
   readonly decisions: readonly Decision[];
   readonly environment: readonly (readonly [string, string])[];

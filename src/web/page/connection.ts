@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { LoopRow, ReportData } from '../model/report-data.ts';
+import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
 
 /** Access to the server. `act` is null where the server only shows. */
 export interface Access {
@@ -57,23 +57,15 @@ export function useLoops(access: Access | null): {
   return { rows, link, changed };
 }
 
-async function* messages(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-): AsyncGenerator<{ event: string; data: string }> {
-  const reader = body
-    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
-    .getReader();
+async function* messages(body: ReadableStream<BufferSource>): AsyncGenerator<{ event: string; data: string }> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ''; ; ) {
     const { done, value } = await reader.read();
     if (done) return;
     const parts = (rest + value).split('\n\n');
     rest = parts.pop() ?? '';
     for (const part of parts) {
-      const field = (name: string): string =>
-        part
-          .split('\n')
-          .find((line) => line.startsWith(`${name}: `))
-          ?.slice(name.length + 2) ?? '';
+      const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(part)?.[1] ?? '';
       yield { event: field('event'), data: field('data') };
     }
   }
@@ -116,6 +108,35 @@ export function useReport(access: Access | null, key: string | null, version: nu
     return () => ended.abort();
   }, [access, key, version]);
   return data;
+}
+
+/** Time without news of an iteration before its work is read. */
+const SETTLED_MS = 1_000;
+
+/** Reads what an iteration of a served loop changed: when it is chosen, and after further calls of it; null until then. */
+export function useWork(
+  access: Access | null,
+  { key, loopId }: LoopRow,
+  iteration?: Iteration,
+): Work | 'failed' | null {
+  const [read, setRead] = useState<{ readonly of: string; readonly work: Work | 'failed' } | null>(null);
+  const of = `${key} ${loopId} ${iteration?.index}`;
+  useEffect(() => {
+    if (access === null || iteration === undefined) return;
+    const ended = new AbortController();
+    const path = `/loops/${key}/work/${iteration.index}?loop=${encodeURIComponent(loopId ?? '')}`;
+    const ask = async (): Promise<void> => {
+      const answer = await fetch(path, { headers: bearer(access.read), signal: ended.signal });
+      setRead({ of, work: answer.ok ? ((await answer.json()) as Work) : 'failed' });
+    };
+    const failed = (): void => (ended.signal.aborted ? undefined : setRead({ of, work: 'failed' }));
+    const timer = setTimeout(() => void ask().catch(failed), read?.of === of ? SETTLED_MS : 0);
+    return () => {
+      clearTimeout(timer);
+      ended.abort();
+    };
+  }, [access, of, iteration?.endedAt, iteration?.toolCalls]);
+  return read?.of === of ? read.work : null;
 }
 
 /** Sends a command; returns what the server says of it. */

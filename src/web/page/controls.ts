@@ -19,7 +19,7 @@ function buttonsFor(status: string): Button[] {
   };
   const stop = { kind: 'stop', label: 'Stop after this iteration' };
   if (status === 'paused' || status === 'interrupted') return [{ kind: 'resume', label: 'Resume' }, stop, cancel];
-  const wake = status === 'waiting' ? [{ kind: 'wake', label: 'Go on now' }] : [];
+  const wake = status === 'waiting' ? [{ kind: 'wake', label: 'Continue now' }] : [];
   return [...wake, { kind: 'pause', label: 'Pause' }, stop, cancel];
 }
 

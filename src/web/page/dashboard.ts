@@ -11,7 +11,7 @@ type Filter = 'all' | 'running' | 'standing' | 'over';
 const FILTERS: readonly (readonly [Filter, string])[] = [
   ['all', 'All'],
   ['running', 'Running'],
-  ['standing', 'Waiting for you or a time'],
+  ['standing', 'Waiting'],
   ['over', 'Done'],
 ];
 
@@ -35,7 +35,7 @@ export function Dashboard() {
     document.title =
       key !== null && data !== null && data !== 'missing' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
   }, [key, data]);
-  return html`<a class="skip" href="#main" onClick=${skip}>To the content</a>
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <nav class="bar" aria-label="Dashboard"><a href="#" aria-current=${key === null ? 'page' : 'false'}>All loops</a><${LinkState} link=${link} /></nav>
     <main id="main" tabindex="-1">
       ${
@@ -70,26 +70,21 @@ function LinkState({ link }: { readonly link: Link }) {
   return html`<span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span>`;
 }
 
-interface ChosenProps {
-  readonly data: ReturnType<typeof useReport>;
-  readonly access: Access | null;
-}
-
 /** Drawn again only for news of this loop. */
-function Chosen({ data, access }: ChosenProps) {
+function Chosen({ data, access }: { readonly data: ReturnType<typeof useReport>; readonly access: Access | null }) {
   return useMemo(() => {
     if (data === null) return html`<p class="empty" role="status">Reading …</p>`;
-    if (data === 'missing') return html`<p class="empty">There is no such loop any more. <a href="#">All loops</a></p>`;
+    if (data === 'missing') return html`<p class="empty">This loop no longer exists. <a href="#">All loops</a></p>`;
     const { waitingUntil, live } = data.row;
     const controls = html`${waitingUntil !== null && live && html`<${Countdown} until=${waitingUntil} />`}
       ${access?.act && live && html`<${Controls} row=${data.row} access=${access} />`}`;
-    return html`<${ReportView} data=${data} controls=${controls} />`;
+    return html`<${ReportView} data=${data} controls=${controls} access=${access} />`;
   }, [data, access]);
 }
 
 function Countdown({ until }: { readonly until: string }) {
   const now = useNow();
-  return html`<p class="countdown" role="timer">goes on in ${left(until, now)}</p>`;
+  return html`<p class="countdown" role="timer">continues in ${left(until, now)}</p>`;
 }
 
 function left(until: string, now: number): string {
@@ -107,42 +102,25 @@ function Loops({ rows }: { readonly rows: readonly LoopRow[] | null }) {
   const matches = rows.filter(({ name, task, project }) => `${name} ${task} ${project}`.toLowerCase().includes(wanted));
   const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
   const spent = rows.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
-  return html`<h1>${plural(rows.length, 'loop')} <span class="dim">${dollars(spent)} in all</span></h1>
+  return html`<h1>${plural(rows.length, 'loop')} <span class="dim">${dollars(spent)} in total</span></h1>
     <div class="filters">
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>
     </div>
-    ${shown.length === 0 ? html`<p class="empty">None of them.</p>` : html`<ul class="loops">${shown.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}</ul>`}`;
+    ${shown.length === 0 ? html`<p class="empty">No loop matches.</p>` : html`<ul class="loops">${shown.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}</ul>`}`;
 }
 
 function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
-  const {
-    key,
-    name,
-    project,
-    task,
-    status,
-    verified,
-    iteration,
-    maxIterations,
-    costUsd,
-    startedAt,
-    endedAt,
-    waitingUntil,
-    about,
-    live,
-  } = row;
-  const time =
-    endedAt === null
-      ? duration(Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000) * 1_000))
-      : moment(endedAt);
+  const { key, status, iteration, maxIterations, costUsd, startedAt, endedAt, waitingUntil, about } = row;
+  const seconds = Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000));
+  const time = endedAt === null ? duration(seconds * 1_000) : moment(endedAt);
   return html`<li><a href=${`#${key}`}>
-    <span class="name"><b>${oneLine(name)}</b> <${Badge} status=${status} verified=${verified} /></span>
-    <span class="dim task">${oneLine(project)} · ${oneLine(task)}</span>
+    <span class="name"><b>${oneLine(row.name)}</b> <${Badge} status=${status} verified=${row.verified} /></span>
+    <span class="dim task">${oneLine(row.project)} · ${oneLine(row.task)}</span>
     <span class="figures">
       <span class="count">${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress></span>
       <span class="number">${dollars(costUsd)}</span>
-      <span class="dim time">${live && waitingUntil !== null ? `goes on in ${left(waitingUntil, now)}` : time}</span>
+      <span class="dim time">${row.live && waitingUntil !== null ? `continues in ${left(waitingUntil, now)}` : time}</span>
     </span>
     <span class="about dim">${oneLine(about)}</span>
   </a></li>`;

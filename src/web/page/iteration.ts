@@ -7,10 +7,15 @@ import { clean, clock, compact, dollars, duration, moment, oneLine, plural } fro
 
 const SHOWN_CALLS = 100;
 
+interface PanelProps {
+  readonly iteration: Iteration;
+  /** null if they cannot be read. */
+  readonly commits: readonly Commit[] | null;
+}
+
 /** What happened in one iteration, and what came of it. */
-export function IterationPanel({ iteration }: { readonly iteration: Iteration }) {
-  const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commits, commands } =
-    iteration;
+export function IterationPanel({ iteration, commits }: PanelProps) {
+  const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands } = iteration;
   const { label } = OUTCOMES[outcome];
   const title = outcome === 'idle' ? `Look ${index}: idle` : `Iteration ${number}: ${label}`;
   return html`<article class="panel" aria-labelledby="chosen">
@@ -18,41 +23,31 @@ export function IterationPanel({ iteration }: { readonly iteration: Iteration })
     <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
     ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre>${clean(reason)}</pre></li>`)}</ul>`}
-    ${steering.length > 0 && html`<h4>You said</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
+    ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
     <h4>The agent's last words</h4>
     ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
     ${checks.length > 0 && html`<h4>Checks</h4>${checks.map((check) => html`<${CheckResult} check=${check} />`)}`}
     ${commands.length > 0 && html`<p class="dim">Commands before the prompt: ${commands.map(({ name, outcome: end, durationMs }) => `${oneLine(name)} ${end} (${duration(durationMs)})`).join(', ')}</p>`}
-    ${commits.length > 0 && html`<h4>Commits</h4>${commits.map((commit) => html`<${CommitDiff} commit=${commit} />`)}`}
+    ${commits === null && html`<h4>Commits</h4><p class="bad">The commits of this iteration cannot be read.</p>`}
+    ${commits !== null && commits.length > 0 && html`<h4>Commits</h4>${commits.map((commit) => html`<${CommitDiff} commit=${commit} />`)}`}
     <h4>Tool calls</h4>
     <${Calls} calls=${calls} count=${iteration.toolCalls} key=${index} />
   </article>`;
 }
 
-function factsOf({
-  durationMs,
-  costUsd,
-  tokens,
-  findings,
-  breaker,
-  model,
-  toolCalls,
-  denied,
-  decision,
-}: Iteration): string[] {
+function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...rest }: Iteration): string[] {
+  const isNear = breaker !== null && breaker.repeats > 0;
   return [
-    ...(durationMs === null ? [] : [duration(durationMs)]),
-    ...(costUsd === null ? [] : [dollars(costUsd)]),
-    ...(tokens === null ? [] : [`${compact(tokens)} tokens`]),
-    plural(toolCalls, 'tool call'),
-    ...(denied === 0 ? [] : [`${denied} denied`]),
-    ...(findings === null ? [] : [`${findings} findings open`]),
-    ...(breaker === null || breaker.repeats === 0
-      ? []
-      : [`circuit breaker: ${oneLine(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`]),
-    ...(model === null ? [] : [oneLine(model)]),
-    ...(decision === '' ? [] : [`then: ${oneLine(decision)}`]),
-  ];
+    durationMs !== null && duration(durationMs),
+    costUsd !== null && dollars(costUsd),
+    tokens !== null && `${compact(tokens)} tokens`,
+    plural(rest.toolCalls, 'tool call'),
+    rest.denied > 0 && `${rest.denied} denied`,
+    findings !== null && `${plural(findings, 'finding')} open`,
+    isNear && `circuit breaker: ${oneLine(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`,
+    model !== null && oneLine(model),
+    rest.decision !== '' && `then: ${oneLine(rest.decision)}`,
+  ].filter((fact) => fact !== false);
 }
 
 function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: Check }) {

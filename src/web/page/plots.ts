@@ -41,7 +41,7 @@ export function Plots({ iterations }: { readonly iterations: readonly Iteration[
   );
   if (done.length < 2 || known.length === 0) return null;
   return html`<section aria-labelledby="plots">
-    <h2 id="plots">Over the iterations</h2>
+    <h2 id="plots">Plots</h2>
     <div class="plots">${known.map((figure) => html`<${Plot} key=${figure.name} figure=${figure} iterations=${done} />`)}</div>
   </section>`;
 }
@@ -52,7 +52,7 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
   const known = values.filter((value) => value !== null);
   const sum = known.reduce((total, value) => total + value, 0);
   const isTotal = ['Cost', 'Time', 'Tokens', 'Denied calls'].includes(figure.name);
-  const head = isTotal ? `${figure.text(sum)} in all` : `at most ${figure.text(Math.max(...known))}`;
+  const head = isTotal ? `${figure.text(sum)} in total` : `at most ${figure.text(Math.max(...known))}`;
   useEffect(() => {
     const element = place.current;
     if (element === null) return;

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
+import type { CheckSummary, Limit, ReportData, Work } from '../model/report-data.ts';
+import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
 import { Diff, IterationPanel, Mark } from './iteration.ts';
 import { OUTCOMES, toneOf } from './outcomes.ts';
@@ -8,13 +9,22 @@ import { FIGURES, Plots } from './plots.ts';
 import { Strip, Timeline } from './strip.ts';
 import { clean, compact, dollars, duration, moment, oneLine, plural } from './text.ts';
 
-/** A loop from its outcome to its surroundings. `follow`: the newest iteration stays chosen until another one is. */
-export function ReportView({ data, controls = null }: { readonly data: ReportData; readonly controls?: unknown }) {
+interface ReportProps {
+  readonly data: ReportData;
+  readonly controls?: unknown;
+  /** Of a served loop: what its iterations changed is read when it is wanted. */
+  readonly access?: Access | null;
+}
+
+/** A loop from its outcome to its surroundings. The newest iteration stays chosen until another one is. */
+export function ReportView({ data, controls = null, access = null }: ReportProps) {
   const { iterations, row } = data;
   const [picked, setPicked] = useState<number | null>(null);
   useEffect(() => setPicked(null), [row.key, row.loopId]);
   const chosen = Math.min(picked ?? iterations.length, iterations.length);
   const iteration = iterations[chosen - 1];
+  const work = useWork(access, row, iteration);
+  const { uncommitted } = work === null || work === 'failed' ? data : work;
   return html`<${Head} data=${data} />
     ${controls}
     <${Proof} checks=${data.checks} row=${row} />
@@ -24,10 +34,10 @@ export function ReportView({ data, controls = null }: { readonly data: ReportDat
       <h2 id="iterations">Iterations</h2>
       <${Strip} iterations=${iterations} chosen=${chosen} choose=${setPicked} />
       <${Timeline} iterations=${iterations} chosen=${chosen} choose=${setPicked} waits=${data.waits} until=${row.endedAt ?? data.generatedAt} />
-      <${IterationPanel} iteration=${iteration} />
+      <${IterationPanel} iteration=${iteration} commits=${work === null ? iteration.commits : work === 'failed' ? null : work.commits} />
     </section>`
     }
-    <${Uncommitted} data=${data} />
+    <${Uncommitted} uncommitted=${uncommitted} />
     <${Plots} iterations=${iterations} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
@@ -75,15 +85,12 @@ function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; read
   </section>`;
 }
 
-function CheckRow({
-  check: { name, run, last, runs, firstFailed, firstPassed, tail },
-}: {
-  readonly check: CheckSummary;
-}) {
+function CheckRow({ check }: { readonly check: CheckSummary }) {
+  const { name, run, last, runs, firstFailed, firstPassed, tail } = check;
   const good = last === null ? null : last === 'ok';
   return html`<tr>
     <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
-      ${good === false && tail !== '' && html`<details><summary>What it printed last</summary><pre tabindex="0">${clean(tail)}</pre></details>`}</td>
+      ${good === false && tail !== '' && html`<details><summary>Last output</summary><pre tabindex="0">${clean(tail)}</pre></details>`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
     <td class="number">${runs}</td>
     <td class="number">${firstFailed ?? '–'}</td>
@@ -91,7 +98,7 @@ function CheckRow({
   </tr>`;
 }
 
-function Uncommitted({ data: { uncommitted } }: { readonly data: ReportData }) {
+function Uncommitted({ uncommitted }: Pick<Work, 'uncommitted'>) {
   if (uncommitted === null) return null;
   const { stat, patch } = uncommitted;
   return html`<section aria-labelledby="uncommitted">
@@ -124,17 +131,19 @@ function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
       <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
     </table></div>`;
   return html`<section aria-labelledby="decisions">
-    <h2 id="decisions">What led to it</h2>
+    <h2 id="decisions">Events</h2>
     <${Fold} summary=${plural(decisions.length, 'event')} draw=${draw} />
   </section>`;
 }
 
 function Figures({ data: { iterations } }: { readonly data: ReportData }) {
   if (iterations.length === 0) return null;
+  const cell = (known: number | null, text: (value: number) => string) =>
+    html`<td class="number">${known === null ? '–' : text(known)}</td>`;
   const draw =
     () => html`<div class="scroll tall" tabindex="0" role="region" aria-label="Figures of the iterations"><table>
       <thead><tr><th scope="col" class="number">Iteration</th><th scope="col">Outcome</th>${FIGURES.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}<th scope="col" class="number">Tool calls</th></tr></thead>
-      <tbody>${iterations.map((iteration) => html`<${FigureRow} iteration=${iteration} />`)}</tbody>
+      <tbody>${iterations.map((iteration) => html`<tr><td class="number">${iteration.number}</td><td>${OUTCOMES[iteration.outcome].label}</td>${FIGURES.map(({ value, text }) => cell(value(iteration), text))}<td class="number">${iteration.toolCalls}</td></tr>`)}</tbody>
     </table></div>`;
   return html`<section aria-labelledby="figures">
     <h2 id="figures">Figures</h2>
@@ -142,17 +151,9 @@ function Figures({ data: { iterations } }: { readonly data: ReportData }) {
   </section>`;
 }
 
-function FigureRow({ iteration }: { readonly iteration: Iteration }) {
-  const figures = FIGURES.map(({ value, text }) => {
-    const known = value(iteration);
-    return html`<td class="number">${known === null ? '–' : text(known)}</td>`;
-  });
-  return html`<tr><td class="number">${iteration.number}</td><td>${OUTCOMES[iteration.outcome].label}</td>${figures}<td class="number">${iteration.toolCalls}</td></tr>`;
-}
-
 function Surroundings({ data: { environment, generatedAt } }: { readonly data: ReportData }) {
   return html`<section aria-labelledby="surroundings">
-    <h2 id="surroundings">Surroundings</h2>
+    <h2 id="surroundings">Environment</h2>
     <dl>${environment.map(([name, value]) => html`<div><dt>${name}</dt><dd>${oneLine(value)}</dd></div>`)}<div><dt>written</dt><dd>${moment(generatedAt)}</dd></div></dl>
   </section>`;
 }

@@ -31,13 +31,8 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
   const app = new Hono();
   app.use(async (context, next) => {
     const header = (name: string): string | undefined => context.req.header(name);
-    const request = {
-      method: context.req.method,
-      host: header('host'),
-      origin: header('origin'),
-      site: header('sec-fetch-site'),
-    };
-    const refused = refusal(request, port());
+    const [host, origin, site] = [header('host'), header('origin'), header('sec-fetch-site')];
+    const refused = refusal({ method: context.req.method, host, origin, site }, port());
     protect(context);
     if (refused !== null) return context.json({ message: 'This address belongs to another page.' }, refused as 403);
     if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read)) {
@@ -84,6 +79,12 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
     if (!KEY.test(key) || !isValid) return context.json({ message: 'No such loop.' }, 404);
     const data = feed.report(key, known, context.req.query('loop') ?? null);
     return data === null ? context.json({ message: 'No such loop.' }, 404) : context.json(data);
+  });
+  app.get('/loops/:key/work/:index', async (context) => {
+    const { key, index } = context.req.param();
+    const isValid = KEY.test(key) && /^[1-9]\d{0,6}$/.test(index);
+    const work = isValid ? await feed.work(key, context.req.query('loop') ?? '', Number(index)) : null;
+    return work === null ? context.json({ message: 'No such iteration.' }, 404) : context.json(work);
   });
   app.post(
     '/loops/:key/control',

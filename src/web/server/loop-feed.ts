@@ -3,7 +3,7 @@ import { type Entry, readStream } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { type Known, keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
-import type { LoopRow, ReportData } from '../model/report-data.ts';
+import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
 
 /** Where the loops come from. */
 export interface LoopSource {
@@ -11,6 +11,8 @@ export interface LoopSource {
   readonly places: () => readonly LoopFiles[];
   /** The loop of these files, live or the last one; null if there is none. */
   readonly loopOf: (files: LoopFiles) => ShownLoop | null;
+  readonly commitsOf: (loop: ShownLoop, iterations: readonly Iteration[], index: number) => Promise<Work['commits']>;
+  readonly uncommittedOf: (loop: ShownLoop) => Promise<Work['uncommitted']>;
   /** Hears of a loop that cannot be read, once for each message. */
   readonly failed: (message: string) => void;
 }
@@ -54,6 +56,7 @@ export class LoopFeed {
   readonly #failures = new Set<string>();
   #ticks = 0;
   #rows: readonly LoopRow[] = [];
+  #working: Promise<unknown> = Promise.resolve();
 
   constructor(source: LoopSource, now: () => string) {
     this.#source = source;
@@ -91,6 +94,22 @@ export class LoopFeed {
     if (files === null || loop === null) return null;
     const { history } = this.#open(key, files, loop.state.loopId);
     return reportData(loop, history, this.#now(), loopId === loop.state.loopId ? known : undefined);
+  }
+
+  /** Returns what an iteration changed, one request at a time; null for an unknown loop or iteration. */
+  async work(key: string, loopId: string, index: number): Promise<Work | null> {
+    const files = this.filesOf(key);
+    const loop = files && this.#read(files);
+    if (files === null || loop?.state.loopId !== loopId) return null;
+    const { iterations } = this.#open(key, files, loopId).history;
+    if (iterations[index - 1] === undefined) return null;
+    const isNewest = loop.live && index === iterations.length;
+    const read = this.#working.then(async () => ({
+      commits: await this.#source.commitsOf(loop, iterations, index),
+      uncommitted: isNewest ? await this.#source.uncommittedOf(loop) : null,
+    }));
+    this.#working = read.catch(() => undefined);
+    return read;
   }
 
   #open(key: string, files: LoopFiles, loopId: string): Opened {

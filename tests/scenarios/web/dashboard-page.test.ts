@@ -86,6 +86,50 @@ test('the dashboard shows loops live: news, a message, a loop that ends, without
   await page.context().close();
 });
 
+/** A text that looks like a token of GitHub's. */
+const SECRET = `ghp_${'aB3dE5fG7h'.repeat(4).slice(0, 36)}`;
+
+test('an iteration in the dashboard shows its commits and what is not committed, with secrets masked', async (t) => {
+  const p = project(t);
+  const { files, loopId } = writeLongLoop(p.dir, p.env, { name: null, iterations: 5, live: true });
+  p.write('notes.txt', 'one\n');
+  const commit = (subject: string): void =>
+    assert.equal(p.sh(`git add notes.txt && git -c user.name=a -c user.email=a@b commit -qm "${subject}"`).code, 0);
+  assert.equal(p.sh('git init -q').code, 0);
+  commit('Keep dashes');
+  p.write('notes.txt', `key ${SECRET}\n`);
+  const { url, origin } = await dashboard(t, p);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 390 }, origin);
+  await page.goto(url);
+  await page.click('.loops a');
+  await page.click('.panel summary:has-text("Keep dashes")');
+  await page.waitForSelector('.panel .diff:has-text("+one")');
+  await page.click('section[aria-labelledby=uncommitted] summary');
+  await page.waitForSelector('section[aria-labelledby=uncommitted] .diff:has-text("-one")');
+  commit('Add a key');
+  const call = { type: 'tool.started', at: new Date().toISOString(), loopId, iteration: 4, id: 'x', tool: 'Bash' };
+  appendFileSync(files.events, `${JSON.stringify(streamed({ ...call, about: 'git commit' }))}\n`);
+  await page.click('.panel summary:has-text("Add a key")');
+  await page.waitForSelector('.panel .diff:has-text("+key")');
+  assert.doesNotMatch(await page.content(), new RegExp(SECRET));
+  await assertAccessible(page);
+  await assertFits(page);
+  await screenshot(page, 'dashboard-commits', { scheme: 'light', width: 390 });
+  await page.click('[data-index="2"]');
+  await page.waitForSelector('.panel h3:has-text("Iteration 2")');
+  assert.equal(
+    await page.locator('.panel summary:has-text("Keep dashes")').count(),
+    0,
+    'an earlier iteration has none',
+  );
+  assert.deepEqual(problems, []);
+  p.ralph(['report']);
+  const report = readFileSync(join(p.dir, 'ralph-report.html'), 'utf8');
+  assert.match(report, /Add a key/);
+  assert.doesNotMatch(report, new RegExp(SECRET));
+  await page.context().close();
+});
+
 test('a page without its token, without a server and without loops says so in words', async (t) => {
   const p = project(t);
   const { url, origin, stop } = await dashboard(t, p, '--read-only');

@@ -49,7 +49,7 @@ test('the report says what was proved, and shows each iteration by key and click
   assert.deepEqual(
     rows.map((row) => row.replaceAll(/\s+/g, ' ')),
     [
-      'tests npm test What it printed last × failed 5 23 –',
+      'tests npm test Last output × failed 5 23 –',
       'types npx tsc --noEmit ✓ passed 5 23 112',
       'acceptance ./accept.sh --all × never ran 0 – –',
     ],
@@ -62,7 +62,7 @@ test('the report says what was proved, and shows each iteration by key and click
   await page.keyboard.press('Home');
   assert.match(await page.innerText('#chosen'), /Iteration 1:/);
   await page.click('.cell[data-index="41"]');
-  assert.match(await page.innerText('.panel'), /You said\s+Leave the public API as it is/);
+  assert.match(await page.innerText('.panel'), /Your messages\s+Leave the public API as it is/);
   await page.click('.cell[data-index="23"]');
   assert.match(await page.innerText('.panel'), /Why the claim was rejected\s+tests: exit code 1/);
   assert.deepEqual(problems, []);
@@ -150,7 +150,10 @@ test('the copy that init puts into a project says where report and dashboard are
   const copy = 'node .claude/skills/ralph-loop/scripts/main.cjs';
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
   for (const command of ['report', 'dashboard']) {
-    assert.match(p.sh(`${copy} ${command}`).stderr, /the project's copy has no report and no dashboard/);
+    assert.match(
+      p.sh(`${copy} ${command}`).stderr,
+      new RegExp(`the project's copy leaves out the pages .*ralph-loop ${command}\\.`),
+    );
   }
   assert.match(p.sh(`${copy} --help`).stdout, /^ {2}report /m);
 });

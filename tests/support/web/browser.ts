@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { pathOfProgram } from '../programs.ts';
+import { screenshotPath } from '../screenshots.ts';
 
-/** Screenshots for a person to look at; CI keeps the folder. */
-const SCREENSHOTS = join('reports', 'screenshots');
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Starts the installed Chromium. As root it runs without its own sandbox. */
@@ -77,6 +75,5 @@ export async function assertFits(page: Page): Promise<void> {
 }
 
 export async function screenshot(page: Page, name: string, { scheme, width }: View): Promise<void> {
-  mkdirSync(SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${scheme}-${width}.png`), fullPage: true });
+  await page.screenshot({ path: screenshotPath(`${name}-${width}-${scheme}.png`), fullPage: true });
 }
