@@ -44,7 +44,7 @@ export function isRemoval(tool: string): boolean {
 
 function wordsOf(tool: string): string[] {
   return tool
-    .slice(tool.lastIndexOf('__') + 2)
+    .replace(/^.*__/s, '')
     .replace(/([a-z])(?=[A-Z])/g, '$1_')
     .split(/[_\W]+/);
 }
@@ -55,8 +55,9 @@ export interface RunText {
   readonly cwd: string;
 }
 
+/** A word of the key says it: `command`, `run_command`, `setupScripts`. */
 const SHELL_KEY =
-  /^(commands?|cmds?|command_?line|cmd_?line|scripts?|shell|shell_?(command|script|text)|bash|sh|exec|execute|run|program|executable|binary|argv)$/i;
+  /^(?!.*_(?:id|name|type|mode)$)(?:.*_)?(commands?|cmds?|(command|cmd)_?line|scripts?|shell|bash|sh|exec|execute|run|program|executable|binary|argv|entrypoint|stdin)(?=$|_)/i;
 const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|expression|function|source_?code)$/i;
 const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
@@ -84,7 +85,8 @@ export function runTexts(call: ToolCall): RunText[] {
       if (POWERSHELL_KEY.test(key)) add('powershell', textsOf(key, each, args), here);
       else if (CODE_KEY.test(key) || (kind === 'code' && typeof each === 'string'))
         add('code', textsOf(key, each, undefined), here);
-      else if (SHELL_KEY.test(key)) add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
+      else if (SHELL_KEY.test(wordsOf(key).join('_')))
+        add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
       visit(each, here, depth + 1);
     }
   };

@@ -53,7 +53,8 @@ const CLASSES: Readonly<Record<string, Class>> = {
     lookAlikes: OWN.PROGRAM_LOOK_ALIKES,
     rule: (command) => ruleOf('Bash', { command }, {}),
     off: (command) => ruleOf('Bash', { command }, { controlProgram: [], ownFiles: [], ownGlobs: [] }),
-    seenAnyway: 0,
+    // The name of the package is refused without any path.
+    seenAnyway: 6,
   },
   'an own file, named to an unknown program': {
     attacks: OWN.NAME_ATTACKS,

@@ -16,16 +16,19 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
   const rule = ruleOf(command.name);
   rule?.(access);
   recordNamedOptions(access);
-  const assigned = rule === undefined ? call.assignments.flatMap(({ words }) => words) : [];
+  const isTrusted =
+    SYSTEM_PLACE.test(command.path) && !['PATH', 'LD_PRELOAD'].some((each) => call.state.variables.has(each));
   const words = [
-    ...access.args.filter(({ source, template }) => !explained.has(source) || LONG_OPTION.test(template)),
-    ...assigned.map(({ template }) => wordOf(template)),
+    ...access.args.filter(({ source, template }) => !isTrusted || !explained.has(source) || LONG_OPTION.test(template)),
+    ...call.assignments.flatMap(({ words: values }) => values.map(({ template }) => wordOf(template))),
   ];
   recordNamed(command, words, context);
 }
 
-/** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for. */
-const LONG_OPTION = /^-[a-zA-Z][\w-]+=/;
+/** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for; `+!x` is code for a pager. */
+const LONG_OPTION = /^-[a-zA-Z][\w-]+=|^\+!/;
+/** A program that is found by its name, or where the system keeps its own: not `./cat`. */
+const SYSTEM_PLACE = /^[^/]+$|^\/(s?bin|usr|opt|nix|snap)\//;
 
 /** Records words that a program which is not known, or not by this option, may write to. */
 export function recordNamed(command: ShellCommand, words: Call['words'], { facts }: ShellContext): void {

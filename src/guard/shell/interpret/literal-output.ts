@@ -121,7 +121,8 @@ function withTree(stream: Stream, args: Call['words']): Stream {
   return under === undefined ? stream : { ...stream, under };
 }
 
-function formatted(texts: readonly string[]): string {
+/** The text that printf prints; UNKNOWN for formats that are not followed. */
+export function formatted(texts: readonly string[]): string {
   const words = texts[0] === '--' ? texts.slice(1) : texts;
   const [format = '', ...values] = words;
   if (format.includes(UNKNOWN)) return UNKNOWN;

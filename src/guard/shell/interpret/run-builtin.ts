@@ -3,7 +3,8 @@ import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
 import { fileKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
-import { byProgram } from '../words.ts';
+import { asValue, byProgram } from '../words.ts';
+import { formatted } from './literal-output.ts';
 import { ODD, recordOpened } from './open-shell.ts';
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
@@ -52,7 +53,7 @@ const builtinOf = byProgram<Builtin>({
     const from = args.indexOf('--');
     const first = from === -1 ? args.findIndex((arg) => !/^[-+]/.test(arg)) : from + 1;
     if (first === -1) return moved(call.state);
-    return moved({ ...call.state, positional: args.slice(first).map((template) => ({ template })) });
+    return moved({ ...call.state, positional: call.words.slice(first + 1).map(asValue) });
   },
   shift: (call, args) =>
     moved({ ...call.state, positional: call.state.positional?.slice(Number(args[0] ?? 1)) ?? null }),
@@ -74,8 +75,7 @@ const builtinOf = byProgram<Builtin>({
   },
   printf: (call, args) => {
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
-    const value = args.length === 3 && args[2] !== undefined && !args[2].includes('%') ? args[2] : UNKNOWN;
-    return moved(withVariable(call.state, args[1], [{ template: value }]));
+    return moved(withVariable(call.state, args[1], [{ template: formatted(args.slice(2)) }]));
   },
 });
 

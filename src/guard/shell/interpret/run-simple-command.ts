@@ -6,7 +6,7 @@ import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream } from '../shell-state.ts';
 import { fileKey, joinStates, listKey, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
-import { wordOf } from '../words.ts';
+import { asValue, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
 /** Expands one simple command in every state that it may run in, and follows what it starts. */
@@ -81,7 +81,7 @@ function assigned(node: Shell.Assignment, state: ShellState, context: ShellConte
   if (node.index !== undefined) readSubstitutions(node.index, state, context);
   const words =
     value.type === 'ArrayValue'
-      ? value.elements.flatMap((element) => expandWord(element, state, context)).map(({ template }) => ({ template }))
+      ? value.elements.flatMap((element) => expandWord(element, state, context)).map(asValue)
       : [expandToValue(value, state, context)];
   const before = state.variables.get(node.name);
   if (node.index !== undefined) {

@@ -158,7 +158,11 @@ function itemsOf(call: Call, byLine: boolean): ShellWord[] {
   const items = text.split(byLine ? /[\n\0]+/ : /[\s\0]+/).filter((item) => item.trim() !== '');
   if (items.length > 256) return [unknownItem(call)];
   // Partly known input: each known piece, and possibly others.
-  const words = items.map((item) => wordOf(item.trim().replace(/^(['"])(.*)\1$/, '$2')));
+  const words = items.map((item) => {
+    const word = wordOf(item.trim().replace(/^(['"])(.*)\1$/, '$2'));
+    // `echo .claude/* | xargs rm`: what was printed are the matches.
+    return /[*?[]/.test(word.template) ? { ...word, glob: true as const, pattern: word.template } : word;
+  });
   return text.includes(UNKNOWN) || words.length === 0 ? [...words, unknownItem(call)] : words;
 }
 

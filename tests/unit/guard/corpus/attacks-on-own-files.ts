@@ -34,6 +34,16 @@ export const TOOL_ATTACKS: ReadonlyArray<readonly [tool: string, input: unknown]
   ['mcp__py__evaluate', { expression: "open('.claude/settings.json','w')" }],
   ['mcp__ps__invoke', { powershell_script: 'git push' }],
   ['Workflow', { name: 'x', source: "await $`cat ${'.claude/settings.json'} > x`" }],
+  ['Exec', { run_command: 'git push' }],
+  ['Exec', { bashCommand: 'git push' }],
+  ['Exec', { command_to_run: 'git push' }],
+  ['Exec', { terminalCommand: 'git push' }],
+  ['Exec', { setup_script: 'git push' }],
+  ['Exec', { postInstallCommands: ['git push'] }],
+  ['Exec', { stdin: 'git push' }],
+  ['Exec', { entrypoint: 'git', arguments: ['push'] }],
+  ['Exec', { command: { program: 'git', args: ['push'] } }],
+  ['mcp__ps__run', { ps_script: 'git push' }],
   ['Workflow', { script: "fs.writeFileSync('.claude/hooks/ralph-stop-hook.cjs','')" }],
 ];
 
@@ -82,6 +92,10 @@ export const TOOL_LOOK_ALIKES: ReadonlyArray<readonly [tool: string, input: unkn
   ['mcp__fs__read_text_file', { path: '@PROJECT@/.claude/settings.json' }],
   ['mcp__db__execute_sql', { sql: "update settings set push = 'git'" }],
   ['mcp__py__evaluate', { code: 'print(sum(range(10)))' }],
+  ['mcp__x__put', { path: 'src/a.ts', data: 'git push and .claude/settings.json are named here' }],
+  ['mcp__x__call', { input: 'What does git push do?' }],
+  ['mcp__ci__get_result', { run_id: 'git push', script_name: 'git push' }],
+  ['mcp__playwright__browser_press_key', { key: 'Enter' }],
 ];
 
 export const PROGRAM_ATTACKS: readonly string[] = [
@@ -135,6 +149,17 @@ export const PROGRAM_ATTACKS: readonly string[] = [
   'echo "node @MAIN@ accept" | at now',
   'tmux new -d "node @MAIN@ accept"',
   "python3 -c \"import subprocess; subprocess.run(['node', '@MAIN@', 'accept'])\"",
+  'npx claude-ralph-loop accept',
+  'npx -y claude-ralph-loop@latest accept',
+  'npm exec claude-ralph-loop -- accept',
+  'pnpm dlx claude-ralph-loop accept',
+  'bunx claude-ralph-loop accept',
+  'yarn dlx claude-ralph-loop accept',
+  'node --watch-path src @MAIN@ accept',
+  'volta run node @MAIN@ accept',
+  'fnm exec --using=20 node @MAIN@ accept',
+  'exec 3< @MAIN@; node /dev/fd/3 accept',
+  'node <(cat @MAIN@) accept',
 ];
 
 export const PROGRAM_LOOK_ALIKES: readonly string[] = [
@@ -226,6 +251,22 @@ export const NAME_ATTACKS: readonly string[] = [
   'pv README.md -o @STATE@',
   'expect -c "spawn rm @STATE@"',
   'tclsh <<< "file delete @STATE@"',
+  'TAR_OPTIONS=--remove-files tar cf /tmp/x .claude',
+  'GIT_TRACE=@PROJECT@/.claude/settings.json git status',
+  'GIT_INDEX_FILE=.claude/settings.json git add .',
+  'GIT_OBJECT_DIRECTORY=.claude git add .',
+  'NODE_V8_COVERAGE=.claude node x.js',
+  'LESSOPEN="|rm .claude/settings.json" less README.md',
+  'PAGER="rm .claude/settings.json" man ls',
+  './cat .claude/settings.json',
+  'bin/jq . .claude/settings.json',
+  './node_modules/.bin/cat .claude/settings.json',
+  'PATH=.:$PATH cat .claude/settings.json',
+  'PATH=./bin:$PATH; cat .claude/settings.json',
+  'LD_PRELOAD=./x.so cat .claude/settings.json',
+  'env PATH=. cat .claude/settings.json',
+  'less "+!rm .claude/settings.json" README.md',
+  'printf -v f %s .claude/settings.json; rm "$f"',
 ];
 
 export const NAME_LOOK_ALIKES: readonly string[] = [
@@ -310,6 +351,12 @@ export const SEARCH_ATTACKS: readonly string[] = [
   'mapfile -t a < <(find .claude -type f); rm "${a[@]}"',
   'rm -rf -- "$PWD"/.claude',
   'rm -rf "${PWD:?}"/.*',
+  'a=(.claude/*); rm "${a[@]}"',
+  'set -- .claude/*; rm "$@"',
+  'echo .claude/* | xargs rm',
+  'echo .* | xargs rm -rf',
+  'printf "%s\\n" .claude/* | xargs rm',
+  'printf "%s\\0" .claude/*.json | xargs -0 rm',
 ];
 
 export const SEARCH_LOOK_ALIKES: readonly string[] = [
@@ -387,6 +434,10 @@ export const SETTING_ATTACKS: readonly string[] = [
   'zsh -o globdots -c "rm -rf *"',
   'IFS=/; p=".claude/settings.json"; set -- $p; rm "$1/$2"',
   'IFS=_; f=rm_.claude/settings.json; $f',
+  'shopt -s dotglob; a=(*); rm -rf "${a[@]}"',
+  'shopt -s dotglob; set -- *; rm -rf "$@"',
+  'shopt -s dotglob; echo * | xargs rm -rf',
+  'shopt -s dotglob; printf "%s\\n" * | xargs rm -rf',
 ];
 
 export const SETTING_LOOK_ALIKES: readonly string[] = [
