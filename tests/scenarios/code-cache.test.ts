@@ -26,10 +26,13 @@ function hooks(context: TestContext) {
   for (const part of ['hooks', 'scripts']) cpSync(join(DIST, part), join(folder, part), { recursive: true });
   const cache = join(folder, 'outside', 'ralph-loop', 'code-cache');
   mkdirSync(dirname(cache), { recursive: true });
-  const stop = (): string => {
+  const stop = (more: NodeJS.ProcessEnv = {}): string => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'hooks', 'ralph-stop-hook.cjs')], {
       input: JSON.stringify({ hook_event_name: 'Stop', session_id: 's', cwd: folder, last_assistant_message: 'x' }),
-      env: { PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: join(folder, 'outside'), RALPH_ACTIVE: '1' },
+      env: {
+        ...{ PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: join(folder, 'outside'), RALPH_ACTIVE: '1' },
+        ...more,
+      },
       encoding: 'utf8',
     });
     assert.equal(status, 0, stderr);
@@ -106,6 +109,20 @@ test('A part of the program that only a later call needs is added to the cache.'
       .toSorted(),
     parts.toSorted(),
   );
+});
+
+test('A process with a large heap claims no part of its cache, which the next one completes.', (context) => {
+  const { folder, cache, kept, stop } = hooks(context);
+  const work = join(folder, 'work.cjs');
+  writeFileSync(work, 'globalThis.kept = Array.from({ length: 5_000_000 }, (_, nth) => nth);');
+  const claimed = (): string => {
+    const whole = readFileSync(join(cache, kept()[0] ?? ''));
+    return whole.toString('latin1', whole.lastIndexOf('\n') + 1);
+  };
+  stop({ NODE_OPTIONS: `--require ${work}` });
+  assert.equal(claimed(), '');
+  stop();
+  assert.match(claimed(), /\.\/ralph-stop-hook\.js/);
 });
 
 test('A cache is readable by its owner only, and none is made on a machine without the state folder.', (context) => {

@@ -135,18 +135,13 @@ function reportOf(
   return {
     id: at,
     toUser: [
-      ...done.flatMap(({ intent, ...each }) => [
-        ...(each.restored.length === 0
-          ? []
-          : [
-              PROTECTION_TEXTS.restored(
-                list(each.restored),
-                intent.cause.found,
-                shownPath(intent.archive, files.projectDir),
-              ),
-            ]),
-        ...(each.failed.length === 0 ? [] : [PROTECTION_TEXTS.failed(list(each.failed), intent.cause.found)]),
-      ]),
+      ...done.flatMap(({ intent: { archive, cause }, ...each }) => {
+        const place = shownPath(archive, files.projectDir);
+        return [
+          ...(each.restored.length > 0 ? [PROTECTION_TEXTS.restored(list(each.restored), cause.found, place)] : []),
+          ...(each.failed.length > 0 ? [PROTECTION_TEXTS.failed(list(each.failed), cause.found)] : []),
+        ];
+      }),
       ...(users.length === 0 ? [] : [PROTECTION_TEXTS.usersChange(list(users))]),
     ],
     toAgent: toAgent.length === 0 ? null : toAgent.join('\n'),

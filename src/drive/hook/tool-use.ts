@@ -194,24 +194,14 @@ function note(
 ): void {
   if (typeof loop === 'string') return;
   const { files } = context;
-  const { name, id, agentId, input } = toolCall(context.input);
+  const { name: tool, id: callId, agentId, input } = toolCall(context.input);
   const at = context.now();
   const { loopId, iteration } = loop;
   // The later events of a call are found by its id.
   const subject = phase === 'asked' || phase === 'denied' ? { about: toolSubject(input, files.projectDir) } : {};
   const agent = agentId === null ? {} : { agentId };
   try {
-    appendEvent(files, {
-      type: `tool.${phase}`,
-      at,
-      loopId,
-      iteration,
-      tool: name,
-      callId: id,
-      ...subject,
-      ...more,
-      ...agent,
-    });
+    appendEvent(files, { type: `tool.${phase}`, at, loopId, iteration, tool, callId, ...subject, ...more, ...agent });
   } catch (error) {
     // A full disk must not stop the agent’s tools.
     log(files, at, 'calls', (error as Error).message);

@@ -23,6 +23,8 @@ export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main
 const REFRESH_MS = 3_600_000;
 /** Caches of earlier builds are removed at this age. */
 const OLD_MS = 7 * 24 * 3_600_000;
+/** With a larger heap V8 has collected garbage, and with it the code of functions that had not run for a while. */
+const LARGE_HEAP_BYTES = 20 * 1024 * 1024;
 
 /** Runs one entry of the program: a hook, the command line or the status line. */
 export function runEntry(entry: string): void {
@@ -76,7 +78,10 @@ function loadFile(filename: string, caches: string | null, entry: string, loaded
   process.once('exit', () => {
     const used = [...loaded.keys()].filter((id) => parts[id] !== undefined);
     const further = used.some((id) => !covered.includes(id));
-    if (further || isDue || script.cachedDataRejected) keep(script, [...new Set([...covered, ...used])], path, prefix);
+    if (!further && !isDue && !script.cachedDataRejected) return;
+    // A cache that may lack code claims no part, so that the next process completes it.
+    const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
+    keep(script, isWhole ? [...new Set([...covered, ...used])] : [], path, prefix);
   });
   return parts;
 }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { regularFile } from '../files/read-regular-file.ts';
 import { uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/write-atomically.ts';
@@ -113,7 +113,8 @@ export function storeLook(files: LoopFiles, { files: watched, folders }: Snapsho
   const paths = Object.keys(watched);
   const quick = [...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
-  writeAtomically(lookPath(files), lookBytes(stamped(quick), stamped(others)), 0o600);
+  const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
+  if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600);
 }
 
 /** Adds what is at these paths now to the versions that are put back. `left` are changes that the user made. */
