@@ -8,7 +8,7 @@ import { TEST_TIMEOUT_MS } from '../support/until.ts';
 const root = join(import.meta.dirname, '..', '..');
 
 test('the quick start shows failing tests, a refused and a proved completion, and the tests after it', (t) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', 'scripts/quick-start.ts'], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', 'tests/tools/quick-start.ts'], {
     cwd: root,
     env: { PATH: process.env['PATH'], HOME: emptyFolder(t), TMPDIR: emptyFolder(t) },
     encoding: 'utf8',

@@ -22,8 +22,12 @@ if (!existsSync(client)) {
   if (status !== 0) process.exit(status ?? 1);
 }
 const files = process.argv.slice(2);
-const { status } = spawnSync(process.execPath, ['scripts/run-tests.mjs', ...(files.length > 0 ? files : ['client'])], {
-  stdio: 'inherit',
-  env: { ...process.env, RALPH_TEST_CLAUDE: client },
-});
+const { status } = spawnSync(
+  process.execPath,
+  ['tests/tools/run-tests.mjs', ...(files.length > 0 ? files : ['client'])],
+  {
+    stdio: 'inherit',
+    env: { ...process.env, RALPH_TEST_CLAUDE: client },
+  },
+);
 process.exit(status ?? 1);

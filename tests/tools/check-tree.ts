@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Checks layers, import cycles (types and `import()` too), folder and file sizes, and the packages that hooks load. */
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 /** Layers by path prefix, lowest first; the longest prefix wins. Modules of one layer do not import each other. */
 const LAYERS: readonly (readonly string[])[] = [
@@ -60,7 +60,7 @@ function layerOf(file: string): { readonly module: string; readonly rank: number
 function layerProblems(): string[] {
   return files.flatMap((file) => {
     const from = layerOf(file);
-    if (from === null) return [`${file}: unknown layer; add it to scripts/check-tree.ts`];
+    if (from === null) return [`${file}: unknown layer; add it to tests/tools/check-tree.ts`];
     const text = readFileSync(join(root, file), 'utf8');
     const found =
       ['src/engine', 'src/text'].includes(from.module) && /from 'node:/.test(text)

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
-import { clientEnvironment } from '../tests/support/client/client-environment.ts';
-import { createWorkspace } from '../tests/support/client/workspace.ts';
-import { bash, startScriptedModel, steps, text, tool } from '../tests/support/model/scripted-model.ts';
+import { clientEnvironment } from '../support/client/client-environment.ts';
+import { createWorkspace } from '../support/client/workspace.ts';
+import { bash, startScriptedModel, steps, text, tool } from '../support/model/scripted-model.ts';
 
 /** `npm start`: the real client works on a copy of the example, with a scripted model; `-- --real` asks the user's. */
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const main = join(root, 'dist', 'plugin', 'scripts', 'main.cjs');
 const real = process.argv.includes('--real');
 const TASK = 'make the failing tests pass';

@@ -27,7 +27,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
-  const { installPrograms } = await import('../tests/support/programs.ts');
+  const { installPrograms } = await import('../support/programs.ts');
   installPrograms();
 }
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
@@ -45,7 +45,7 @@ run({ files: all.map((file) => join(process.cwd(), file)), ...LIMITS })
 /** Puts one bundle in place of the unit tests that start no process: each file of its own costs a start and a compilation. */
 async function withFastTests(files) {
   if (!folders.includes('unit')) return files;
-  const { bundleFastTests, fastTestFiles } = await import('../tests/tools/bundle-fast-tests.ts');
+  const { bundleFastTests, fastTestFiles } = await import('./bundle-fast-tests.ts');
   const fast = new Set(fastTestFiles());
   const bundle = await bundleFastTests([...fast]);
   return [bundle, ...files.filter((file) => !fast.has(file.replaceAll('\\', '/')))];
