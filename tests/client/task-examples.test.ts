@@ -43,7 +43,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
     assert.equal(workspace.read('.env'), 'KEY=first\n');
     assert.equal(workspace.has('.env.local'), false);
     assert.match(second, /Your claim of completion was rejected/);
-    assert.match(second, /missing AUTH_FIXES\.md: create it as my-task\/AUTH_FIXES\.md/);
+    assert.match(second, /missing; create it as my-task\/AUTH_FIXES\.md/);
     assert.match(second, /missing OPEN_QUESTIONS\.md/);
     assert.match(second, /Iteration 2 of 20/);
     const { as, verified, message } = project.ended();
@@ -192,7 +192,7 @@ test('the migration example moves one module an iteration, and its promise holds
     const told = loop.told();
     assert.match(told[0] ?? '', /Build output:\n[\s\S]*\nbuilt\n\nTest results:\n[\s\S]*\nsrc\/a\.js\nsrc\/b\.js\n/);
     assert.doesNotMatch(told[2] ?? '', /^src\/a\.js$/m);
-    assert.match(told[4] ?? '', /missing MIGRATION_NOTES\.md: create it as my-task\/MIGRATION_NOTES\.md/);
+    assert.match(told[4] ?? '', /missing; create it as my-task\/MIGRATION_NOTES\.md/);
     assert.deepEqual(
       loop.records().map(({ changedFiles }) => changedFiles),
       [['src/a.js'], ['src/b.js'], ['my-task/MIGRATION_NOTES.md', 'my-task/OPEN_QUESTIONS.md']],

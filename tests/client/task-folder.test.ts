@@ -87,7 +87,7 @@ test('a prompt file has arguments, commands and a gate as well, all of them in t
     assert.match(first?.sinceText ?? '', /Fix it for Ada Doe\.\n\nchecked for Ada Doe\n\[exit code 1\]/);
     assert.match(first?.sinceText ?? '', /these files exist: FIXES\.md\n- these commands pass: tests/);
     assert.doesNotMatch(first?.sinceText ?? '', /a note for people|OPEN_QUESTIONS|RALPH_PROGRESS/);
-    assert.match(second?.sinceText ?? '', /missing FIXES\.md: create it as FIXES\.md/);
+    assert.match(second?.sinceText ?? '', /missing; create it as FIXES\.md/);
     assert.deepEqual([project.ended().as, project.ended().verified], ['complete', true]);
     assert.equal(project.workspace.has('.ralph-runner'), false);
     assert.equal(project.workspace.has('.claude/ralph/.ralph-runner'), false);

@@ -158,7 +158,7 @@ test('two task folders in one project run at the same time in sessions of their 
     const told = (name: string) =>
       model.mainRequests().flatMap((request) => (isOf(request, name) ? [request.sinceText] : []));
     assert.equal(told('alpha').filter((each) => /Iteration 2 of 9/.test(each)).length, 1);
-    assert.match(told('beta')[3] ?? '', /missing OPEN_QUESTIONS\.md: create it as tasks\/beta/);
+    assert.match(told('beta')[3] ?? '', /missing; create it as tasks\/beta/);
     assert.ok(told('alpha').every((each) => !each.includes('Work on beta') && !each.includes('was rejected')));
 
     // Each is held by its own rules alone; what the other loop does to its protected files it puts back.

@@ -78,7 +78,7 @@ test('a project without git has a report without changes', (t) => {
   const { stdout } = p.ralph(['run', '--plain', '--agent', agent(p, 'echo "Half done. key=sk_live_0123456789abcdef"')]);
   assert.match(
     stdout,
-    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent’s last words:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume\n/,
+    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent’s last words:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume --max-iterations N\n/,
   );
   assert.doesNotMatch(stdout, /Changed since|Undo/);
 });

@@ -31,6 +31,6 @@ test('a claim that lacks a required file names the file on the screen', (t) => {
   const cmd = agent(p, 'echo "$prompt" > seen.txt; echo "<promise>DONE</promise>"');
   const { stdout } = p.ralph(['run', '--path', 'job', '--plain', '--agent', cmd]);
   assert.match(p.read('seen.txt'), /\nStill missing: job\/FIXES\.md, job\/OPEN_QUESTIONS\.md\n/);
-  assert.match(stdout, /\n {2}required output FIXES\.md: missing FIXES\.md: create it as job\/FIXES\.md\.\n/);
-  assert.match(stdout, /\n {2}OPEN_QUESTIONS\.md: missing OPEN_QUESTIONS\.md: create it as job\/OPEN_QUESTIONS\.md\./);
+  assert.match(stdout, /\n {2}required output FIXES\.md: missing; create it as job\/FIXES\.md\.\n/);
+  assert.match(stdout, /\n {2}OPEN_QUESTIONS\.md: missing; create it as job\/OPEN_QUESTIONS\.md\./);
 });

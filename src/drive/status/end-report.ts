@@ -65,7 +65,11 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
-  const resume = commandLine({ command: 'resume' }, { name: state.name, mode: state.mode, program: programName() });
+  const options = ended.as === 'max-iterations' ? { options: { 'max-iterations': 'N' } } : {};
+  const resume = commandLine(
+    { command: 'resume', ...options },
+    { name: state.name, mode: state.mode, program: programName() },
+  );
   return {
     ...{ outcome: ended.as, reason: ended.message, verified: ended.verified, checks },
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },

@@ -47,7 +47,7 @@ function checkOutput(folder: Folder, path: string): CheckResult {
 }
 
 function missing(folder: Folder, path: string): string {
-  return `missing ${path}: create it as ${posix.join(folder.shown, path)}.`;
+  return `missing; create it as ${posix.join(folder.shown, path)}.`;
 }
 
 function noFile(folder: Folder, path: string): string {

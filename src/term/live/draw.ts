@@ -1,5 +1,5 @@
 import type { Paint } from '../paint.ts';
-import { wrap } from '../wrap.ts';
+import { wrap, wrapText } from '../wrap.ts';
 import { type Frame, frameOf, type Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
 import type { Line, View } from './view.ts';
@@ -51,11 +51,11 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
   return lines.flatMap(({ spans, long }) => {
     const [only] = spans;
     if (long === 'cut' || spans.length !== 1 || only === undefined) return [painted(clipped(spans, columns), paint)];
-    // Only the agent's text is wrapped without a style.
-    const { style } = only;
-    return wrap(only.text, columns).map(({ text }) =>
-      style === undefined ? rendered(text, paint) : paint(style, text),
-    );
+    // Only the agent's text has no style; it is printed as it arrives, so that its further rows have no indent.
+    const { style, text } = only;
+    if (style === undefined) return wrap(text, columns).map((row) => rendered(row.text, paint));
+    const rows = wrapText(text, columns).split('\n');
+    return rows.flatMap((row) => wrap(row, columns)).map((row) => paint(style, row.text));
   });
 }
 

@@ -53,13 +53,12 @@ test('a missing output and missing questions are named, and nothing is run', asy
     {
       name: 'required output out/FIXES.md',
       outcome: 'failed',
-      detail: 'missing out/FIXES.md: create it as tasks/one/out/FIXES.md.',
+      detail: 'missing; create it as tasks/one/out/FIXES.md.',
     },
     {
       name: 'OPEN_QUESTIONS.md',
       outcome: 'failed',
-      detail:
-        'missing OPEN_QUESTIONS.md: create it as tasks/one/OPEN_QUESTIONS.md. An empty list of open questions is fine.',
+      detail: 'missing; create it as tasks/one/OPEN_QUESTIONS.md. An empty list of open questions is fine.',
     },
   ]);
   assert.equal(existsSync(join(directory, 'ran')), false);
