@@ -68,7 +68,7 @@ test('status --json has the report as it was at the end, until the next loop', (
   assert.deepEqual(checks, [{ name: 'proof', outcome: 'changed' }]);
   assert.deepEqual(changedScripts, ['check.sh was changed']);
   assert.match(JSON.stringify(report['changes']), /kept\.txt \| 1 \+/);
-  assert.equal(next, 'ralph-loop resume');
+  assert.equal(next, 'ralph-loop resume --max-iterations N');
   assert.match(String(restore), /^git reset --hard [0-9a-f]{12}$/);
 });
 
