@@ -6,6 +6,7 @@ export const FLEET_TEXTS = {
   otherKey: 'the other members of this fleet use a different RALPH_FLEET_KEY. Set the same key everywhere.',
   unreachable: (place: string, why: string): string =>
     `no server answers at ${place} (${why}). Start it, or correct RALPH_FLEET_URL.`,
+  away: 'the server of the fleet does not answer; it is asked again.',
   noPackages: (line: string): string => `the fleet needs the packages bullmq and ioredis. Install them: ${line}`,
   tooLarge: (bytes: number): string =>
     `the terms of this task take ${bytes} bytes, more than the 256 KiB of a submission. Move long commands into scripts.`,

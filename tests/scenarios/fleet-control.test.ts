@@ -146,7 +146,7 @@ test('a worker that is asked to leave puts its loop back, and another goes on', 
   const one = f.worker('one');
   await until('the agent works', () => noted(f, 'at-1'));
   one.child.kill('SIGTERM');
-  await until('it says so', () => one.said().includes('ending after the iterations at work'));
+  await until('it says so', () => one.said().includes('stopping after the current iterations'));
   go(f, 'go');
   assert.equal(await one.over, 0, one.said());
   f.worker('two');

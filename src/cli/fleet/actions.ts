@@ -9,6 +9,7 @@ export const ACTIONS = [
   'resume',
   'cancel',
   'retry',
+  'dashboard',
   'doctor',
 ] as const;
 

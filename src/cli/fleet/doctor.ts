@@ -1,19 +1,17 @@
 import { findClient } from '../../claude/find-client.ts';
 import { type FleetFinding, serverFindings } from '../../fleet/doctor.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
-import { checkKey } from '../../fleet/queue/loop-index.ts';
 import { requeueLoops } from '../../fleet/requeue.ts';
 import { FleetKey } from '../../fleet/signing.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
-import { connectFleet } from './fleet-context.ts';
+import { connectFleet, type FleetContext } from './fleet-context.ts';
 import { placeOfFleet } from './fleet-options.ts';
 
 /** Checks what a worker needs. The exit code is 1 if an error remains. */
 export async function fleetDoctor(context: CommandContext): Promise<number> {
-  if (context.values['requeue'] === true) return requeue(context);
   const findings = [
     await found('packages and server', async () => {
       const server = await connectFleet(context, false);
@@ -47,25 +45,19 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
 }
 
 /** Queues loops of a repository whose jobs the server has lost, from their last checkpoints. */
-async function requeue(context: CommandContext): Promise<number> {
+export async function requeue(context: FleetContext): Promise<number> {
   const [url, ...others] = valuesOf(context, 'repo');
   if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needs('repo URL'));
-  const key = new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
-  const server = await connectFleet(context, false);
-  try {
-    await checkKey(server, key);
-    const { queued, refused } = await requeueLoops(server, key, placeOfFleet(context), context.env, url);
-    context.answer({ ok: true, queued, refused }, () =>
-      [
-        ...queued.map((id) => FLEET_TEXTS.requeued(id)),
-        ...refused.map((id) => FLEET_TEXTS.unsigned(id)),
-        ...(queued.length + refused.length === 0 ? [FLEET_TEXTS.nothingLost] : []),
-      ].join('\n'),
-    );
-    return refused.length === 0 ? 0 : 1;
-  } finally {
-    await server.close();
-  }
+  const { server, key, env } = context;
+  const { queued, refused } = await requeueLoops(server, key, placeOfFleet(context), env, url);
+  context.answer({ ok: true, queued, refused }, () =>
+    [
+      ...queued.map((id) => FLEET_TEXTS.requeued(id)),
+      ...refused.map((id) => FLEET_TEXTS.unsigned(id)),
+      ...(queued.length + refused.length === 0 ? [FLEET_TEXTS.nothingLost] : []),
+    ].join('\n'),
+  );
+  return refused.length === 0 ? 0 : 1;
 }
 
 function keyOf(): FleetKey | null {

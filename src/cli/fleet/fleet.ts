@@ -8,7 +8,7 @@ export const FLEET_COMMAND: Command = {
   name: 'fleet',
   summary: 'Run loops on many machines from one queue.',
   usage: 'ACTION [ID | TASK...] [options]',
-  help: 'worker runs loops on this machine; add TASK... queues tasks of a repository; status [ID], logs ID and doctor show; steer ID "TEXT", pause, resume, cancel and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
+  help: 'worker runs loops on this machine; add TASK... queues tasks of a repository; status [ID], logs ID, dashboard and doctor show; steer ID "TEXT", pause, resume, cancel and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
   example: 'ralph-loop fleet add tasks/docs --repo git@host:me/app.git --base main',
   options: options({
     'repo URL...': 'add: the repository. worker: serve only these.',
@@ -33,6 +33,9 @@ export const FLEET_COMMAND: Command = {
     'dir DIR': 'worker, add: folder for repositories.',
     'f, follow': 'logs: keep printing until Ctrl+C.',
     all: 'status: also the loops that have ended.',
+    'port N': 'dashboard: listen on this port; default: any free one.',
+    open: 'dashboard: open the page in the browser.',
+    'read-only': 'dashboard: show loops without any controls.',
     requeue: 'doctor: queue loops of --repo whose job is gone.',
   }),
   control: true,

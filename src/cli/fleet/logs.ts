@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FleetEvent, readEvents, withoutStale } from '../../fleet/queue/events.ts';
+import { EventReader, type FleetEvent } from '../../fleet/queue/events.ts';
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
 import { journalLine } from '../show/journal-line.ts';
 import type { FleetContext } from './fleet-context.ts';
@@ -11,12 +11,9 @@ const POLL_MS = 500;
 export async function showLogs(context: FleetContext): Promise<number> {
   const { server, values } = context;
   const { loopId } = await loopNamed(server, idOf(context));
-  let last: FleetEvent | null = null;
+  const reader = new EventReader(server, loopId);
   for (;;) {
-    const found = await readEvents(server, loopId, last?.id ?? '');
-    const fresh: FleetEvent[] = last === null ? found : withoutStale([last, ...found]).filter((each) => each !== last);
-    for (const each of fresh) print(context, each);
-    last = fresh.at(-1) ?? last;
+    for (const each of await reader.read()) print(context, each);
     if (values['follow'] !== true) return 0;
     await sleep(POLL_MS);
   }

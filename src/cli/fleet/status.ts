@@ -16,14 +16,14 @@ export async function showStatus(context: FleetContext): Promise<number> {
   const { positionals, server, answer } = context;
   if (positionals.length > 0) {
     const loop = await loopStatus(server, await loopNamed(server, idOf(context)));
-    answer(published(loop), () => oneLoop(loop).join('\n'));
+    answer(loop, () => oneLoop(loop).join('\n'));
     return 0;
   }
   const isAll = context.values['all'] === true;
   const loops = await fleetStatus(server, isAll || !context.forPeople ? Number.POSITIVE_INFINITY : MOST);
   const [spent, refused] = [await fleetSpent(server), await refusedJobs(server)];
   const counts = countsOf(loops);
-  answer({ counts, spent, refused, loops: loops.map(published) }, () => {
+  answer({ counts, spent, refused, loops }, () => {
     const wanted = loops.filter(({ state }) => isAll || (state !== 'ended' && state !== 'forgotten'));
     const shown = isAll ? loops : (wanted.length > 0 ? wanted : loops).slice(0, MOST);
     const hidden = loops.length - shown.length;
@@ -97,8 +97,4 @@ function oneLoop(loop: FleetLoop): string[] {
     ...(failure === null ? [] : [['failure', failure] as const]),
   ];
   return [table(rows.map(([name, value]) => [name, printable(value)]))];
-}
-
-function published(loop: FleetLoop): object {
-  return loop;
 }

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
@@ -8,90 +6,39 @@ import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
-import { type LoopFiles, loopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
-import type { ControlRequest } from '../../web/server/dashboard-app.ts';
-import { serveDashboard } from '../../web/server/serve.ts';
+import { LoopFeed, type LoopSource } from '../../web/server/loop-feed.ts';
+import { type ControlRequest, noControl } from '../../web/server/news-feed.ts';
 import type { CommandContext } from '../command.ts';
 import { STOP } from '../control/operator-commands.ts';
 import { knownProjects } from './known-projects.ts';
-import { openInBrowser } from './open-in-browser.ts';
+import { serveFeed } from './serve-feed.ts';
 import { shownLoop } from './shown-loop.ts';
 
-/** Serves the dashboard until a signal ends it. Returns the exit code. */
-export async function serveUntilSignal(context: CommandContext): Promise<number> {
+/** Serves the dashboard over the loops of this machine until a signal ends it. Returns the exit code. */
+export function serveUntilSignal(context: CommandContext): Promise<number> {
   const { values, env, now, projectDir } = context;
   const projects = (): string[] => (values['all'] === true ? knownProjects(projectDir, env) : [projectDir]);
-  const server = await serve({
-    source: {
-      places: () => projects().flatMap((project) => placesOf(project, env)),
-      loopOf: shownLoop,
-      commitsOf: async (loop, iterations, index) =>
-        (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
-      uncommittedOf: (loop) => uncommittedOf(loop, env),
-      failed: (message) => context.err(`ralph-loop: ${message}`),
-    },
-    port: portOf(values['port']),
-    readOnly: values['read-only'] === true,
-    now,
+  const source: LoopSource = {
+    places: () => projects().flatMap((project) => placesOf(project, env)),
+    loopOf: shownLoop,
+    commitsOf: async (loop, iterations, index) =>
+      (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
+    uncommittedOf: (loop) => uncommittedOf(loop, env),
+    failed: (message) => context.err(`ralph-loop: ${message}`),
     control: (files, request) => control(files, request, env, now()),
-  });
-  const { url } = server;
-  const ended = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-  });
-  if (context.forPeople) context.out(`The dashboard is at ${url}\nPress Ctrl+C to end it.`);
-  else context.json({ url, port: server.port, pid: process.pid });
-  const left = values['open'] === true ? openPage(context, url) : null;
-  await ended;
-  if (left !== null) rmSync(left, { force: true });
-  await server.close();
-  return 0;
-}
-
-async function serve(given: Parameters<typeof serveDashboard>[0]) {
-  try {
-    return await serveDashboard(given);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    const another = advise(`port ${given.port} is in use.`, 'Use any free one', 'dashboard');
-    throw new RalphError('usage', another, error);
-  }
-}
-
-function portOf(value: unknown): number {
-  if (value === undefined) return 0;
-  const port = Number(value);
-  if (typeof value === 'string' && /^\d+$/.test(value) && port <= 65_535) return port;
-  throw new RalphError('usage', `--port ${String(value)}: use a number up to 65535.`);
+  };
+  return serveFeed(context, new LoopFeed(source, now));
 }
 
 /** Returns the files of every loop of a project and its worktrees. */
 function placesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles[] {
   const here = [project, ...worktreePlaces(project).map(({ projectDir }) => projectDir)];
   return here.flatMap((dir) => loopNames(dir, env).map((name) => loopFiles(dir, name, env)));
-}
-
-/** Time that a browser has to read the address. */
-const OPENING_MS = 30_000;
-
-/** Opens the page by a file that only this user can read: other users see the words of a started program. */
-function openPage(context: CommandContext, url: string): string {
-  const folder = outsideRoot(context.env);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `dashboard-${process.pid}.html`);
-  writeAtomically(
-    path,
-    `<!doctype html><meta charset="utf-8"><title>ralph-loop</title><meta http-equiv="refresh" content="0;url=${url}">\n`,
-    0o600,
-  );
-  openInBrowser(path, context);
-  setTimeout(() => rmSync(path, { force: true }), OPENING_MS).unref();
-  return path;
 }
 
 /** Carries out what was asked for on the page, and records that it came from there. */
@@ -113,6 +60,8 @@ function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles)
     case 'resume':
       if (isDriverAlive(files, state) !== false) return { kind: 'resume' };
       throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
+    case 'retry':
+      throw new RalphError('refused', noControl(request.kind));
     case 'pause':
     case 'cancel':
     case 'wake':
@@ -132,6 +81,7 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
       return 'The loop is cancelled. An agent still at work is stopped at its next tool call.';
     case 'pause':
     case 'resume':
+    case 'retry':
       return `The loop is ${after.status}.`;
     case 'wake':
       return before.status === 'waiting'

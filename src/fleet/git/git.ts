@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { devNull } from 'node:os';
 import { onPath } from '../../state/process/find-program.ts';
+import { withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from './messages.ts';
@@ -128,15 +129,8 @@ function environment({ env, gitDir, workTree, index, objects, network = false, m
   for (const [key, value] of Object.entries(env)) {
     if (!/^(?:GIT_|RALPH_)/.test(key) || KEPT.test(key)) given[key] = value;
   }
-  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
-  const first = Number.isInteger(own) && own >= 0 ? own : 0;
-  for (const [at, [key, value]] of SETTINGS.entries()) {
-    given[`GIT_CONFIG_KEY_${first + at}`] = key;
-    given[`GIT_CONFIG_VALUE_${first + at}`] = value;
-  }
   return {
-    ...given,
-    GIT_CONFIG_COUNT: String(first + SETTINGS.length),
+    ...withSettings(given, SETTINGS),
     GIT_ALLOW_PROTOCOL: network ? 'file:git:http:https:ssh' : 'none',
     GIT_DEFAULT_REF_FORMAT: 'files',
     GIT_GRAFT_FILE: devNull,

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { streamed } from '../../state/event-stream.ts';
+import { readOn } from '../../state/files/journal-lines.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { recordOf } from './commands.ts';
 import { type FleetServer, KEYS } from './connect.ts';
@@ -8,6 +9,8 @@ import { type FleetServer, KEYS } from './connect.ts';
 const MOST = 10_000;
 const KEPT_SECONDS = 30 * 24 * 3600;
 const FLUSH_MS = 200;
+/** Records that say nothing once they are over. */
+const UNSENT: ReadonlySet<unknown> = new Set(['command.started', 'tool.started', 'agent.usage', 'steering.pending']);
 /** Events that wait for a server that is away; older ones are dropped first. */
 const MOST_WAITING = 2_000;
 
@@ -27,6 +30,8 @@ export class EventSink {
   readonly #mask: (text: string) => string;
   #waiting: string[] = [];
   #timer: NodeJS.Timeout | null = null;
+  /** Where the next record of the loop's own stream begins. */
+  #next = 0;
 
   constructor({ redis }: FleetServer, loopId: string, attempt: number, env: NodeJS.ProcessEnv) {
     this.#redis = redis;
@@ -35,9 +40,24 @@ export class EventSink {
     this.#mask = secretMask(env);
   }
 
+  /** Leaves out what this file holds already, unless the server has nothing of it. */
+  async skipKnown(path: string): Promise<void> {
+    if ((await this.#redis.exists(this.#name)) === 1) this.#next = readOn(path, 0).next;
+  }
+
+  /** Passes on what the loop has recorded in its stream since the last call. */
+  follow(path: string): void {
+    const { entries, next } = readOn(path, this.#next);
+    this.#next = next;
+    for (const entry of entries) if (!UNSENT.has(entry['type'])) this.#add(entry);
+  }
+
   tell(event: object): void {
-    const at = new Date().toISOString();
-    this.#waiting.push(this.#mask(JSON.stringify(streamed({ at, ...event }))));
+    this.#add(streamed({ at: new Date().toISOString(), ...event }));
+  }
+
+  #add(event: object): void {
+    this.#waiting.push(this.#mask(JSON.stringify(event)));
     if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
   }
@@ -59,8 +79,29 @@ export class EventSink {
 
 const MOST_AT_ONCE = 500;
 
+/** Reads the events of a loop in turn, those of older attempts left out. */
+export class EventReader {
+  readonly #server: FleetServer;
+  readonly #loopId: string;
+  #last: FleetEvent | null = null;
+
+  constructor(server: FleetServer, loopId: string) {
+    this.#server = server;
+    this.#loopId = loopId;
+  }
+
+  /** Returns what came since the last call. */
+  async read(): Promise<FleetEvent[]> {
+    const last = this.#last;
+    const found = await readEvents(this.#server, this.#loopId, last?.id ?? '');
+    const fresh = last === null ? found : withoutStale([last, ...found]).slice(1);
+    this.#last = fresh.at(-1) ?? last;
+    return fresh;
+  }
+}
+
 /** Returns the events after `from` (a position, '' for all), those of older attempts left out. */
-export async function readEvents({ redis }: FleetServer, loopId: string, from: string): Promise<FleetEvent[]> {
+async function readEvents({ redis }: FleetServer, loopId: string, from: string): Promise<FleetEvent[]> {
   const found: FleetEvent[] = [];
   for (let next = from === '' ? '-' : `(${from}`; ; ) {
     const entries = await redis.xrange(KEYS.events(loopId), next, '+', 'COUNT', MOST_AT_ONCE);

@@ -21,10 +21,11 @@ export interface FleetLoop extends LoopEntry {
 const LISTS = { wait: 'queued', paused: 'queued', active: 'working' } as const;
 const SETS = { prioritized: 'queued', completed: 'ended', failed: 'failed' } as const;
 const FIELDS = ['progress', 'returnvalue', 'failedReason'] as const;
+export const OVER: ReadonlySet<QueueState> = new Set(['ended', 'failed', 'forgotten']);
 /** BullMQ keeps the instant of a delayed job in the upper bits of its score. */
 const DELAY_SHIFT = 0x1000;
 
-/** Returns the loops, the newest first, with `most` of them in full; the job's data is not read. */
+/** Returns the loops, those that are over last, then the newest first, with `most` of them in full; the job's data is not read. */
 export async function fleetStatus(server: FleetServer, most: number): Promise<readonly FleetLoop[]> {
   const entries = await allLoops(server);
   const states = await statesOf(server, [...new Set(entries.map(({ account }) => account))]);
@@ -32,8 +33,8 @@ export async function fleetStatus(server: FleetServer, most: number): Promise<re
     const found = states.get(`${entry.account} ${entry.loopId}.${entry.generation}`);
     return { ...entry, state: found?.state ?? ('forgotten' as const), until: found?.until ?? null };
   });
-  const shown = placed.slice(0, most);
-  const details = await detailsOf(server, shown);
+  placed.sort((a, b) => Number(OVER.has(a.state)) - Number(OVER.has(b.state)));
+  const details = await detailsOf(server, placed.slice(0, most));
   return placed.map((loop, index) => ({ ...loop, ...(details[index] ?? NONE) }));
 }
 

@@ -102,6 +102,7 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: Fl
   const { attempt } = line.meta;
   const files = filesIn(ws, submission, env);
   const events = new EventSink(server, loopId, attempt, env);
+  await events.skipKnown(files.events);
   const commands = new LoopCommands({ server, key, submission, files, env }, line.meta.lastCommand);
   const budget = new Reservations(server, limits, `${loopId}:${attempt}`, submission.limits.iterationTimeoutMs);
   const progress = (waits: string | null, maxIterations: number): Promise<void> =>
@@ -110,17 +111,18 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: Fl
     ...{ submission, terms, server, ws, files, env, program, line, commands, budget, events },
     ...{ lost, leaving, hurry, progress },
   };
-  await progress(null, 0);
   const holder = new LoopHolder(holding);
+  await holder.tell(null);
   let end: HeldEnd;
   try {
     end = masked(await holder.run(), env);
     await holder.signOff(end.kind === 'ended' ? end.outcome : null, end.kind === 'ended' ? end.reason : '');
   } finally {
+    events.follow(files.events);
     await events.flush().catch(() => undefined);
   }
   if (end.kind === 'ended') return finish(claim, ws, line, end);
-  await progress(end.why === '' ? null : end.why, holder.maxIterations);
+  await holder.tell(end.why === '' ? null : end.why);
   throw new PutBack(end.until, end.why);
 }
 

@@ -29,7 +29,7 @@ export class LoopHolder {
   #run: Supervised | null = null;
   #ended: Ended | null = null;
   #isLive = false;
-  #maxIterations = 0;
+  #maxIterations: number;
   /** Why the runner was sent away; null while it may go on. */
   #end: HeldEnd | null = null;
   /** An error at a boundary, which ends the claim. */
@@ -37,6 +37,8 @@ export class LoopHolder {
 
   constructor(holding: Holding) {
     this.#holding = holding;
+    const { live, lastState } = describeLoop(holding.files, holding.env);
+    this.#maxIterations = (live ?? lastState)?.maxIterations ?? 0;
   }
 
   /** Throws `LostLoop` with nothing published, or `PutBack` after a runner that died. */
@@ -69,15 +71,12 @@ export class LoopHolder {
   }
 
   #start(): Supervised {
-    const { submission, ws, env, program, events } = this.#holding;
+    const { submission, ws, env, program } = this.#holding;
     return supervise({
       directory: ws.dir,
       env: { ...env, ...expectTerms(submission.contract.digest) },
       words: [...program, ...this.#words()],
-      onEvent: (event) => {
-        if (!PRIVATE.has(event.type)) events.tell(event);
-        this.#hear(event);
-      },
+      onEvent: (event) => this.#hear(event),
       onPermit: (spent) => this.#boundary(spent),
     });
   }
@@ -147,7 +146,7 @@ export class LoopHolder {
       await line.push(change, (why) => this.#unreachable(why));
     }
     await budget.settle();
-    await this.#tell(null);
+    await this.tell(null);
     await commands.apply(true);
     if (commands.wanted !== null) return stopped(commands.wanted === 'pause' ? 'paused' : 'cancelled');
     if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
@@ -167,7 +166,8 @@ export class LoopHolder {
   }
 
   async #poll(): Promise<void> {
-    const { commands, lost } = this.#holding;
+    const { commands, lost, events, files } = this.#holding;
+    if (!lost.aborted) events.follow(files.events);
     if (lost.aborted || !this.#isLive || this.#ended !== null) return;
     try {
       await commands.apply(true);
@@ -219,10 +219,6 @@ export class LoopHolder {
     await budget.settle();
   }
 
-  get maxIterations(): number {
-    return this.#maxIterations;
-  }
-
   #lastIteration(): number {
     const iterations = this.#ended?.iterations ?? 0;
     return Math.max(this.#iteration(), iterations);
@@ -231,10 +227,11 @@ export class LoopHolder {
   /** The loop stands still until the repository answers: its user sees why. */
   #unreachable(why: string): void {
     this.#holding.events.tell({ type: 'notice', message: why });
-    this.#tell('repository').catch(() => undefined);
+    this.tell('repository').catch(() => undefined);
   }
 
-  #tell(waits: string | null): Promise<void> {
+  /** Tells how far the loop is, and why it waits. */
+  tell(waits: string | null): Promise<void> {
     return this.#holding.progress(waits, this.#maxIterations);
   }
 
@@ -244,9 +241,6 @@ export class LoopHolder {
     });
   }
 }
-
-/** Events that say nothing once they are over. */
-const PRIVATE: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage', 'pending']);
 
 function reportText({ report, message }: Ended): string {
   return report === undefined ? message : JSON.stringify(report);

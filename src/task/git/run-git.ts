@@ -102,6 +102,17 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
   return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
 }
 
+/** Adds git settings to those that an environment holds already. */
+export function withSettings(given: Environment, settings: readonly (readonly [string, string])[]): Environment {
+  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
+  const first = Number.isInteger(own) && own >= 0 ? own : 0;
+  const pairs = settings.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${first + at}`, key],
+    [`GIT_CONFIG_VALUE_${first + at}`, value],
+  ]);
+  return { ...given, ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(first + settings.length) };
+}
+
 /** Drops git variables that choose another repository or write traces; those of the user's configuration stay. */
 function gitEnvironment(
   { env, view, inView, keepsHooksPath }: GitOptions,
@@ -113,15 +124,8 @@ function gitEnvironment(
     const isUsers = !inView && /^GIT_CONFIG_(?!PARAMETERS$)/.test(key);
     if (!key.startsWith('GIT_') || isUsers) given[key] = value;
   }
-  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
-  const first = Number.isInteger(own) && own >= 0 ? own : 0;
-  for (const [index, [key, value]] of settings.entries()) {
-    given[`GIT_CONFIG_KEY_${first + index}`] = key;
-    given[`GIT_CONFIG_VALUE_${first + index}`] = value;
-  }
   return {
-    ...given,
-    GIT_CONFIG_COUNT: String(first + settings.length),
+    ...withSettings(given, settings),
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
     GIT_ALLOW_PROTOCOL: 'none',

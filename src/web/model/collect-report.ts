@@ -8,7 +8,7 @@ import { elapsed } from '../../text/instant.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
-import type { LoopRow, ReportData } from './report-data.ts';
+import type { Control, LoopRow, ReportData } from './report-data.ts';
 
 /** A loop as it stands, live or archived, with the words that explain it. */
 export interface ShownLoop {
@@ -55,8 +55,18 @@ export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
     // Of a loop whose driver is gone the last sign of life counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
-    about: why.split('\n', 1)[0]?.slice(0, 300) ?? '',
+    about: firstLine(why),
+    controls: live ? controlsOf(status) : [],
   };
+}
+
+export function firstLine(text: string): string {
+  return text.split('\n', 1)[0]?.slice(0, 300) ?? '';
+}
+
+function controlsOf(status: string): Control[] {
+  if (status === 'paused' || status === 'interrupted') return ['steer', 'resume', 'stop', 'cancel'];
+  return [...(status === 'waiting' ? (['wake'] as const) : []), 'steer', 'pause', 'stop', 'cancel'];
 }
 
 /** What a reader has already: so many iterations and decisions from the start. */
@@ -65,29 +75,45 @@ export interface Known {
   readonly decisions: number;
 }
 
-const NOTHING: Known = { iterations: 0, decisions: 0 };
+export const NOTHING: Known = { iterations: 0, decisions: 0 };
 
-/** Returns what a report shows, without the iterations and decisions that are known. */
+/** Returns what a report shows of a loop of this machine, without the iterations and decisions that are known. */
 export function reportData(loop: ShownLoop, history: LoopHistory, at: string, known = NOTHING): ReportData {
-  const { state, files } = loop;
+  const { state, files, why, next } = loop;
   const { inputTokens, outputTokens, cacheWriteTokens, costUsd } = state.usage;
   const row = rowOf(loop);
-  const { facts } = history.start;
-  const limits = history.limits({
+  const used = {
     maxIterations: state.iteration,
     maxCostUsd: costUsd,
     maxTokens: inputTokens + outputTokens + cacheWriteTokens,
     maxTimeMs: elapsed(state.startedAt, row.endedAt ?? at),
     maxIdleMs: null,
-  });
+  };
+  const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];
+  const subject = { row, why, next, notices: loop.notices(), used, facts, shown: shownText(files.projectDir) };
+  return reportOf(subject, history, at, known);
+}
+
+/** What is known of a loop beside its history. */
+export interface ReportSubject extends Pick<ReportData, 'row' | 'why' | 'next' | 'notices'> {
+  /** What it has used of each limit. */
+  readonly used: Readonly<Record<string, number | null>>;
+  readonly facts: ReportData['environment'];
+  /** Returns a text as it may be shown. */
+  readonly shown: (text: string) => string;
+}
+
+/** Returns what a report shows, without the iterations and decisions that are known. */
+export function reportOf(subject: ReportSubject, history: LoopHistory, at: string, known = NOTHING): ReportData {
+  const { row, why, next, notices, used, shown } = subject;
+  const { facts } = history.start;
   const named = ['client', 'model', 'system', 'node', 'contract'].flatMap((key): [string, string][] => {
     const value = facts[key];
     return typeof value === 'string' ? [[key === 'client' ? 'Claude Code' : key, value]] : [];
   });
-  const said = { row, why: loop.why, next: loop.next, notices: loop.notices() };
   return {
-    ...{ version: 1, generatedAt: at, limits },
-    ...mapTexts(said, shownText(files.projectDir)),
+    ...{ version: 1, generatedAt: at, limits: history.limits(used) },
+    ...mapTexts({ row, why, next, notices }, shown),
     checks: history.checks(),
     iterations: history.iterations.slice(known.iterations),
     decisions: history.decisions.slice(known.decisions),
@@ -96,7 +122,7 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
       decisions: Math.min(known.decisions, history.decisions.length),
     },
     ...{ waits: history.waits, uncommitted: null },
-    environment: [...named, ['mode', state.mode], ['loop', state.loopId]],
+    environment: [...named, ...subject.facts],
   };
 }
 

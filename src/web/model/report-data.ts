@@ -119,6 +119,7 @@ export interface LoopRow {
   readonly live: boolean;
   readonly verified: boolean;
   readonly iteration: number;
+  /** 0 if not known yet. */
   readonly maxIterations: number;
   readonly costUsd: number | null;
   readonly startedAt: string;
@@ -126,7 +127,11 @@ export interface LoopRow {
   readonly waitingUntil: string | null;
   /** Why it stands still, or how it ended. */
   readonly about: string;
+  /** What can be asked of it now, the commonest first. */
+  readonly controls: readonly Control[];
 }
+
+export type Control = 'steer' | 'pause' | 'resume' | 'stop' | 'cancel' | 'wake' | 'retry';
 
 export interface ReportData {
   readonly version: 1;

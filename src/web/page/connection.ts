@@ -22,10 +22,13 @@ export type Link = 'connecting' | 'open' | 'lost' | 'refused';
 /** Follows the list of loops; `changed` counts up for a loop whenever there is news of it. */
 export function useLoops(access: Access | null): {
   rows: readonly LoopRow[] | null;
+  /** How many loops there are: `rows` may hold only the newest. */
+  total: number;
   link: Link;
   changed: Record<string, number>;
 } {
   const [rows, setRows] = useState<readonly LoopRow[] | null>(null);
+  const [total, setTotal] = useState(0);
   const [changed, setChanged] = useState<Record<string, number>>({});
   const [link, setLink] = useState<Link>('connecting');
   useEffect(() => {
@@ -37,10 +40,11 @@ export function useLoops(access: Access | null): {
           const answer = await fetch('/events', { headers: bearer(access.read), signal: ended.signal });
           if (answer.status === 401) return setLink('refused');
           if (!answer.ok || answer.body === null) throw new Error(String(answer.status));
-          setLink('open');
           failures = 0;
           for await (const { event, data } of messages(answer.body)) {
+            setLink(event === 'away' ? 'lost' : 'open');
             if (event === 'loops') setRows(JSON.parse(data) as LoopRow[]);
+            if (event === 'total') setTotal(Number(data));
             if (event === 'changed') setChanged(JSON.parse(data) as Record<string, number>);
           }
         } catch {
@@ -54,7 +58,7 @@ export function useLoops(access: Access | null): {
     void follow();
     return () => ended.abort();
   }, [access]);
-  return { rows, link, changed };
+  return { rows, total, link, changed };
 }
 
 async function* messages(body: ReadableStream<BufferSource>): AsyncGenerator<{ event: string; data: string }> {

@@ -6,6 +6,9 @@ import { Controls } from './controls.ts';
 import { Badge, ReportView } from './report-view.ts';
 import { dollars, duration, moment, oneLine, plural } from './text.ts';
 
+/** The command that starts a loop here. */
+const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;
+
 type Filter = 'all' | 'running' | 'standing' | 'over';
 
 const FILTERS: readonly (readonly [Filter, string])[] = [
@@ -23,7 +26,7 @@ function groupOf({ live, status }: LoopRow): Filter {
 /** All loops, and the one that is chosen, live. */
 export function Dashboard() {
   const access = useMemo(takeAccess, []);
-  const { rows, link, changed } = useLoops(access);
+  const { rows, total, link, changed } = useLoops(access);
   const [key, setKey] = useState<string | null>(() => location.hash.slice(1) || null);
   useEffect(() => {
     const follow = (): void => setKey(location.hash.slice(1) || null);
@@ -40,9 +43,9 @@ export function Dashboard() {
     <main id="main" tabindex="-1">
       ${
         link === 'refused'
-          ? html`<p class="empty">This page needs the address that <code>ralph-loop dashboard</code> printed: its end is the key. Open that address again.</p>`
+          ? html`<p class="empty">This page needs the address that its command printed: its end is the key. Open that address again.</p>`
           : key === null
-            ? html`<${Loops} rows=${rows} />`
+            ? html`<${Loops} rows=${rows} total=${total} />`
             : html`<${Chosen} data=${data} access=${access} />`
       }
     </main>`;
@@ -77,7 +80,7 @@ function Chosen({ data, access }: { readonly data: ReturnType<typeof useReport>;
     if (data === 'missing') return html`<p class="empty">This loop no longer exists. <a href="#">All loops</a></p>`;
     const { waitingUntil, live } = data.row;
     const controls = html`${waitingUntil !== null && live && html`<${Countdown} until=${waitingUntil} />`}
-      ${access?.act && live && html`<${Controls} row=${data.row} access=${access} />`}`;
+      ${access?.act && data.row.controls.length > 0 && html`<${Controls} row=${data.row} access=${access} />`}`;
     return html`<${ReportView} data=${data} controls=${controls} access=${access} />`;
   }, [data, access]);
 }
@@ -91,18 +94,18 @@ function left(until: string, now: number): string {
   return duration(Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000) * 1_000));
 }
 
-function Loops({ rows }: { readonly rows: readonly LoopRow[] | null }) {
+function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; readonly total: number }) {
   const now = useNow();
   const [filter, setFilter] = useState<Filter>('all');
   const [word, setWord] = useState('');
   if (rows === null) return html`<p class="empty" role="status">Reading …</p>`;
   if (rows.length === 0)
-    return html`<p class="empty">No loop has run here yet. Start one with <code>ralph-loop run "what to do"</code>; it appears here at once.</p>`;
+    return html`<p class="empty">No loop has run here yet. Start one with <code>${START}</code>; it appears here at once.</p>`;
   const wanted = word.toLowerCase();
   const matches = rows.filter(({ name, task, project }) => `${name} ${task} ${project}`.toLowerCase().includes(wanted));
   const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
   const spent = rows.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
-  return html`<h1>${plural(rows.length, 'loop')} <span class="dim">${dollars(spent)} in total</span></h1>
+  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${plural(total, 'loop')}` : plural(rows.length, 'loop')} <span class="dim">${dollars(spent)} in total</span></h1>
     <div class="filters">
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>
@@ -118,7 +121,7 @@ function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
     <span class="name"><b>${oneLine(row.name)}</b> <${Badge} status=${status} verified=${row.verified} /></span>
     <span class="dim task">${oneLine(row.project)} · ${oneLine(row.task)}</span>
     <span class="figures">
-      <span class="count">${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress></span>
+      <span class="count">${maxIterations === 0 ? '–' : html`${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress>`}</span>
       <span class="number">${dollars(costUsd)}</span>
       <span class="dim time">${row.live && waitingUntil !== null ? `continues in ${left(waitingUntil, now)}` : time}</span>
     </span>

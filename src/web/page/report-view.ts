@@ -49,7 +49,7 @@ function Head({ data: { row, why, next, notices, iterations } }: { readonly data
   const total = iterations.reduce((sum, { denied }) => sum + denied, 0);
   const took = Date.parse(row.endedAt ?? new Date().toISOString()) - Date.parse(row.startedAt);
   const facts = [
-    `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
+    row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
     Number.isNaN(took) ? '' : duration(took),
     dollars(row.costUsd),
     total > 0 ? `${plural(total, 'call')} denied` : '',

@@ -24,9 +24,9 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** The page that asks a server for what it shows. */
-export function livePage(): string {
-  return document('ralph-loop', '', 'null');
+/** The page that asks a server for what it shows. `start`: the command that starts a loop. */
+export function livePage(start: string): string {
+  return document('ralph-loop', `<meta name="start" content="${escaped(start)}">`, 'null');
 }
 
 /** One file that holds the page and its data, and asks for nothing. */

@@ -1,22 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
-import type { LoopFiles } from '../../state/loop-files.ts';
 import { contentPolicy, livePage } from '../report/page.ts';
 import { bearerOf, isToken, refusal, type Tokens } from './access.ts';
-import type { LoopFeed, News } from './loop-feed.ts';
-
-/** What a person may ask of a loop on the page. */
-export type ControlRequest =
-  | { readonly kind: 'steer'; readonly text: string }
-  | { readonly kind: 'pause' | 'resume' | 'stop' | 'cancel' | 'wake' };
+import type { ControlRequest, News, NewsFeed } from './news-feed.ts';
 
 export interface DashboardOptions {
-  readonly feed: LoopFeed;
+  readonly feed: NewsFeed;
   readonly tokens: Tokens;
   readonly port: () => number;
-  /** Carries out a request and returns what to say of it. Throws an Error with a message for people. */
-  readonly control: (files: LoopFiles, request: ControlRequest) => string;
 }
 
 const MOST_WATCHERS = 16;
@@ -27,7 +19,7 @@ const BEAT_MS = 15_000;
 const KEY = /^[0-9a-f]{8,64}$/;
 
 /** The dashboard's requests: the page, its news, a loop, and control of a loop. All but the empty page want a token. */
-export function dashboardApp({ feed, tokens, port, control }: DashboardOptions): Hono {
+export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     const header = (name: string): string | undefined => context.req.header(name);
@@ -40,7 +32,7 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
     }
     return next();
   });
-  app.get('/', (context) => context.html(livePage()));
+  app.get('/', (context) => context.html(livePage(feed.start)));
   app.get('/events', (context) => {
     if (feed.listeners >= MOST_WATCHERS) return context.json({ message: 'Too many pages are open.' }, 503);
     return streamSSE(context, async (stream) => {
@@ -56,8 +48,10 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
       });
       try {
         while (!stream.aborted && !stream.closed) {
-          for (const { loops, changed } of queue.splice(0)) {
+          for (const { loops, changed, total, away } of queue.splice(0)) {
             if (loops !== undefined) await stream.writeSSE({ event: 'loops', data: JSON.stringify(loops) });
+            if (total !== undefined) await stream.writeSSE({ event: 'total', data: String(total) });
+            if (away) await stream.writeSSE({ event: 'away', data: '' });
             if (changed !== undefined) await stream.writeSSE({ event: 'changed', data: JSON.stringify(changed) });
           }
           if (queue.length > 0) continue;
@@ -71,13 +65,13 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
       }
     });
   });
-  app.get('/loops/:key', (context) => {
+  app.get('/loops/:key', async (context) => {
     const count = (name: string): number => Number(context.req.query(name) ?? 0);
     const known = { iterations: count('iterations'), decisions: count('decisions') };
     const key = context.req.param('key');
     const isValid = Object.values(known).every((each) => Number.isInteger(each) && each >= 0);
     if (!KEY.test(key) || !isValid) return context.json({ message: 'No such loop.' }, 404);
-    const data = feed.report(key, known, context.req.query('loop') ?? null);
+    const data = await feed.report(key, known, context.req.query('loop') ?? null);
     return data === null ? context.json({ message: 'No such loop.' }, 404) : context.json(data);
   });
   app.get('/loops/:key/work/:index', async (context) => {
@@ -92,12 +86,12 @@ export function dashboardApp({ feed, tokens, port, control }: DashboardOptions):
     async (context) => {
       if (!isToken(context.req.header('x-control'), tokens.act))
         return context.json({ message: 'This page is read-only.' }, 403);
-      const files = KEY.test(context.req.param('key')) ? feed.filesOf(context.req.param('key')) : null;
+      const key = context.req.param('key');
       const request = requestOf(await context.req.json().catch(() => null));
-      if (files === null) return context.json({ message: 'No such loop.' }, 404);
       if (request === null) return context.json({ message: 'This is not a valid request to a loop.' }, 400);
       try {
-        return context.json({ message: control(files, request) });
+        const message = KEY.test(key) ? await feed.control(key, request) : null;
+        return message === null ? context.json({ message: 'No such loop.' }, 404) : context.json({ message });
       } catch (error) {
         return context.json({ message: (error as Error).message }, 409);
       }
@@ -128,20 +122,12 @@ function protect(context: Context): void {
   context.header('Cross-Origin-Opener-Policy', 'same-origin');
 }
 
+const PLAIN = ['pause', 'resume', 'stop', 'cancel', 'wake', 'retry'] as const;
+
 function requestOf(body: unknown): ControlRequest | null {
   const { kind, text } = (typeof body === 'object' && body !== null ? body : {}) as { kind?: unknown; text?: unknown };
-  switch (kind) {
-    case 'steer': {
-      const said = typeof text === 'string' ? text.trim() : '';
-      return said === '' || said.length > MOST_MESSAGE ? null : { kind, text: said };
-    }
-    case 'pause':
-    case 'resume':
-    case 'stop':
-    case 'cancel':
-    case 'wake':
-      return { kind };
-    default:
-      return null;
-  }
+  const plain = PLAIN.find((each) => each === kind);
+  if (plain !== undefined) return { kind: plain };
+  const said = typeof text === 'string' ? text.trim() : '';
+  return kind !== 'steer' || said === '' || said.length > MOST_MESSAGE ? null : { kind, text: said };
 }

@@ -4,8 +4,9 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { type Known, keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
 import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
+import { type ControlRequest, keepOpened, type News, NewsFeed } from './news-feed.ts';
 
-/** Where the loops come from. */
+/** The loops of this machine. */
 export interface LoopSource {
   /** Files of every loop that is shown, in order. */
   readonly places: () => readonly LoopFiles[];
@@ -15,12 +16,8 @@ export interface LoopSource {
   readonly uncommittedOf: (loop: ShownLoop) => Promise<Work['uncommitted']>;
   /** Hears of a loop that cannot be read, once for each message. */
   readonly failed: (message: string) => void;
-}
-
-/** What a watcher hears: the whole list when it changed, and which loops have news, by key with a rising number. */
-export interface News {
-  readonly loops?: readonly LoopRow[];
-  readonly changed?: Readonly<Record<string, number>>;
+  /** Carries out a request and returns what to say of it. Throws an Error with a message for people. */
+  readonly control: (files: LoopFiles, request: ControlRequest) => string;
 }
 
 interface Watched {
@@ -42,63 +39,45 @@ interface Opened {
 const TICK_MS = 300;
 /** Ticks after which new loops are looked for, and whether a driver still lives. */
 const LOOK_TICKS = 7;
-/** Histories that are kept in memory. */
-const MOST_OPENED = 6;
 
 /** Watches loops by their files while anyone listens, and keeps the histories of those that are being read. */
-export class LoopFeed {
+export class LoopFeed extends NewsFeed {
+  readonly start = 'ralph-loop run "what to do"';
   readonly #source: LoopSource;
   readonly #now: () => string;
   readonly #watched = new Map<string, Watched>();
   readonly #opened = new Map<string, Opened>();
-  readonly #listeners = new Set<(news: News) => void>();
-  #timer: NodeJS.Timeout | null = null;
-  readonly #failures = new Set<string>();
   #ticks = 0;
   #rows: readonly LoopRow[] = [];
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(source: LoopSource, now: () => string) {
+    super(TICK_MS, source.failed);
     this.#source = source;
     this.#now = now;
   }
 
-  get listeners(): number {
-    return this.#listeners.size;
+  async control(key: string, request: ControlRequest): Promise<string | null> {
+    const files = this.#filesOf(key);
+    return files && this.#source.control(files, request);
   }
 
-  /** Tells the list at once and its news from then on. Returns the function that ends it. */
-  listen(hear: (news: News) => void): () => void {
-    this.#look(true);
-    this.#listeners.add(hear);
-    hear({ loops: this.#rows, changed: this.#versions() });
-    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
-    return () => {
-      this.#listeners.delete(hear);
-      if (this.#listeners.size > 0 || this.#timer === null) return;
-      clearInterval(this.#timer);
-      this.#timer = null;
-    };
-  }
-
-  /** Returns the files of a loop by its key; null for a key that stands for none. */
-  filesOf(key: string): LoopFiles | null {
+  #filesOf(key: string): LoopFiles | null {
     if (!this.#watched.has(key)) this.#look(true);
     return this.#watched.get(key)?.files ?? null;
   }
 
-  /** Returns a loop's report, without what is known of it if it is still the loop `loopId`; null for an unknown key. */
   report(key: string, known: Known, loopId: string | null): ReportData | null {
-    const files = this.filesOf(key);
+    const files = this.#filesOf(key);
     const loop = files && this.#read(files);
     if (files === null || loop === null) return null;
     const { history } = this.#open(key, files, loop.state.loopId);
     return reportData(loop, history, this.#now(), loopId === loop.state.loopId ? known : undefined);
   }
 
-  /** Returns what an iteration changed, one request at a time; null for an unknown loop or iteration. */
+  /** Reads for one request at a time. */
   async work(key: string, loopId: string, index: number): Promise<Work | null> {
-    const files = this.filesOf(key);
+    const files = this.#filesOf(key);
     const loop = files && this.#read(files);
     if (files === null || loop?.state.loopId !== loopId) return null;
     const { iterations } = this.#open(key, files, loopId).history;
@@ -114,27 +93,18 @@ export class LoopFeed {
 
   #open(key: string, files: LoopFiles, loopId: string): Opened {
     const known = this.#opened.get(key);
-    this.#opened.delete(key);
-    let opened: Opened;
-    if (known?.loopId === loopId) {
-      opened = known;
-      opened.next = readStream(files, loopId, opened.next, (event: Entry) => opened.history.take(event));
-    } else opened = { loopId, ...readHistory(files, loopId) };
-    this.#opened.set(key, opened);
-    for (const oldest of this.#opened.keys()) {
-      if (this.#opened.size <= MOST_OPENED) break;
-      this.#opened.delete(oldest);
-    }
-    return opened;
+    if (known?.loopId !== loopId) return keepOpened(this.#opened, key, { loopId, ...readHistory(files, loopId) });
+    known.next = readStream(files, loopId, known.next, (event: Entry) => known.history.take(event));
+    return keepOpened(this.#opened, key, known);
   }
 
-  #tick(): void {
+  protected news(whole: boolean): News | null {
     this.#ticks += 1;
     const before = this.#rows;
-    const changed = this.#look(this.#ticks % LOOK_TICKS === 0);
-    const loops = this.#rows === before ? {} : { loops: this.#rows };
-    if (!changed && loops.loops === undefined) return;
-    for (const hear of this.#listeners) hear({ ...loops, ...(changed && { changed: this.#versions() }) });
+    const changed = this.#look(whole || this.#ticks % LOOK_TICKS === 0) || whole;
+    const loops = this.#rows === before && !whole ? {} : { loops: this.#rows };
+    if (!changed && loops.loops === undefined) return null;
+    return { ...loops, ...(changed && { changed: this.#versions() }) };
   }
 
   /**
@@ -172,15 +142,9 @@ export class LoopFeed {
     try {
       return this.#source.loopOf(files);
     } catch (error) {
-      this.#fail(`${files.state}: ${(error as Error).message}`);
+      this.failed(`${files.state}: ${(error as Error).message}`);
       return null;
     }
-  }
-
-  #fail(message: string): void {
-    if (this.#failures.has(message)) return;
-    this.#failures.add(message);
-    this.#source.failed(message);
   }
 
   /** Returns whether a loop was forgotten; one that is found is read by the look that follows. */
@@ -190,7 +154,7 @@ export class LoopFeed {
       found = this.#source.places();
     } catch (error) {
       // A project that is being removed; the loops known so far stay.
-      this.#fail((error as Error).message);
+      this.failed((error as Error).message);
       return false;
     }
     const places = new Map(found.map((files) => [keyOf(files), files]));

@@ -1,18 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { LoopFiles } from '../../state/loop-files.ts';
 import { addressOf, newTokens } from './access.ts';
-import { type ControlRequest, dashboardApp } from './dashboard-app.ts';
-import { LoopFeed, type LoopSource } from './loop-feed.ts';
+import { dashboardApp } from './dashboard-app.ts';
+import type { NewsFeed } from './news-feed.ts';
 
 export interface ServeOptions {
-  readonly source: LoopSource;
+  readonly feed: NewsFeed;
   /** 0: any free one. */
   readonly port: number;
   readonly readOnly: boolean;
-  readonly now: () => string;
-  readonly control: (files: LoopFiles, request: ControlRequest) => string;
 }
 
 export interface Dashboard {
@@ -25,11 +22,10 @@ export interface Dashboard {
 const MOST_CONNECTIONS = 64;
 
 /** Serves the dashboard on 127.0.0.1. Rejects with the system's error if the port is taken. */
-export async function serveDashboard({ source, port, readOnly, now, control }: ServeOptions): Promise<Dashboard> {
+export async function serveDashboard({ feed, port, readOnly }: ServeOptions): Promise<Dashboard> {
   const tokens = newTokens(readOnly);
-  const feed = new LoopFeed(source, now);
   let bound = port;
-  const app = dashboardApp({ feed, tokens, port: () => bound, control });
+  const app = dashboardApp({ feed, tokens, port: () => bound });
   // Silent connections fill the places of others until they are looked for.
   const times = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
   const limits = { ...times, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 };

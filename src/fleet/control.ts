@@ -1,0 +1,87 @@
+import { hostname, userInfo } from 'node:os';
+import type { Job } from 'bullmq';
+import { show } from '../state/process/program.ts';
+import { advise } from '../text/message.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import { envelopeOf, jobIdOf, type Submission } from './job.ts';
+import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
+import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
+import type { FleetServer } from './queue/connect.ts';
+import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
+import { addLoop, loopNamed } from './queue/loop-index.ts';
+import type { FleetKey } from './signing.ts';
+
+/** What a member of the fleet signs with, and where it sends what it signed. */
+export interface FleetMember {
+  readonly server: FleetServer;
+  readonly key: FleetKey;
+}
+
+export type FleetControl = CommandKind | 'resume' | 'retry';
+
+export interface Controlled {
+  readonly message: string;
+  readonly generation: number;
+}
+
+/** Returns what a loop can be asked for as it stands. */
+export function controlsOf({ state, result }: Pick<FleetLoop, 'state' | 'result'>): FleetControl[] {
+  if (state === 'forgotten' || result?.outcome === 'complete') return [];
+  if (state !== 'ended' && state !== 'failed') return ['steer', 'pause', 'cancel'];
+  return isPaused(result) ? ['resume'] : ['retry'];
+}
+
+export function isPaused(result: FleetLoop['result']): boolean {
+  return result?.outcome === 'paused' || result?.outcome === 'fleet-budget';
+}
+
+/** Signs a request to a loop and sends it; `text` is the message of `steer`. Throws RalphError where the loop takes none. */
+export async function controlLoop(member: FleetMember, id: string, kind: FleetControl, text = ''): Promise<Controlled> {
+  if (text.length > MOST_TEXT) throw new RalphError('usage', FLEET_TEXTS.longText(text.length, MOST_TEXT));
+  const loop = await loopStatus(member.server, await loopNamed(member.server, id));
+  const { state, result } = loop;
+  if (kind === 'resume') {
+    if (isPaused(result)) return nextGeneration(member, loop);
+    throw new RalphError('refused', FLEET_TEXTS.notPaused(id, result?.outcome ?? state));
+  }
+  if (kind === 'retry') {
+    if (result?.outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, 'complete'));
+    if (state === 'ended' || state === 'failed') return nextGeneration(member, loop);
+    throw new RalphError('refused', FLEET_TEXTS.notEnded(id, state));
+  }
+  return command(member, loop, kind, text);
+}
+
+/** A loop that waits is taken up at once, so that the command reaches it. */
+async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, text: string): Promise<Controlled> {
+  const { server, key } = member;
+  const { loopId, generation, state, result, account } = loop;
+  if (state === 'ended' || state === 'failed' || state === 'forgotten') {
+    const said = FLEET_TEXTS.ended(loopId, result?.outcome ?? state);
+    const way = isPaused(result) ? 'resume' : 'retry';
+    throw new RalphError('refused', show(advise(said, 'Queue it again', `fleet ${way} ${loopId}`)));
+  }
+  await sendCommand(server, key, { kind, text, loop: loopId, generation, by: `${userInfo().username}@${hostname()}` });
+  if (state === 'waiting') await promote(await server.job(account, loopId, generation));
+  return { message: CONTROL_TEXTS[kind], generation };
+}
+
+/** A job that a worker has just taken is no longer delayed: its holder reads the command. */
+async function promote(job: Job | undefined): Promise<void> {
+  if (job === undefined || !(await job.isDelayed())) return;
+  await job.promote().catch(() => undefined);
+}
+
+/** Queues a loop again, from its last checkpoint. */
+async function nextGeneration({ server, key }: FleetMember, loop: FleetLoop): Promise<Controlled> {
+  const { account, loopId, generation } = loop;
+  const job = await server.job(account, loopId, generation);
+  if (job === undefined) throw new RalphError('no-loop', FLEET_TEXTS.forgotten(loopId));
+  const envelope = envelopeOf(job.data);
+  const isOurs = envelope !== null && key.hasSealed(envelope) && jobIdOf(envelope.submission) === job.id;
+  // What was not signed is not signed now.
+  if (envelope === null || !isOurs) throw new RalphError('refused', FLEET_TEXTS.unsigned(loopId));
+  const next: Submission = { ...envelope.submission, generation: generation + 1 };
+  await addLoop(server, key, next);
+  return { message: CONTROL_TEXTS.again, generation: next.generation };
+}
