@@ -67,7 +67,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     name: 'task folder',
-    files: { 'job/RALPH.md': `---\nmax_iterations: 50\ntimeout: 86400\ncompletion_promise: DONE\n---\n${TASK}` },
+    files: { 'job/RALPH.md': `---\nmax_iterations: 50\ntimeout: 3600\ncompletion_promise: DONE\n---\n${TASK}` },
     start: ['--task', 'job'],
   },
   {
