@@ -44,7 +44,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
     assert.equal(workspace.has('.env.local'), false);
     assert.match(second, /Your claim of completion was rejected/);
     assert.match(second, /missing; create it as my-task\/AUTH_FIXES\.md/);
-    assert.match(second, /missing OPEN_QUESTIONS\.md/);
+    assert.match(second, /OPEN_QUESTIONS\.md: missing;/);
     assert.match(second, /Iteration 2 of 20/);
     const { as, verified, message } = project.ended();
     assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
