@@ -70,9 +70,11 @@ export interface GitRun {
 }
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
+/** Git's words where another process is making or removing a worktree at that moment, whose files are still empty. */
+const BEING_MADE = /failed to read \S*worktrees\/.*commondir/;
 
 /** Runs git as the user does, without variables that select another repository. Throws `refused` if git is not installed. */
-export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv): GitRun {
+export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv, attempts = 50): GitRun {
   const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
   if (program === null) throw new RalphError('refused', WORKTREE_TEXTS.noGit);
   const others = Object.entries(env).filter(([key]) => !REPOSITORY.has(key));
@@ -83,6 +85,7 @@ export function userGit(directory: string, words: readonly string[], env: NodeJS
     maxBuffer: MAX_OUTPUT,
     windowsHide: true,
   });
+  if (attempts > 0 && BEING_MADE.test(stderr ?? '')) return userGit(directory, words, env, attempts - 1);
   return { ok: status === 0, text: stdout ?? '', complaint: (error?.message ?? stderr ?? '').trim() };
 }
 

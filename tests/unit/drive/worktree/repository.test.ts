@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isRegistered } from '../../../../src/drive/worktree/repository.ts';
+import { emptyFolder } from '../../../support/folder.ts';
+
+test('worktrees are listed while another process makes one', (t) => {
+  const dir = emptyFolder(t);
+  const git = (...words: readonly string[]): unknown => execFileSync('git', words, { cwd: dir, stdio: 'pipe' });
+  git('init', '-q');
+  git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'First');
+  git('worktree', 'add', '-q', 'one');
+  const path = join(dir, '.git', 'worktrees', 'one', 'commondir');
+  const content = readFileSync(path, 'utf8');
+  writeFileSync(path, '');
+  // The control: git alone refuses to list them now.
+  assert.throws(() => git('worktree', 'list'), /commondir/);
+  spawn('/bin/sh', ['-c', 'printf %s "$CONTENT" > "$FILE"'], { env: { CONTENT: content, FILE: path } });
+  assert.equal(isRegistered(dir, join(dir, 'one'), process.env), true);
+});
