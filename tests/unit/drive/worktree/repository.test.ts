@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isRegistered } from '../../../../src/drive/worktree/repository.ts';
@@ -17,6 +17,10 @@ test('worktrees are listed while another process makes one', (t) => {
   writeFileSync(path, '');
   // The control: git alone refuses to list them now.
   assert.throws(() => git('worktree', 'list'), /commondir/);
-  spawn('/bin/sh', ['-c', 'printf %s "$CONTENT" > "$FILE"'], { env: { CONTENT: content, FILE: path } });
-  assert.equal(isRegistered(dir, join(dir, 'one'), process.env), true);
+  // Stands for the other process: the first git still finds the file empty, the next one does not.
+  writeFileSync(join(dir, 'content'), content);
+  const slow = `#!/bin/sh\nPATH=${process.env['PATH']}\ngit "$@"\ncode=$?\ncp '${join(dir, 'content')}' '${path}'\nexit $code\n`;
+  mkdirSync(join(dir, 'bin'));
+  writeFileSync(join(dir, 'bin', 'git'), slow, { mode: 0o755 });
+  assert.equal(isRegistered(dir, join(dir, 'one'), { PATH: join(dir, 'bin') }), true);
 });
