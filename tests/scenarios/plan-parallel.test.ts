@@ -180,9 +180,8 @@ test('a session ends after its number of tasks, and the next one takes up from t
   assert.deepEqual(subjects(p).length, 5);
 });
 
-test('Ctrl+C lets the agents end their work, which is committed, and resume does the rest', async (t) => {
-  const tasks = [1, 2, 3, 4].map((id) => ({ id }));
-  const p = planProject(t, planText(tasks), `while [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${MAKES}`);
+/** Starts the plan with two agents at once, and returns when both work. */
+async function twoAtWork(p: ReturnType<typeof planProject>) {
   const words = [MAIN, 'run', 'PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];
   const child = spawn(process.execPath, words, { cwd: p.dir, env: p.env });
   let said = '';
@@ -191,10 +190,17 @@ test('Ctrl+C lets the agents end their work, which is committed, and resume does
   });
   const over = new Promise<number | null>((resolve) => child.once('close', resolve));
   await until('two agents at work', () => p.log().length === 2);
+  return { child, over, said: () => said };
+}
+
+test('Ctrl+C lets the agents end their work, which is committed, and resume does the rest', async (t) => {
+  const tasks = [1, 2, 3, 4].map((id) => ({ id }));
+  const p = planProject(t, planText(tasks), `while [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${MAKES}`);
+  const { child, over, said } = await twoAtWork(p);
   child.kill('SIGINT');
-  await until('it says so', () => said.includes('The loops stop after their current iterations'));
+  await until('it says so', () => said().includes('The loops stop after their current iterations'));
   p.write('../notes/go', '');
-  assert.equal(await over, 3, said);
+  assert.equal(await over, 3, said());
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
   const again = p.run(['--resume']);
   assert.equal(again.code, 0, again.stdout + again.stderr);
@@ -225,18 +231,11 @@ test('control: a commit at which validation is red is seen', (t) => {
 test('Ctrl+C twice cancels the tasks and ends their agents with 130, and resume does them all', async (t) => {
   const work = `while [ ! -e "$NOTES/go" ]; do sleep 0.05; done\n${MAKES}`;
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), work);
-  const words = [MAIN, 'run', 'PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];
-  const child = spawn(process.execPath, words, { cwd: p.dir, env: p.env });
-  let said = '';
-  child.stdout.on('data', (chunk) => {
-    said += chunk;
-  });
-  const over = new Promise<number | null>((resolve) => child.once('close', resolve));
-  await until('two agents at work', () => p.log().length === 2);
+  const { child, over, said } = await twoAtWork(p);
   child.kill('SIGINT');
-  await until('the first is taken', () => said.includes('The loops stop after their current iterations'));
+  await until('the first is taken', () => said().includes('The loops stop after their current iterations'));
   child.kill('SIGINT');
-  assert.equal(await over, 130, said);
+  assert.equal(await over, 130, said());
   assert.deepEqual(subjects(p), []);
   p.write('../notes/go', '');
   const again = p.run(['--resume']);

@@ -194,6 +194,6 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
 /** Masks secrets and shortens the paths of whichever worker wrote a text. */
 function shownText(loopId: string): (text: string) => string {
   const name = loopId.replaceAll('.', '\\.');
-  const place = new RegExp(`[^\\s"'\`]*/loops/${name}(?:~\\d+)?/work/?`, 'g');
+  const place = new RegExp(`[^\\s"'\`]*/loops/${name}(?:~\\d+)?/work[/]?`, 'g');
   return (text) => redact(text).replace(place, '');
 }

@@ -128,7 +128,7 @@ export function useWork(
   useEffect(() => {
     if (access === null || iteration === undefined) return;
     const ended = new AbortController();
-    const path = `/loops/${key}/work/${iteration.index}?loop=${encodeURIComponent(loopId ?? '')}`;
+    const path = `/loops/${key}/iterations/${iteration.index}?loop=${encodeURIComponent(loopId ?? '')}`;
     const ask = async (): Promise<void> => {
       const answer = await fetch(path, { headers: bearer(access.read), signal: ended.signal });
       setRead({ of, work: answer.ok ? ((await answer.json()) as Work) : 'failed' });

@@ -74,7 +74,7 @@ export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
     const data = await feed.report(key, known, context.req.query('loop') ?? null);
     return data === null ? context.json({ message: 'No such loop.' }, 404) : context.json(data);
   });
-  app.get('/loops/:key/work/:index', async (context) => {
+  app.get('/loops/:key/iterations/:index', async (context) => {
     const { key, index } = context.req.param();
     const isValid = KEY.test(key) && /^[1-9]\d{0,6}$/.test(index);
     const work = isValid ? await feed.work(key, context.req.query('loop') ?? '', Number(index)) : null;
