@@ -25,7 +25,7 @@ const cut = (chunks: readonly Buffer[], limit: number): { lines: string[]; long:
   return { lines, long, torn: splitter.end() };
 };
 
-test('lines come out whole wherever the stream is cut, within a character too', () => {
+test('splits the stream into whole lines wherever it is cut, even inside a character', () => {
   const line = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\n'));
   fc.assert(
     fc.property(fc.array(line), fc.array(fc.nat()), (wanted, cuts) => {
@@ -42,7 +42,7 @@ test('lines come out whole wherever the stream is cut, within a character too', 
   );
 });
 
-test('a line that is too long is left out and told once, and the next one comes', () => {
+test('skips a line that is too long, reports it once and reads the next one', () => {
   const { lines, long, torn } = cut(
     [Buffer.from('ab\n'), Buffer.alloc(50, 'x'), Buffer.alloc(50, 'x'), Buffer.from('\ncd\nef')],
     60,
@@ -52,7 +52,7 @@ test('a line that is too long is left out and told once, and the next one comes'
   assert.equal(torn, true);
 });
 
-test('whatever JSON a line holds, it is read without an exception', () => {
+test('reads any JSON on a line without throwing', () => {
   const types = fc.constantFrom('system', 'assistant', 'user', 'result', 'rate_limit_event', 'stream_event', 'new');
   const kinds = fc.constantFrom('message_start', 'content_block_delta', 'message_delta', 'x');
   const subtypes = fc.constantFrom('init', 'hook_started', 'api_retry', 'compact_boundary', 'x');
@@ -95,7 +95,7 @@ const defaults = {
   onMessage: () => undefined,
 } as const;
 
-test('an agent that does not listen to a polite end is ended by force', async () => {
+test('kills an agent that ignores a polite request to end', async () => {
   const deaf = 'process.on("SIGTERM", () => {}); console.log("{}"); setInterval(() => {}, 1000);';
   await withProgram(deaf, async (program) => {
     const run = await startAgent({ ...defaults, program, silenceMs: 300 }).done;
@@ -103,14 +103,14 @@ test('an agent that does not listen to a polite end is ended by force', async ()
   });
 });
 
-test('an iteration that has had its time is ended however much it talks', async () => {
+test('ends an iteration at its time limit, however much the agent writes', async () => {
   await withProgram('setInterval(() => console.log("{}"), 20);', async (program) => {
     const run = await startAgent({ ...defaults, program, timeMs: 500 }).done;
     assert.equal(run.outcome.kind, 'out-of-time');
   });
 });
 
-test('a program that there is not, and a torn last line, are told and thrown by nobody', async () => {
+test('reports a missing program and a torn last line without throwing', async () => {
   const missing = await startAgent({ ...defaults, program: '/no/such/claude' }).done;
   assert.equal(missing.outcome.kind, 'crashed');
   assert.match(missing.outcome.message, /could not be started/);
@@ -135,7 +135,7 @@ const echoing = (acks: boolean): string => `
   });`;
 
 for (const acks of [true, false]) {
-  test(`messages reach the agent until its turn is over, and it is told of each once whether the agent ${acks ? 'tells' : 'does not tell'} what it has heard`, async () => {
+  test(`delivers messages until the turn is over and reports each once, whether the agent ${acks ? 'acknowledges' : 'does not acknowledge'} them`, async () => {
     await withProgram(echoing(acks), async (program) => {
       const told: string[] = [];
       const agent = startAgent({
@@ -157,7 +157,7 @@ for (const acks of [true, false]) {
   });
 }
 
-test('a stream of 100 MB passes through 40 MB of memory', async () => {
+test('reads a stream of 100 MB within 40 MB of memory', async () => {
   const talker = `
     const line = JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: "x".repeat(100000) }] } }) + "\\n";
     let left = 1000;
@@ -187,7 +187,7 @@ test('a stream of 100 MB passes through 40 MB of memory', async () => {
   });
 });
 
-test('what an agent said while nobody could listen is no silence', async (t) => {
+test('does not count output that could not be read yet as silence', async (t) => {
   const talker = `
     const { existsSync, writeFileSync } = require("node:fs");
     process.stdout.write("{}\\n", () => writeFileSync(__filename + ".said", ""));
@@ -208,7 +208,7 @@ test('what an agent said while nobody could listen is no silence', async (t) => 
   });
 });
 
-test('a program whose process cannot be recorded is ended, and the error is thrown', async () => {
+test('ends a program whose process cannot be recorded, and throws the error', async () => {
   await withProgram('setInterval(() => {}, 1000);', async (program) => {
     let pid = 0;
     const full = new Error('the disk is full (ENOSPC, write)');
@@ -221,7 +221,7 @@ test('a program whose process cannot be recorded is ended, and the error is thro
   });
 });
 
-test('an agent that runs out of time is asked for its figures first', async () => {
+test('asks an agent that runs out of time for its usage first', async () => {
   const source = `
     const usage = { input_tokens: 70, output_tokens: 1, cache_read_input_tokens: 3, cache_creation_input_tokens: 2 };
     const say = (line) => console.log(JSON.stringify(line));

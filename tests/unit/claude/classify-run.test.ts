@@ -59,19 +59,19 @@ test('a usage limit says when it resets, a plain rate limit does not', () => {
   assert.equal(at('rate-limit'), null);
 });
 
-test('success is no subtype: of an error it says "success" as well', () => {
+test('the subtype "success" of an error is not a success', () => {
   const { result } = factsOf('authentication');
   assert.equal(result?.subtype, 'success');
   assert.equal(result?.isError, true);
 });
 
-test('of several results the last one counts, with what subagents used in it', () => {
+test('of several results the last one counts, including the usage of subagents', () => {
   const { result } = factsOf('subagent');
   assert.deepEqual(result?.usage, { inputTokens: 1300, outputTokens: 137, cacheReadTokens: 0, cacheWriteTokens: 0 });
   assert.equal(result?.costUsd, 0.00794);
 });
 
-test('why we ended a run goes before what it printed, and a turn that was done stays done', () => {
+test('our own reason for ending a run wins over its output, and a finished turn stays finished', () => {
   const began = factsOf('sigint');
   const kinds = (facts: RunFacts): string[] =>
     (['silence', 'time', 'unguarded', 'login', 'interrupt', 'lingering'] as const).map(
@@ -81,7 +81,7 @@ test('why we ended a run goes before what it printed, and a turn that was done s
   assert.deepEqual(kinds(factsOf('ok')).slice(4), ['ok', 'ok']);
 });
 
-test('a process that dies is told from one that leaves', () => {
+test('tells a process that was killed from one that exited', () => {
   const killed = classifyRun(factsOf('sigint'), exit({ code: null, signal: 'SIGKILL' }));
   assert.deepEqual(killed, {
     kind: 'crashed',
@@ -97,7 +97,7 @@ test('a process that dies is told from one that leaves', () => {
   );
 });
 
-test('a tool that ran without a hook is seen, and one that failed before any hook is not', () => {
+test('reports a tool that ran without a hook, but not one that failed before any hook', () => {
   assert.equal(factsOf('ok').unguarded, true);
   assert.equal(factsOf('hooks').unguarded, false);
   const failed = addFact(NO_FACTS, { kind: 'tool-result', id: 'a', failed: true, nested: false });

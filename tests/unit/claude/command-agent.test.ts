@@ -28,7 +28,7 @@ async function ran(script: string, more: Partial<ProgramOptions> = {}): Promise<
   return { ...(await run.done), told };
 }
 
-test('the prompt comes on the input, which ends, and the whole output is the final message', async () => {
+test('the prompt arrives on standard input, and the whole output is the final message', async () => {
   const prompt = `${'x'.repeat(300_000)}\nlast line`;
   const { outcome, facts } = await ran('wc -c; echo done; echo noise >&2', { prompt });
   assert.equal(outcome.kind, 'ok');
@@ -37,12 +37,12 @@ test('the prompt comes on the input, which ends, and the whole output is the fin
   assert.deepEqual([turns, costUsd, usage, facts.toolCalls], [null, null, null, null], 'unknown, not zero');
 });
 
-test('an agent that reads nothing of its prompt is no failure', async () => {
+test('an agent that does not read its prompt does not fail', async () => {
   const { outcome } = await ran('exec <&-; echo fine', { prompt: 'x'.repeat(1_000_000) });
   assert.equal(outcome.kind, 'ok');
 });
 
-test('whole lines are told while it works, colours taken out', async (t) => {
+test('reports whole lines without colours while it works', async (t) => {
   const cwd = emptyFolder(t);
   const rest = 'until test -f go; do sleep 0.05; done; printf "\\033[31mo\\033[0m\\n\\n\\nend"';
   const { run, told } = startIt(`printf "one\\ntw"; ${rest}`, { cwd });
@@ -54,7 +54,7 @@ test('whole lines are told while it works, colours taken out', async (t) => {
   assert.equal(facts.result?.text, 'one\ntwo\n\n\nend');
 });
 
-test('of a long output the end is kept, without the rest of a line that was cut', async () => {
+test('keeps the end of a long output, without a partial first line', async () => {
   const line = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS'.repeat(8);
   const { facts, outcome } = await ran(`yes ${line} | head -c 5000000; echo; echo last`);
   const text = facts.result?.text ?? '';
@@ -72,7 +72,7 @@ const ends: readonly (readonly [string, string, string, RegExp])[] = [
 ];
 
 for (const [what, script, kind, says] of ends) {
-  test(`${what} is told as ${kind}`, async () => {
+  test(`reports ${what} as ${kind}`, async () => {
     const { outcome, complaint } = await ran(script);
     assert.equal(outcome.kind, kind);
     assert.match(outcome.message, says);
@@ -80,20 +80,20 @@ for (const [what, script, kind, says] of ends) {
   });
 }
 
-test('a shell that is not there is told, and nothing is left to wait for', async () => {
+test('reports a missing shell and leaves nothing to wait for', async () => {
   const { outcome } = await ran('', { program: '/no/such/shell' });
   assert.equal(outcome.kind, 'crashed');
   assert.match(outcome.message, /could not be started/);
 });
 
-test('one that is silent for too long is ended with all that it started', async () => {
+test('ends a silent agent with all processes that it started', async () => {
   const { run } = startIt('sleep 60 & sleep 60', { silenceMs: 400 });
   assert.ok(run.pid !== null);
   assert.equal((await run.done).outcome.kind, 'hung');
   assert.equal(groupLives(run.pid), false);
 });
 
-test('a word on either stream is a sign of life', async (t) => {
+test('output on either stream counts as activity', async (t) => {
   const cwd = emptyFolder(t);
   t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() });
   const pass = (ms: number): void => {
@@ -120,7 +120,7 @@ test('a word on either stream is a sign of life', async (t) => {
   assert.equal((await run.done).outcome.kind, 'hung', 'control: now it was');
 });
 
-test('one that takes too long is ended, however much it says', async () => {
+test('ends an agent at its time limit, however much it writes', async () => {
   const { outcome } = await ran('while :; do echo busy; sleep 0.1; done', { timeMs: 500 });
   assert.equal(outcome.kind, 'out-of-time');
 });
@@ -129,7 +129,7 @@ for (const [limit, command, kind] of [
   ['silenceMs', 'exec sleep 60', 'hung'],
   ['timeMs', 'while :; do echo busy; sleep 0.1; done', 'out-of-time'],
 ] as const) {
-  test(`a clock that is set back an hour gives an agent no hour more: ${kind}`, async (t) => {
+  test(`a clock set back by an hour does not extend the time limit: ${kind}`, async (t) => {
     const { run } = startIt(command, { [limit]: 1_000 });
     const real = Date.now;
     t.mock.method(Date, 'now', () => real() - 3_600_000);
@@ -141,7 +141,7 @@ for (const [limit, command, kind] of [
   });
 }
 
-test('it takes no message while it works, and an interruption ends it', async (t) => {
+test('accepts no message while it works, and an interruption ends it', async (t) => {
   const { run, told } = startIt('trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done');
   await until('it is up', () => told.length > 0);
   // However slowly it ends its work: by this clock no time passes.
@@ -156,7 +156,7 @@ test('it takes no message while it works, and an interruption ends it', async (t
   assert.equal((await deaf.done).outcome.kind, 'interrupted');
 });
 
-test('what it leaves running in its group is ended with it', async () => {
+test('ends what it leaves running in its process group', async () => {
   const { run } = startIt('sleep 60 & echo $!');
   assert.ok(run.pid !== null);
   assert.equal((await run.done).outcome.kind, 'ok');

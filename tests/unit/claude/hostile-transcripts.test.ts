@@ -19,13 +19,13 @@ function transcript(t: TestContext, ...entries: object[]): string {
   return path;
 }
 
-test('An API error that is an object does not keep the error from being recorded.', (t) => {
+test('An API error that is an object is still recorded.', (t) => {
   const path = transcript(t, { type: 'assistant', isApiErrorMessage: true, error: NO_TEXT, message: null });
   assert.deepEqual(lastApiError(path), { kind: '', message: '', resetsAt: null, at: null });
   assert.equal(apiFailure({ error: NO_TEXT }, path).kind, 'other');
 });
 
-test('A limit that resets after the year 9999 has no time that a state file could not hold.', (t) => {
+test('A limit that resets after the year 9999 is stored without a time.', (t) => {
   const limited = (resetsAt: number): object => ({
     ...{ type: 'assistant', isApiErrorMessage: true, error: 'rate_limit', message: {} },
     quotaLimits: { resetsAt },
@@ -35,7 +35,7 @@ test('A limit that resets after the year 9999 has no time that a state file coul
   assert.equal(apiFailure({}, transcript(t, limited(253_402_300_800))).resetsAt, null);
 });
 
-test('A token count beyond exact numbers never makes a total that a state file cannot hold.', (t) => {
+test('A token count beyond safe integers never makes a total that a state file cannot hold.', (t) => {
   const used = (id: string, input_tokens: number): object => ({
     ...{ type: 'assistant', message: { id, usage: { input_tokens, output_tokens: 1 } } },
   });
@@ -44,14 +44,14 @@ test('A token count beyond exact numbers never makes a total that a state file c
   assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [7, 3]);
 });
 
-test('A queued message that is an object does not end the wait with an exception.', (t) => {
+test('A queued message that is an object does not throw and end the wait.', (t) => {
   const queued = { type: 'queue-operation', operation: 'enqueue', content: NO_TEXT, timestamp: NO_TEXT };
   const typed = { type: 'user', promptSource: 'typed', timestamp: NO_TEXT };
   const queue = watchQueue(transcript(t, queued, typed), ['t1']);
   assert.equal(queue(), 'message');
 });
 
-test('A path with a NUL in it counts as not given, instead of a TypeError at every look at the disk.', () => {
+test('A path with a NUL character counts as missing and does not throw.', () => {
   const input = parseHookInput(
     JSON.stringify({ hook_event_name: 'Stop', session_id: 's', transcript_path: 'a\0b', cwd: '/\0' }),
   );

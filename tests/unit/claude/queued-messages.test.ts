@@ -60,15 +60,15 @@ describe('what was queued before the watch began', () => {
     ['a message of a headless client that died', [enqueue('hello'), prompt('sdk')], null],
   ];
   for (const [name, entries, wanted] of cases) {
-    test(`${name}: ${wanted ?? 'nobody waits'}`, () => assert.equal(queuedAfter(...entries), wanted));
+    test(`${name}: ${wanted ?? 'nothing is queued'}`, () => assert.equal(queuedAfter(...entries), wanted));
   }
 
-  test('a message that stands before the earlier prompt, whose line came late: somebody waits', () => {
+  test('a message from before the earlier prompt, whose line was written late, counts as queued', () => {
     const [first, second] = [prompt('typed'), enqueue('hello')];
     assert.equal(queuedAfter(second, first), 'message');
   });
 
-  test('a notification of a task that ran when the hook was called: background work has ended', () => {
+  test('a notification of a task that ran when the hook was called means that background work has ended', () => {
     writeFileSync(path, lines(enqueue(NOTIFICATION)));
     assert.equal(watchQueue(path, ['b1'])(), 'notification');
     assert.equal(watchQueue(path, ['b2', 'b'])(), null);
@@ -79,7 +79,7 @@ describe('what was queued before the watch began', () => {
     assert.equal(queuedAfter(...Array(30).fill(noise), enqueue('hello'), ...Array(3).fill(noise)), 'message');
   });
 
-  test('is not looked for beyond a megabyte', () => {
+  test('is not searched for beyond a megabyte', () => {
     const noise = { type: 'api-request-blob', body: 'x'.repeat(100_000) };
     assert.equal(queuedAfter(enqueue('hello'), ...Array(30).fill(noise)), null);
   });
@@ -94,24 +94,24 @@ describe('what is queued during the watch', () => {
     return queue();
   };
 
-  test('a message is told, again and again', () => {
+  test('reports a message each time', () => {
     assert.equal(watched([], enqueue('hello')), 'message');
   });
 
-  test('a notification is told, and a message comes before it', () => {
+  test('reports a notification, and a message before it', () => {
     assert.equal(watched([], enqueue(NOTIFICATION)), 'notification');
     assert.equal(watched([], enqueue(NOTIFICATION), enqueue('hello')), 'message');
   });
 
-  test('a message that was taken back is not', () => {
+  test('does not report a message that was withdrawn', () => {
     assert.equal(watched([], enqueue('hello'), operation('popAll', 'hello')), null);
   });
 
-  test('a notification is told although one of before is served meanwhile', () => {
+  test('reports a notification even if an earlier one is answered meanwhile', () => {
     assert.equal(watched([enqueue(NOTIFICATION)], dequeue, enqueue(NOTIFICATION)), 'notification');
   });
 
-  test('a line that is half written is read when it is whole', () => {
+  test('reads a partly written line once it is complete', () => {
     const whole = lines(enqueue('hello'));
     writeFileSync(path, whole.slice(0, 20));
     const queue = watchQueue(path);
@@ -120,7 +120,7 @@ describe('what is queued during the watch', () => {
     assert.equal(queue(), 'message');
   });
 
-  test('a transcript that is not there yet counts from its start', () => {
+  test('reads a transcript that does not exist yet from its start', () => {
     const queue = watchQueue(path);
     assert.equal(queue(), null);
     writeFileSync(path, lines(enqueue('hello')));
@@ -128,6 +128,6 @@ describe('what is queued during the watch', () => {
   });
 });
 
-test('without a transcript nobody is known to wait', () => {
+test('without a transcript nothing is queued', () => {
   assert.equal(watchQueue(null)(), null);
 });

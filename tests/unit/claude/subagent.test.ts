@@ -30,7 +30,7 @@ function aRecord(t: TestContext, lines: readonly string[]): NodeJS.ProcessEnv {
   return { CLAUDE_CONFIG_DIR: config, CLAUDE_CODE_SESSION_ID: 'session-1' };
 }
 
-test('the last message of a subagent is read with all its blocks, and its tokens once a message', (t) => {
+test("reads all blocks of a subagent's last message and counts its tokens once", (t) => {
   const env = aRecord(t, [
     said('m1', 'tool_use', text('I look.'), TOOL),
     RESULT,
@@ -50,7 +50,7 @@ test('a subagent whose last message calls a tool is still at work', (t) => {
   assert.equal(readSubagent('a1', env)?.finished, false);
 });
 
-test('the last message of a subagent that has ended is waited for, since the client writes it late', async (t) => {
+test('waits for the last message of a finished subagent, which the client writes late', async (t) => {
   const env = aRecord(t, [said('m1', 'tool_use', text('I look.'), TOOL), RESULT]);
   const record = join(
     env['CLAUDE_CONFIG_DIR'] ?? '',
@@ -69,13 +69,13 @@ test('the last message of a subagent that has ended is waited for, since the cli
   assert.deepEqual([work?.finished, work?.text], [true, 'Done.']);
 });
 
-test('a subagent to which somebody has said more since its last message is at work again', (t) => {
+test('a subagent that was sent a new message after its last one is at work again', (t) => {
   const more = JSON.stringify({ type: 'user', message: { role: 'user', content: 'Look once more.' } });
   const env = aRecord(t, [said('m1', 'end_turn', text('Done.')), more, '{"type":"attachment","by":"user"}']);
   assert.equal(readSubagent('a1', env)?.finished, false);
 });
 
-test('there is no record of a subagent of another session, of none, and of a name that is a path', (t) => {
+test('finds no record for a subagent of another session, for none, and for a name that is a path', (t) => {
   const env = aRecord(t, [said('m1', 'end_turn', text('Done.'))]);
   assert.equal(readSubagent('a2', env), null);
   assert.equal(readSubagent('../../session-1/subagents/agent-a1', env), null);
@@ -83,7 +83,7 @@ test('there is no record of a subagent of another session, of none, and of a nam
   assert.equal(readSubagent('a1', { CLAUDE_CONFIG_DIR: '/nowhere' }), null);
 });
 
-test('the tokens of a record that is longer than one reading are all counted', (t) => {
+test('counts all tokens of a record that is longer than one read', (t) => {
   const long = Array.from({ length: 40 }, (_, index) => said(`m${index}`, 'tool_use', text('x'.repeat(500_000)), TOOL));
   const env = aRecord(t, [...long, said('last', 'end_turn', text('Done.'))]);
   assert.equal(readSubagent('a1', env)?.usage.outputTokens, 41 * 20);

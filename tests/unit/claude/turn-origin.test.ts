@@ -23,7 +23,7 @@ for (const [what, entries, expected] of [
   ['a prompt', [said('go on'), ...CALL], false],
   ['nothing that the transcript holds', [], false],
 ] as const) {
-  test(`a turn under the id of the prompt before it, begun by ${what}`, (t) => {
+  test(`recognises a turn under the id of the previous prompt, begun by ${what}`, (t) => {
     const path = join(project(t), 'transcript.jsonl');
     writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     assert.equal(begunByCommand(path, 'prompt-1'), expected);

@@ -8,7 +8,7 @@ const tokens = (inputTokens: number, outputTokens: number, read = 0, write = 0):
   ...{ inputTokens, outputTokens, cacheReadTokens: read, cacheWriteTokens: write },
 });
 
-test('a message of many lines counts once, with all of its output', () => {
+test('counts a message of many lines once, with all of its output', () => {
   const meter = usageMeter();
   assert.deepEqual(meter.read(), { usage: null, costUsd: null });
   meter.begin('a');
@@ -18,7 +18,7 @@ test('a message of many lines counts once, with all of its output', () => {
   assert.deepEqual(meter.read(), { usage: tokens(1_100, 41, 7, 5), costUsd: null });
 });
 
-test('the client’s own totals count where they are more, and give the cost', () => {
+test('takes the client’s own totals where they are higher, and its cost', () => {
   const meter = usageMeter();
   meter.begin('a');
   meter.note('a', tokens(100, 1));
@@ -35,13 +35,13 @@ test('the client’s own totals count where they are more, and give the cost', (
   assert.deepEqual(meter.read(), { usage: tokens(140, 12), costUsd: 0.75 });
 });
 
-test('a run that was billed nothing, as its client says, costs nothing', () => {
+test('a run that the client reports as free costs nothing', () => {
   const meter = usageMeter();
   meter.total(tokens(0, 0), 0);
   assert.deepEqual(meter.read(), { usage: tokens(0, 0), costUsd: 0 });
 });
 
-test('the tokens only grow, and are those of all messages, in whatever order their lines come', () => {
+test('token counts only grow and cover all messages, in any order of their lines', () => {
   const count = fc.nat(1_000);
   const message = fc.tuple(count, count, fc.nat(3));
   fc.assert(

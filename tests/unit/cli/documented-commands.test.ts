@@ -96,7 +96,7 @@ async function problemWith([name = '', ...args]: readonly string[]): Promise<str
 }
 
 for (const path of TEXTS) {
-  test(`every command line in ${path} is one that main.cjs takes`, async () => {
+  test(`main.cjs accepts every command line in ${path}`, async () => {
     for (const line of commandLines(read(path))) {
       const called = words(line);
       if (called !== null) assert.equal(await problemWith(called), null, line);
@@ -104,7 +104,7 @@ for (const path of TEXTS) {
   });
 }
 
-test('the command lines are found, and none of the texts is passed over', () => {
+test('finds the command lines in every document', () => {
   const found = TEXTS.flatMap((path) => commandLines(read(path)).filter((line) => words(line) !== null));
   assert.ok(found.length > 250, String(found.length));
   assert.ok(TEXTS.length > 20, TEXTS.join(' '));
@@ -120,7 +120,7 @@ test('the command lines are found, and none of the texts is passed over', () => 
   }
 });
 
-test('the control: a command, an action or an option that does not exist is seen', async () => {
+test('control: finds a command, an action and an option that do not exist', async () => {
   for (const line of ['main.cjs status --lop NAME', 'main.cjs router begin', 'main.cjs signs docs', 'start --tsk x']) {
     assert.notEqual(await problemWith(words(line) ?? []), null, line);
   }

@@ -13,7 +13,7 @@ test('a rejected claim shows its checks with their output, line by line', () => 
   assert.doesNotMatch(line, /\\n|"/);
 });
 
-test('a detail with parts is shown in words, without what is null', () => {
+test('shows a nested detail in words, without null values', () => {
   const entry = {
     type: 'loop.started',
     at: '2026-03-01T10:00:00Z',

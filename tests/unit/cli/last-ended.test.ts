@@ -6,7 +6,7 @@ import type { LoopState } from '../../../src/engine/schema/state.ts';
 
 const at = '2026-02-28T10:00:00Z';
 
-test('the message of a loop that has ended is shown as it was stored', () => {
+test('shows the message of an ended loop as it was stored', () => {
   const terms = { loopId: 'loop-1', taskPath: 'PROMPT.md', contractHash: 'h', maxIterations: 5, at, consented: true };
   const state = initialState({ ...terms, name: 'site', mode: 'runner' });
   for (const message of [

@@ -8,7 +8,7 @@ const failed = (code: string, syscall: string, path: string): Error =>
   Object.assign(new Error(code), { code, syscall, path });
 const below = join(tmpdir(), 'no-such-folder', 'nor-this');
 
-test('a folder that cannot be made on a read-only file system is not said to have a file in its way', () => {
+test('a folder that cannot be created on a read-only file system is not blamed on a file in its way', () => {
   const asked: string[] = [];
   const text = systemErrorText(failed('ENOENT', 'mkdir', below), (folder) => {
     asked.push(folder);
@@ -18,12 +18,12 @@ test('a folder that cannot be made on a read-only file system is not said to hav
   assert.deepEqual(asked, [tmpdir()], 'the nearest folder that is there says why');
 });
 
-test('where something could be made in the folder above, a link or a file lies in the way', () => {
+test('names a link or a file in the way where the folder above is writable', () => {
   assert.match(systemErrorText(failed('ENOENT', 'mkdir', below)) ?? '', /broken link.*\(ENOENT, mkdir\)/);
   assert.match(systemErrorText(failed('EEXIST', 'mkdir', below), () => 'EROFS') ?? '', /broken link.*\(EEXIST/);
 });
 
-test('an error that no call of the system gave is none of the machine’s', () => {
+test('leaves out errors that no system call caused', () => {
   assert.equal(systemErrorText(new TypeError('undefined is no function')), null);
   assert.equal(
     systemErrorText(failed('ENOENT', 'open', below), () => 'EROFS'),

@@ -7,7 +7,7 @@ import { referencePages } from '../../tools/build-docs.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
-test('docs/commands.md and docs/configuration.md are what `npm run docs` writes', async () => {
+test('docs/commands.md and docs/configuration.md match what `npm run docs` writes', async () => {
   const pages = await referencePages();
   assert.equal(pages.length, 2);
   for (const [path, text] of pages) {

@@ -25,7 +25,7 @@ const NEW = { loopId: 'l', name: 'n', mode: 'router', taskPath: 'task.md', maxIt
 const CLIENT = { sessionId: 's1', clientPid: 10, clientStartedAt: 't1' } as const;
 
 describe('a new loop', () => {
-  test('has finished no iteration, is bound to nobody and waits for its first prompt', () => {
+  test('has finished no iteration, is bound to no session and waits for its first prompt', () => {
     const state = initialState({ ...NEW, contractHash: 'h', at: at(0), consented: true });
     assert.equal(validateLoopState(state), null);
     const { iteration, startedAt, lastRunAt, lastFindingsCount, status, turn, epoch } = state;
@@ -50,7 +50,7 @@ describe('a new loop', () => {
     assert.deepEqual(state.lastDecision, { at: at(0), kind: 'started', detail: '' });
   });
 
-  test('that an agent asked for awaits consent', () => {
+  test('requested by an agent awaits consent', () => {
     assert.equal(initialState({ ...NEW, contractHash: 'h', at: at(0), consented: false }).status, 'awaiting-consent');
   });
 });
@@ -68,7 +68,7 @@ describe('a four-key file', () => {
     );
   });
 
-  test('has its findings count compared with the next', () => {
+  test('compares its findings count with the next one', () => {
     const strict = policy({ breaker: { ...policy().breaker, findings: 1 } });
     const next = (n: number) =>
       after(adoptFourKeys(file, NEW), strict, turnEnded(`RALPH_ITERATION_COMPLETE: ${n} findings remain`));
@@ -83,7 +83,7 @@ describe('a four-key file', () => {
     }
   });
 
-  test('has the iteration that runs begin at its last run, not at its start', () => {
+  test('starts the current iteration at its last run, not at its start', () => {
     const { effects } = after(adoptFourKeys(file, NEW), policy(), turnEnded('Work.', { at: at(60) }));
     const record = effects.find((effect) => effect.type === 'record-iteration')?.record;
     assert.deepEqual([record?.startedAt, record?.durationMs], [at(50), 10_000]);
@@ -110,7 +110,7 @@ describe('a session that a loop is bound to', () => {
 
   test('changes nothing when it is bound again', () => assert.equal(bindSession(bound, CLIENT), bound));
 
-  test('that changed in the same client is read from its beginning, and its cost goes on', () => {
+  test('that changed in the same client is read from its beginning, and its cost adds up', () => {
     const next = bindSession(bound, { ...CLIENT, sessionId: 's2' });
     assert.deepEqual(next.marks, {
       transcriptPath: null,
@@ -122,17 +122,17 @@ describe('a session that a loop is bound to', () => {
     assert.deepEqual([next.sessionId, next.usage], ['s2', usage]);
   });
 
-  test('that another client took up again is read on, and its cost goes on', () => {
+  test('that another client resumed is read on, and its cost adds up', () => {
     const next = bindSession(bound, { ...CLIENT, clientPid: 11, clientStartedAt: 't2' });
     assert.deepEqual([next.clientPid, next.clientStartedAt, next.marks, next.usage], [11, 't2', marks, usage]);
   });
 
-  test('of a new client has a cost of its own', () => {
+  test('of a new client has its own cost', () => {
     const next = bindSession(bound, { sessionId: 's2', clientPid: 11, clientStartedAt: 't2' });
     assert.deepEqual(next.usage, { ...usage, costBaseUsd: null });
   });
 
-  test('is another one when the process id was used again: the start time tells', () => {
+  test('is another one if the process id was reused, by its start time', () => {
     const next = bindSession(bound, { ...CLIENT, clientStartedAt: 't2' });
     assert.equal(next.clientStartedAt, 't2');
     const other = bindSession(bound, { sessionId: 's2', clientPid: 10, clientStartedAt: 't2' });
@@ -141,7 +141,7 @@ describe('a session that a loop is bound to', () => {
     assert.equal(sameTime.usage.costBaseUsd, null);
   });
 
-  test('leaves a state that can be read again', () => {
+  test('leaves a state that can be read back', () => {
     for (const state of [running(), waiting(), verifying(), paused(), awaitingConsent(), ended()]) {
       assert.equal(validateLoopState(bindSession<LoopState>(state, CLIENT)), null);
     }
@@ -190,7 +190,7 @@ describe('a loop that is resumed in a new client', () => {
     );
   });
 
-  test('forgets its client, its streaks and what was asked of them', () => {
+  test('resets its client, its streaks and pending requests', () => {
     const state = resumeState(running(worn as never), at(99), true);
     assert.deepEqual([state.sessionId, state.clientPid, state.clientStartedAt], [null, null, null]);
     assert.deepEqual(
@@ -209,7 +209,7 @@ describe('a loop that is resumed in a new client', () => {
     assert.deepEqual(state.lastDecision, { at: at(99), kind: 'started', detail: 'resumed' });
   });
 
-  test('is running whatever it was, with a newer epoch', () => {
+  test('is running whatever it was before, with a newer epoch', () => {
     for (const before of [running(), waiting(), verifying(), paused(), awaitingConsent(), ended()]) {
       const state = resumeState({ ...before, epoch: 3 }, at(99), true);
       assert.deepEqual([state.status, state.epoch, validateLoopState(state)], ['running', 4, null]);
@@ -217,7 +217,7 @@ describe('a loop that is resumed in a new client', () => {
     }
   });
 
-  test('awaits consent, whatever it was, where it is not the user who resumes it', () => {
+  test('awaits consent in any case if it is not the user who resumes it', () => {
     for (const before of [running(), waiting(), verifying(), paused(), awaitingConsent(), ended()]) {
       const state = resumeState(before, at(99), false);
       assert.deepEqual([state.status, validateLoopState(state)], ['awaiting-consent', null]);

@@ -40,7 +40,7 @@ describe('a signal that compares an iteration with the one before trips at the f
       assert.deepEqual(tripped(repeated(4, same), thresholds), { signal, repeats: 3, evidence });
     });
     test(`${signal}: and at every later one`, () => assert.equal(tripped(repeated(6, same), thresholds)?.repeats, 5));
-    test(`${signal}: not when another came between`, () => {
+    test(`${signal}: not if another came between`, () => {
       assert.equal(tripped(shown(same, same, same, other, same, same, same), thresholds), null);
     });
     test(`${signal}: never when it is off`, () => assert.equal(tripped(repeated(50, same), OFF), null));
@@ -63,14 +63,14 @@ describe('a signal that counts the iterations themselves trips at the third', ()
     test(`${signal}: at the third`, () => {
       assert.deepEqual(tripped(repeated(3, same), thresholds), { signal, repeats: 3, evidence });
     });
-    test(`${signal}: not when another came between`, () => {
+    test(`${signal}: not if another came between`, () => {
       assert.equal(tripped(shown(same, same, other, same, same), thresholds), null);
     });
     test(`${signal}: never when it is off`, () => assert.equal(tripped(repeated(50, same), OFF), null));
   }
 });
 
-describe('a streak stays as it is when an iteration shows nothing of the kind:', () => {
+describe('a streak is unchanged by an iteration that shows nothing of the kind:', () => {
   test('no findings count', () => assert.equal(shown({ findings: 2 }, { findings: 2 }, {}).findings.repeats, 1));
   test('a reply that must not count', () =>
     assert.equal(shown({ reply: 'a' }, { reply: 'a' }, {}).sameReply.repeats, 1));
@@ -87,14 +87,13 @@ test('an iteration without tool calls ends the streak of denials', () => {
   assert.equal(shown({ toolCalls: 1, deniedCalls: 1 }, { toolCalls: 0, deniedCalls: 0 }).denials, 0);
 });
 
-test('more denials than calls, as late journals can show, are still all of them', () => {
+test('more denials than calls, as late journals can show, count as all calls denied', () => {
   assert.equal(shown({ toolCalls: 1, deniedCalls: 2 }).denials, 1);
 });
 
-test('a count of zero findings is a count', () =>
-  assert.equal(shown({ findings: 0 }, { findings: 0 }).findings.repeats, 1));
+test('zero findings is a count', () => assert.equal(shown({ findings: 0 }, { findings: 0 }).findings.repeats, 1));
 
-test('the first signal of the documentation names the trip when several hold', () => {
+test('if several signals hold, the first in documented order names the trip', () => {
   const all = repeated(4, {
     findings: 1,
     reply: 'a',
@@ -114,5 +113,5 @@ test('the first signal of the documentation names the trip when several hold', (
   assert.equal(tripped(all, thresholds), null);
 });
 
-test('a breaker that has seen nothing is closed', () =>
+test('a breaker without observations is closed', () =>
   assert.equal(tripped(CLOSED_BREAKER, { ...OFF, findings: 1 }), null));

@@ -74,7 +74,7 @@ const SCENARIOS: Readonly<Record<string, ChecklistPromptParts>> = {
   }),
 };
 
-test('every scenario of a checklist prompt is there, and no other', () => {
+test('the fixtures are exactly the checklist prompts', () => {
   if (UPDATE) return;
   assert.deepEqual(
     readdirSync(FOLDER).sort(),
@@ -93,7 +93,7 @@ for (const [name, given] of Object.entries(SCENARIOS)) {
   });
 }
 
-test('an item or a reflection of a whole page does not fill the prompt', () => {
+test('an item or a reflection of a whole page is shortened', () => {
   const page = 'x'.repeat(100_000);
   const whole = wholePrompt(
     assembleChecklistPrompt({ ...parts(OPEN), items: [{ line: 1, text: page, checked: false }], reflection: page }),

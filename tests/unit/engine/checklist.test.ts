@@ -18,7 +18,7 @@ describe('the items of a checklist', () => {
     ['after Windows line ends', '- [ ] a\r\n- [x] b\r\n', ['1  a', '2x b']],
     ['of an ordered list that a sentence does not begin', 'text\n2. [ ] no item\n1. [ ] item', ['3  item']],
   ] as const) {
-    test(`are those ${what}`, () => assert.deepEqual(shown(text), items));
+    test(`include those ${what}`, () => assert.deepEqual(shown(text), items));
   }
 
   for (const [what, text] of [
@@ -32,7 +32,7 @@ describe('the items of a checklist', () => {
     ['with another mark', '- [-] a\n- [/] b\n- [] c'],
     ['that is no list item', '[ ] a\n\\- [ ] b'],
   ] as const) {
-    test(`are none ${what}`, () => assert.deepEqual(shown(text), []));
+    test(`exclude those ${what}`, () => assert.deepEqual(shown(text), []));
   }
 
   test('are counted', () => {
@@ -58,7 +58,7 @@ describe('a checklist in the engine', () => {
     assert.ok(recorded(effects).includes('completion.claimed'));
   });
 
-  test('that has no items, open ones or fewer than before claims nothing', () => {
+  test('without items, with open ones or with fewer than before claims nothing', () => {
     const before = { checklist: { done: 1, total: 3, most: 3 } };
     for (const checklist of [
       { done: 0, total: 0 },
@@ -71,13 +71,13 @@ describe('a checklist in the engine', () => {
     }
   });
 
-  test('that grows has to be finished as long as it is by then', () => {
+  test('that grew has to be finished at its new length', () => {
     const grown = transition(running(), turnEnded('a', { checklist: { done: 2, total: 5 } }), POLICY).state;
     assert.equal(isFinished({ done: 4, total: 4 }, grown.checklist), false);
     assert.equal(isFinished({ done: 5, total: 5 }, grown.checklist), true);
   });
 
-  test('that lost items is whole again when the user accepts it', () => {
+  test('that lost items is complete again when the user accepts it', () => {
     const cut = running({ checklist: { done: 1, total: 1, most: 3 } });
     const accept = {
       kind: 'accept',
@@ -94,7 +94,7 @@ describe('a checklist in the engine', () => {
     });
   });
 
-  test('that lost items is told of once for each loss', () => {
+  test('reports each loss of items once', () => {
     const before = { done: 0, total: 3, most: 3 };
     assert.match(
       lostItems({ done: 0, total: 2 }, before, 't')?.text ?? '',
@@ -106,14 +106,14 @@ describe('a checklist in the engine', () => {
     assert.equal(lostItems({ done: 0, total: 0 }, undefined, 't'), null);
   });
 
-  test('remembers the iteration that was asked to reflect', () => {
+  test('records the iteration that was asked to reflect', () => {
     const first = transition(running(), turnEnded('a', { checklist: { done: 0, total: 1 }, reflected: true }), POLICY);
     assert.equal(first.state.lastReflection, first.state.iteration);
     const next = transition(first.state, turnEnded('b', { checklist: { done: 0, total: 1 } }), POLICY);
     assert.equal(next.state.lastReflection, first.state.iteration);
   });
 
-  test('begins with what stands in its file, and every other task with none', () => {
+  test('starts from its file, and every other task without items', () => {
     const loop = { loopId: 'l', name: null, mode: 'runner', taskPath: 't', contractHash: null } as const;
     const rest = { maxIterations: 50, at: at(0), consented: true };
     const { checklist } = initialState({ ...loop, ...rest, checklist: { done: 1, total: 2 } });

@@ -93,7 +93,7 @@ describe('a claim of completion', () => {
     assert.equal(state.status === 'ended' && state.ended.as, 'complete');
   });
 
-  test('after a stop request is accepted or ends as stopped', () => {
+  test('after a stop request is accepted, or ends as stopped', () => {
     const stopping = verifying({ stopRequested: true });
     const accepted = transition(stopping, verified(ok('tests')), policy()).state;
     assert.equal(accepted.status === 'ended' && accepted.ended.as, 'complete');
@@ -112,7 +112,7 @@ describe('a gate that fails', () => {
   const claim = (detail: string) =>
     [turnEnded(SIGNAL), verified(failed('tests', detail), failed('types', 'x'))] as const;
 
-  test('once leaves no sign', () => {
+  test('adds no sign the first time', () => {
     const { effects } = after(running(), policy(), ...claim('one'));
     assert.equal(
       effects.some(({ type }) => type === 'add-sign'),
@@ -120,7 +120,7 @@ describe('a gate that fails', () => {
     );
   });
 
-  test('is said to the user with every check that failed, and nothing else', () => {
+  test('tells the user every check that failed, and nothing else', () => {
     const { effects } = after(running(), policy(), ...claim('one'));
     assert.deepEqual(
       effects.map(({ type }) => type),
@@ -129,7 +129,7 @@ describe('a gate that fails', () => {
     assert.equal(effect(effects, 'notify').message, 'Completion rejected: tests, types.\n  tests: one\n  types: x');
   });
 
-  test('for a script that changed is said to the user with the way to adopt it', () => {
+  test('for a changed script tells the user how to adopt it', () => {
     const changed = { name: 'types', outcome: 'changed', detail: 'check.sh was changed' } as const;
     const { effects } = transition(verifying(), verified(failed('tests'), changed), policy());
     assert.equal(
@@ -154,7 +154,7 @@ describe('a gate that fails', () => {
     assert.deepEqual(shown.slice(15), ['  types: x']);
   });
 
-  test('twice for the same reason leaves a sign', () => {
+  test('adds a sign the second time for the same reason', () => {
     const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'));
     assert.deepEqual(effect(effects, 'add-sign').sign, {
       name: 'Completion rejected twice: tests, types',
@@ -164,7 +164,7 @@ describe('a gate that fails', () => {
     });
   });
 
-  test('three times for the same reason leaves no second sign', () => {
+  test('adds no second sign the third time for the same reason', () => {
     const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'), ...claim('three'));
     assert.equal(
       effects.some(({ type }) => type === 'add-sign'),
@@ -172,7 +172,7 @@ describe('a gate that fails', () => {
     );
   });
 
-  test('for another reason the second time leaves no sign', () => {
+  test('adds no sign if the second time has another reason', () => {
     for (const other of [failed('lint'), { ...failed('tests'), outcome: 'timeout' } as const]) {
       const { effects } = after(
         running(),
@@ -189,20 +189,20 @@ describe('a gate that fails', () => {
     }
   });
 
-  test('with pages of output leaves a short sign', () => {
+  test('with pages of output adds a short sign', () => {
     const { effects } = after(running(), policy(), ...claim('y'.repeat(9_000)), ...claim('y'.repeat(9_000)));
     assert.equal(effect(effects, 'add-sign').sign.addedAfter.length, 300);
   });
 });
 
 describe('a verdict that comes too late', () => {
-  test('changes nothing of a loop that was paused meanwhile, and the turn ends with the reason', () => {
+  test('does not change a loop that was paused meanwhile, and the turn ends with the reason', () => {
     const { state, effects } = transition(paused(), verified(ok('tests')), policy());
     assert.deepEqual([state.status, state.turn], ['paused', 'rest']);
     assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
   });
 
-  test('changes nothing of a loop that went on or awaits consent', () => {
+  test('does not change a loop that continued or awaits consent', () => {
     for (const before of [running({ iteration: 3 }), awaitingConsent()]) {
       const { state, effects } = transition(before, verified(ok('tests')), policy());
       assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
@@ -210,6 +210,6 @@ describe('a verdict that comes too late', () => {
   });
 });
 
-test('a plain failure needs no second word', () => {
+test('a plain failure is not explained twice', () => {
   assert.equal(reasonText(failed('tests')), 'tests: 2 tests fail');
 });

@@ -25,7 +25,7 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(report(), ['  Passed: tests', FIGURES]);
   });
 
-  test('names each check that did not pass, with how it ended unless it just failed', () => {
+  test('names each check that did not pass, with its outcome unless it just failed', () => {
     const checks = [
       { name: 'tests', outcome: 'ok' },
       { name: 'types', outcome: 'ok' },
@@ -37,7 +37,7 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(report({ checks: [] }), ['  No check was run.', FIGURES]);
   });
 
-  test('says which figures are unknown, and rounds the time to seconds', () => {
+  test('names unknown figures and rounds the time to seconds', () => {
     assert.equal(
       report({ iterations: 1, durationMs: 61_500, costUsd: null, tokens: null })[1],
       '  1 iteration of 25, 1m 2s, cost unknown, tokens unknown',
@@ -59,7 +59,7 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(report({ changes: { stat: [], newFiles: [] } }).slice(2), ['  Nothing changed since the start.']);
   });
 
-  test('lists twelve files and counts the others', () => {
+  test('lists twelve files and counts the rest', () => {
     const files = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index + 1}.ts`);
     const twelve = report({ changes: { stat: [], newFiles: files(12) } });
     assert.deepEqual([twelve.length, twelve.at(-1)], [15, '    12.ts (new)']);
@@ -67,7 +67,7 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(more.slice(-2), ['    12.ts (new)', '    and 2 more']);
   });
 
-  test('ends with what a reader has to know, the agent’s words and the ways on, in this order', () => {
+  test('ends with notes, the agent’s words and the next commands, in this order', () => {
     const end = report({
       changes: { stat: [], newFiles: [] },
       changedScripts: ['a.sh was changed', 'b.sh is gone'],
@@ -92,7 +92,7 @@ describe('the report at the end of a loop', () => {
 });
 
 describe('notices', () => {
-  test('say what happened by their kind', () => {
+  test('describe what happened by kind', () => {
     const kinds = ['accept', 'consent', 'restore', 'change'] as const;
     assert.deepEqual(
       noticeLines(kinds.map((kind) => ({ at: AT, kind, text: 'x' }))),
@@ -100,7 +100,7 @@ describe('notices', () => {
     );
   });
 
-  test('are the newest twelve, with how many came before', () => {
+  test('shows the newest twelve and counts the earlier ones', () => {
     assert.equal(noticeLines(notices(12)).length, 12);
     const lines = noticeLines(notices(14));
     assert.equal(lines.length, 13);

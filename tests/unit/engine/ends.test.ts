@@ -59,7 +59,7 @@ describe('max iterations', () => {
     assert.deepEqual([as(state), state.iteration], ['running', 24]);
   });
 
-  test('is the state’s own number, not the policy’s', () => {
+  test('comes from the state, not from the policy', () => {
     const { state } = after(
       running({ maxIterations: 2, iteration: 1 }),
       policy({ maxIterations: 99 }),
@@ -74,7 +74,7 @@ describe('max iterations', () => {
     assert.equal(as(state), 'waiting');
   });
 
-  test('ends an idle loop that is past it already', () => {
+  test('ends an idle loop that has already passed it', () => {
     const idle = policy({ idle: IDLE_POLICY });
     assert.equal(as(after(running({ maxIterations: 2, iteration: 2 }), idle, turnEnded(IDLE)).state), 'max-iterations');
   });
@@ -98,13 +98,13 @@ describe('max iterations without confirmed progress', () => {
     );
   });
 
-  test('says of how many iterations nobody could tell', () => {
+  test('counts the iterations without known progress', () => {
     const state = ends(tracking, 'unknown', 'no', 'unknown');
     assert.equal(as(state), 'no-progress-exhaustion');
     assert.match(message(state), /without completion \(progress unknown in 2\)\. Grant more/);
   });
 
-  test('needs one iteration that changed something, wherever it stood', () => {
+  test('needs only one iteration with a change, anywhere', () => {
     for (const seen of [
       ['yes', 'no'],
       ['no', 'yes'],
@@ -122,7 +122,7 @@ describe('max iterations without confirmed progress', () => {
     assert.ok(!('progressed' in state) && !('unknownProgress' in state));
   });
 
-  test('counts a change of an idle iteration, and no idle iteration among the unknown', () => {
+  test('counts a change of an idle iteration, but no idle iteration as unknown', () => {
     const idle = policy({ pace, idle: IDLE_POLICY });
     const changed = after(running(), idle, turnEnded(IDLE, { progress: 'yes' })).state;
     assert.deepEqual([changed.progressed, changed.unknownProgress], [true, 0]);
@@ -130,14 +130,14 @@ describe('max iterations without confirmed progress', () => {
     assert.deepEqual([quiet.progressed, quiet.unknownProgress], [false, 1]);
   });
 
-  test('is judged over a resume as well', () => {
+  test('considers the iterations before a resume as well', () => {
     const before = after(running({ maxIterations: 2 }), tracking, turnEnded('Work.', { progress: 'yes' })).state;
     const resumed = resumeState(before, at(90), true);
     assert.equal(as(after(resumed, tracking, turnEnded('More.', { progress: 'no' })).state), 'max-iterations');
   });
 });
 
-describe('the first limit that holds names the end:', () => {
+describe('the first limit that applies names the end:', () => {
   const everything: Partial<Policy> = {
     idle: { ...IDLE_POLICY },
     breaker: { ...policy().breaker, sameReply: 1 },
@@ -151,7 +151,7 @@ describe('the first limit that holds names the end:', () => {
   const spent = { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const turn = (text: string) => turnEnded(text, { at: at(60), usage: spent, costUsd: 2 });
 
-  test('a claim of completion goes before all of them', () => {
+  test('a claim of completion comes before all of them', () => {
     const claim = after(before, policy(everything), turn(SIGNAL));
     assert.equal(as(claim.state), 'verifying');
     assert.equal(
@@ -178,7 +178,7 @@ describe('the first limit that holds names the end:', () => {
 });
 
 describe('an end', () => {
-  test('is in the state, archived, recorded and said to the user', () => {
+  test('is stored, archived, recorded and reported to the user', () => {
     const { state, effects } = after(running({ maxIterations: 1 }), policy(), turnEnded('Work.', { at: at(60) }));
     assert.ok(state.status === 'ended');
     const { message } = state.ended;
@@ -202,7 +202,7 @@ describe('an end', () => {
     assert.equal(effect(effects, 'record-iteration').record.decision, 'max-iterations');
   });
 
-  test('that was not archived is archived by whoever comes next, whatever happens', () => {
+  test('that was not archived is archived by the next process', () => {
     const before = ended();
     const events = [
       turnEnded('Work.'),
@@ -225,7 +225,7 @@ describe('an end', () => {
     }
   });
 
-  test('comes with a missing task file', () => {
+  test('follows a missing task file', () => {
     const { state, effects } = transition(
       running(),
       { type: 'task-missing', at: at(9), message: 'PROMPT.md is missing.' },
@@ -247,7 +247,7 @@ describe('the budget', () => {
     );
   });
 
-  test('says nothing below its warning', () => {
+  test('is silent below its warning', () => {
     const { state, effects } = after(running(), cost, turnEnded('Work.', { costUsd: 7.99 }));
     assert.deepEqual([state.warnedBudgets, recorded(effects)], [[], ['iteration.completed']]);
   });
@@ -265,7 +265,7 @@ describe('the budget', () => {
     assert.deepEqual(effect(second.effects, 'prompt').notices.warnings, []);
   });
 
-  test('warns of each ceiling by itself and keeps other notices', () => {
+  test('warns of each ceiling separately and keeps other notices', () => {
     const both = policy({ budget: { ...policy().budget, maxCostUsd: 10, maxTokens: 100 } });
     const usage = { inputTokens: 85, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
     const before = running({

@@ -26,7 +26,7 @@ for (const [status, code] of Object.entries(CODES)) {
   test(`a loop that is ${status} exits with ${code}`, () => assert.equal(exitCode(status as keyof typeof CODES), code));
 }
 
-test('a completion that lacks the verification its caller requires exits with 3', () => {
+test('a completion without the verification that its caller requires exits with 3', () => {
   assert.deepEqual(
     [exitCode('complete', true), exitCode('complete', false), exitCode('max-iterations', true)],
     [3, 0, 2],

@@ -36,12 +36,12 @@ describe('an iteration that ran out of time', () => {
     assert.equal(saying(effects, 'iteration.failed')['error'], 'timed out');
   });
 
-  test('says nothing of a limit where the policy names none', () => {
+  test('names no limit where the policy has none', () => {
     const { state } = after(running(), pace({ iterationTimeoutMs: null }), timedOut('Half done.'));
     assert.equal(ending(state)[1], 'Stopped: iteration 1 timed out. Resume: ralph-loop resume.');
   });
 
-  test('is told to the agent once in a loop that goes on', () => {
+  test('is reported to the agent once in a loop that continues', () => {
     const first = after(running(), lenient, timedOut('Half done.'));
     assert.equal(first.state.iteration, 1);
     assert.deepEqual(warningsOf(first), [
@@ -50,31 +50,31 @@ describe('an iteration that ran out of time', () => {
     assert.deepEqual(warningsOf(after(first.state, lenient, turnEnded('Done in time.'))), []);
   });
 
-  test('keeps what else the next prompt has to say', () => {
+  test('keeps the other notices of the next prompt', () => {
     const notices = { rejection: [], misplacedSignal: null, warnings: ['before'] };
     assert.deepEqual(warningsOf(after(running({ notices }), lenient, timedOut('Half done.')))[0], 'before');
   });
 
-  test('is no error to the breaker', () => {
+  test('is not an error to the breaker', () => {
     const { state } = after(running(), lenient, timedOut('Half done.'));
     assert.equal(state.breaker.sameError.value, null);
   });
 
-  test('is never an idle one', () => {
+  test('is never idle', () => {
     const { state } = after(running(), { ...lenient, idle: IDLE_POLICY }, timedOut(IDLE));
     assert.deepEqual([state.status, state.iteration, state.idleIterations], ['running', 1, 0]);
   });
 
-  test('gives way to the user’s own stop', () => {
+  test('yields to the user’s stop', () => {
     assert.equal(ending(after(running({ stopRequested: true }), strict, timedOut('Half.')).state)[0], 'stopped');
   });
 
-  test('names the end before max iterations does', () => {
+  test('names the end before max iterations', () => {
     assert.equal(ending(after(running({ maxIterations: 1 }), strict, timedOut('Half.')).state)[0], 'timeout');
     assert.equal(ending(after(running({ maxIterations: 1 }), lenient, timedOut('Half.')).state)[0], 'max-iterations');
   });
 
-  test('needs no end of its own for the turn that answered the user', () => {
+  test('does not count in the turn that answered the user', () => {
     assert.equal(after(running({ turn: 'user' }), strict, timedOut('An answer.')).state.status, 'running');
   });
 });
@@ -83,7 +83,7 @@ describe('an iteration that ran out of time and claimed completion', () => {
   const claimed = after(running(), strict, timedOut(SIGNAL));
   const FAILED = [{ name: 'tests', outcome: 'failed', detail: '2 fail' }] as const;
 
-  test('is checked first', () => {
+  test('is verified first', () => {
     assert.equal(step(claimed.effects)?.type, 'verify');
     assert.deepEqual(claimed.state.status === 'verifying' && claimed.state.verifying, {
       since: at(60),
@@ -94,7 +94,7 @@ describe('an iteration that ran out of time and claimed completion', () => {
     });
   });
 
-  test('completes the loop where the claim holds', () => {
+  test('completes the loop if the claim holds', () => {
     const results = [{ name: 'tests', outcome: 'ok', detail: '' }] as const;
     assert.equal(
       ending(transition(claimed.state, { type: 'verified', at: at(70), results }, strict).state)[0],
@@ -102,13 +102,13 @@ describe('an iteration that ran out of time and claimed completion', () => {
     );
   });
 
-  test('ends it as timed out where the claim does not hold, with the reasons recorded', () => {
+  test('ends it as timed out if the claim fails, with the reasons recorded', () => {
     const { state, effects } = transition(claimed.state, { type: 'verified', at: at(70), results: FAILED }, strict);
     assert.deepEqual(ending(state)[0], 'timeout');
     assert.deepEqual(saying(effects, 'completion.rejected')['reasons'], ['tests: 2 fail']);
   });
 
-  test('ends it as stopped where the user asked for that meanwhile', () => {
+  test('ends it as stopped if the user asked for that meanwhile', () => {
     const asked = { ...claimed.state, stopRequested: true };
     assert.equal(
       ending(transition(asked, { type: 'verified', at: at(70), results: FAILED }, strict).state)[0],
@@ -116,7 +116,7 @@ describe('an iteration that ran out of time and claimed completion', () => {
     );
   });
 
-  test('lets a loop that does not stop on errors go on', () => {
+  test('continues a loop that does not stop on errors', () => {
     const before = after(running(), lenient, timedOut(SIGNAL)).state;
     assert.deepEqual(before.status === 'verifying' && before.verifying, { since: at(60) });
     const next = transition(before, { type: 'verified', at: at(70), results: FAILED }, lenient);
@@ -131,18 +131,18 @@ describe('an iteration with an error', () => {
     assert.equal(saying(effects, 'iteration.failed')['error'], 'EACCES');
   });
 
-  test('lets another loop go on, without a word to the agent', () => {
+  test('continues other loops without a message to the agent', () => {
     const next = after(running(), lenient, turnEnded('Oh.', { error: 'EACCES' }));
     assert.deepEqual([next.state.status, warningsOf(next)], ['running', []]);
   });
 
-  test('that ran out of time as well ended by that', () => {
+  test('ends by its time limit if it also ran out of time', () => {
     const { state, effects } = after(running(), strict, timedOut('Oh.', { error: 'EACCES' }));
     assert.equal(ending(state)[0], 'timeout');
     assert.equal(saying(effects, 'iteration.failed')['error'], 'EACCES');
   });
 
-  test('does not fill the message of the end with pages', () => {
+  test('shortens the message of the end', () => {
     const { state } = after(running(), strict, turnEnded('Oh.', { error: 'x'.repeat(90_000) }));
     assert.ok((ending(state)[1] ?? '').length < 700);
   });
@@ -153,12 +153,12 @@ describe('shell commands that fail in one iteration', () => {
   const ADVICE =
     '3 shell commands failed in your last iteration. Find the cause and change the approach instead of retrying.';
 
-  test('make the next prompt ask for another approach from the third on', () => {
+  test('ask for another approach in the next prompt from the third on', () => {
     assert.deepEqual(warningsOf(after(running(), policy(), failing(2))), []);
     assert.deepEqual(warningsOf(after(running(), policy(), failing(3))), [ADVICE]);
   });
 
-  test('are told once for each such iteration', () => {
+  test('are reported once for each such iteration', () => {
     const first = after(running(), policy(), failing(3));
     assert.deepEqual(warningsOf(after(first.state, policy(), failing(0))), []);
     assert.deepEqual(warningsOf(after(first.state, policy(), failing(3))), [ADVICE]);
@@ -168,7 +168,7 @@ describe('shell commands that fail in one iteration', () => {
     assert.equal(after(running(), strict, failing(9)).state.status, 'running');
   });
 
-  test('are told after a time that ran out', () => {
+  test('are reported after a timeout', () => {
     assert.deepEqual(
       warningsOf(after(running(), lenient, failing(3, { timedOut: true }))).map((text) => text.slice(0, 8)),
       ['Your las', '3 shell '],

@@ -23,7 +23,7 @@ Status: OPEN
 Status: OPEN
 `;
 
-test('findings are read with their fields', () => {
+test('reads findings with their fields', () => {
   assert.deepEqual(readFindings(LOG), [
     {
       id: 'FINDING-001',
@@ -48,7 +48,7 @@ test('findings are read with their fields', () => {
   ]);
 });
 
-test('the open ones are those that are not fixed', () => {
+test('open findings are those that are not fixed', () => {
   assert.deepEqual(
     openFindings(LOG).map(({ id }) => id),
     ['FINDING-002'],
@@ -78,7 +78,7 @@ for (const line of [
   });
 }
 
-test('the last status of a finding holds, and so does the last block of its number', () => {
+test('the last status of a finding counts, and the last block of its number', () => {
   assert.deepEqual(openFindings('### FINDING-1: x\nStatus: OPEN\nStatus: FIXED_THIS_ITERATION\n'), []);
   assert.deepEqual(
     openFindings('### FINDING-1: x\nStatus: OPEN\n### FINDING-1: x\nStatus: FIXED_THIS_ITERATION\n'),
@@ -90,7 +90,7 @@ test('the last status of a finding holds, and so does the last block of its numb
   );
 });
 
-test('headings beneath a finding are part of it', () => {
+test('headings below a finding belong to it', () => {
   assert.deepEqual(openFindings('### FINDING-1: x\n#### Details\nStatus: FIXED_THIS_ITERATION\n'), []);
 });
 
@@ -103,7 +103,7 @@ test('examples in fences and comments do not count', () => {
   assert.equal(readFindings('<!-- a --> \n### FINDING-002: x <!-- b -->\n')[0]?.title, 'x');
 });
 
-test('a line of a million blanks is read in linear time', () => {
+test('reads a line of a million blanks in linear time', () => {
   const blanks = ' '.repeat(1_000_000);
   const log = `### FINDING-1: ${blanks}x\nStatus:${blanks}x\n${blanks}Status${blanks}\n<!--${blanks}\n`.repeat(3);
   assert.deepEqual(
@@ -113,13 +113,13 @@ test('a line of a million blanks is read in linear time', () => {
   );
 });
 
-test('a status without a word is no status, and the finding is open', () => {
+test('a finding with an empty status is open', () => {
   const log = '### FINDING-001: [Bug] Title\n- **Status**: ---\n';
   assert.equal(readFindings(log)[0]?.status, null);
   assert.equal(openFindings(log).length, 1);
 });
 
-test('a line separator in a title or a field is a character like others', () => {
+test('a line separator in a title or a field is an ordinary character', () => {
   const [finding] = readFindings(
     '### FINDING-001: [Bug] a\u2028b\n- **Problem**: c\u2029d\n- **Status**: OPEN\u2028\n',
   );
@@ -127,7 +127,7 @@ test('a line separator in a title or a field is a character like others', () => 
   assert.deepEqual(openFindings('```js\u2028\n### FINDING-001: x\n```\n'), []);
 });
 
-test('a finding about a comment that nobody closed hides neither its status nor the findings after it', () => {
+test('a finding about an unclosed comment hides neither its status nor the findings after it', () => {
   const log =
     '### FINDING-1: x\nProblem: `<!--` is open\nStatus: FIXED_THIS_ITERATION\n### FINDING-2: y\nStatus: OPEN\n';
   assert.deepEqual(
@@ -144,7 +144,7 @@ test('no word but FIXED closes a finding', () => {
     assert.equal(openFindings(log(status)).length, 0, status);
 });
 
-test('what looks like a heading of a finding is read where it is one', () => {
+test('reads what looks like the heading of a finding where it is one', () => {
   const headings = [
     ['# FINDING-1: x', 'x'],
     ['###### FINDING-1: x', 'x'],
@@ -171,14 +171,14 @@ test('what looks like a heading of a finding is read where it is one', () => {
     assert.deepEqual(readFindings(`${heading}\n`), [], heading);
 });
 
-test('a category is what stands in brackets, and none where nothing does', () => {
+test('a category is the text in brackets, if any', () => {
   const categories = ['[ Bug ] x', '[] x', '[ ] x', 'x [Bug]'].map(
     (rest) => readFindings(`### FINDING-1: ${rest}\n`)[0]?.category,
   );
   assert.deepEqual(categories, ['Bug', null, null, null]);
 });
 
-test('a field is what stands behind its colon, and a word that only begins like one is none', () => {
+test('a field is the text behind its colon, and a word that only begins like one is not a field', () => {
   const [finding] = readFindings(
     '### FINDING-1: x\nSeverity:HIGH\nFILE:src/a b.ts\n* _Problem_ : **a*b**\nStatus:OPEN\nStatuses: FIXED\nThe status: FIXED\nStatus quo: FIXED\n',
   );
@@ -188,7 +188,7 @@ test('a field is what stands behind its colon, and a word that only begins like 
   );
 });
 
-test('a heading of the same or a higher level ends a finding, and fields beneath it are none of its', () => {
+test('a heading of the same or a higher level ends a finding and the fields below do not belong to it', () => {
   for (const heading of ['### Other', '## Notes', '# Notes'])
     assert.deepEqual(openFindings(`### FINDING-1: x\nStatus: FIXED\n${heading}\nStatus: OPEN\n`), [], heading);
   assert.equal(openFindings('### FINDING-1: x\nStatus: FIXED\n#### Later\nStatus: OPEN\n').length, 1);

@@ -53,9 +53,9 @@ describe('the wait after the k-th idle iteration', () => {
   test('never passes max_delay when the backoff passes every number', () => {
     assert.deepEqual(wait(100_000), { delayMs: 300_000, last: false });
   });
-  test('is the delay when nothing was counted yet', () => assert.deepEqual(wait(0), { delayMs: 30_000, last: false }));
+  test('is the delay if nothing was counted yet', () => assert.deepEqual(wait(0), { delayMs: 30_000, last: false }));
   test('stays the same with a backoff of 1', () => assert.deepEqual(wait(7, 0, { backoff: 1 })?.delayMs, 30_000));
-  test('is cut at what is left of max, and is the last', () => {
+  test('is cut to what is left of max, and is the last', () => {
     assert.deepEqual(wait(9, 3_500), { delayMs: 100_000, last: true });
   });
   test('is the last when it ends exactly at max', () =>
@@ -63,7 +63,7 @@ describe('the wait after the k-th idle iteration', () => {
   test('is not the last one millisecond earlier', () => {
     assert.deepEqual(idleWait(streak(9), IDLE_POLICY, at(3_299.999)), { delayMs: 300_000, last: false });
   });
-  test('does not exist when nothing is left', () => {
+  test('does not exist if nothing is left', () => {
     assert.equal(wait(9, 3_600), null);
     assert.equal(wait(9, 9_999), null);
   });
@@ -138,7 +138,7 @@ describe('an idle loop', () => {
     assert.deepEqual([state.breaker, state.lastFindingsCount], [before.breaker, 2]);
   });
 
-  test('begins its streak anew after an iteration that was not idle', () => {
+  test('restarts its streak after an iteration that was not idle', () => {
     const { state } = after(
       running(),
       idle(),
@@ -150,13 +150,13 @@ describe('an idle loop', () => {
     assert.equal(state.iteration, 1);
   });
 
-  test('goes on working when the marker is there and idle is off', () => {
+  test('keeps working if the marker is present and idle is off', () => {
     const { state, effects } = after(running(), policy(), idleTurn(60));
     assert.deepEqual([state.iteration, state.idleIterations, step(effects)?.type], [1, 0, 'prompt']);
     assert.deepEqual(saying(effects, 'iteration.completed')['states'], ['idle']);
   });
 
-  test('does not begin when the iteration failed', () => {
+  test('does not begin if the iteration failed', () => {
     const { state, effects } = after(running(), idle(), idleTurn(60, { error: 'timed out' }));
     assert.deepEqual([state.status, state.iteration], ['running', 1]);
     assert.equal(saying(effects, 'iteration.failed')['error'], 'timed out');
@@ -168,12 +168,12 @@ describe('an idle loop', () => {
     assert.deepEqual(effect(effects, 'record-iteration').record.states, ['blocked']);
   });
 
-  test('gives way to a findings count in the same message', () => {
+  test('yields to a findings count in the same message', () => {
     const { state } = after(running(), idle(), turnEnded(`RALPH_ITERATION_COMPLETE: 2 findings remain\n${IDLE}`));
     assert.deepEqual([state.status, state.iteration, state.lastFindingsCount], ['running', 1, 2]);
   });
 
-  test('gives way to a completion signal in the same message', () => {
+  test('yields to a completion signal in the same message', () => {
     const { state } = after(running(), idle(), turnEnded(`${SIGNAL}\n${IDLE}`));
     assert.deepEqual([state.status, state.iteration], ['verifying', 1]);
   });
@@ -187,12 +187,12 @@ describe('an idle loop', () => {
 });
 
 describe('a waiting loop', () => {
-  test('waits on when it is asked too early, until the same instant', () => {
+  test('keeps waiting for the same instant if it is asked too early', () => {
     const early = transition(waiting(), timePassed('elapsed', 29.999), idle());
     assert.deepEqual([early.state, early.effects], [waiting(), [{ type: 'wait', until: at(30) }]]);
   });
 
-  test('goes on when the time has come', () => {
+  test('continues when the time has come', () => {
     const { state, effects } = transition(waiting(), timePassed('elapsed', 30), idle());
     assert.deepEqual([state.status, state.turn, recorded(effects)], ['running', 'agent', ['idle.ended']]);
     assert.equal(saying(effects, 'idle.ended')['why'], 'the wait is over');
@@ -200,7 +200,7 @@ describe('a waiting loop', () => {
     assert.deepEqual(state.lastDecision, { at: at(30), kind: 'prompt', detail: 'the wait is over' });
   });
 
-  test('goes on long after, when the machine slept', () => {
+  test('continues long after, when the machine slept', () => {
     assert.equal(step(transition(waiting(), timePassed('elapsed', 99_999), idle()).effects)?.type, 'prompt');
   });
 
@@ -210,19 +210,19 @@ describe('a waiting loop', () => {
     assert.equal(step(effects)?.type, 'allow');
   });
 
-  test('goes on when what it watches changed, even in its last wait', () => {
+  test('continues when what it watches changed, even in its last wait', () => {
     const { effects } = transition(waiting({ last: true }), timePassed('changed', 10), idle());
     assert.equal(saying(effects, 'idle.ended')['why'], 'something changed');
     assert.equal(step(effects)?.type, 'prompt');
   });
 
-  test('goes on before the hook’s own time is up', () => {
+  test('continues before the hook’s own time is up', () => {
     const { effects } = transition(waiting(), timePassed('deadline', 10), idle());
     assert.equal(saying(effects, 'idle.ended')['why'], 'the hook has to answer before its timeout');
     assert.equal(step(effects)?.type, 'prompt');
   });
 
-  test('goes on when idle was switched off meanwhile', () => {
+  test('continues if idle was switched off meanwhile', () => {
     for (const cause of ['elapsed', 'quiet'] as const) {
       const { effects } = transition(waiting(), timePassed(cause, 30), policy());
       assert.equal(saying(effects, 'idle.ended')['why'], 'idle is off');
@@ -230,7 +230,7 @@ describe('a waiting loop', () => {
     }
   });
 
-  test('goes on when somebody woke it, whatever else happened', () => {
+  test('continues when it is woken, whatever else happened', () => {
     for (const cause of ['elapsed', 'quiet', 'message', 'changed'] as const) {
       const { effects } = transition(waiting({ woken: true, last: true }), timePassed(cause, 1), idle());
       assert.equal(saying(effects, 'idle.ended')['why'], 'woken');
@@ -238,7 +238,7 @@ describe('a waiting loop', () => {
     }
   });
 
-  test('lets the turn end for a message of the user, and waits on afterwards', () => {
+  test('lets the turn end for a message of the user and waits on afterwards', () => {
     const { state, effects } = transition(waiting(), timePassed('message', 10), idle());
     assert.deepEqual([state.status, state.turn, effects], ['waiting', 'user', [{ type: 'allow', message: null }]]);
   });
@@ -248,7 +248,7 @@ describe('a waiting loop', () => {
     assert.deepEqual([state.status, state.turn, effects], ['waiting', 'rest', [{ type: 'allow', message: null }]]);
   });
 
-  test('ends as budget-exhausted instead of prompting when its time ran out while it waited', () => {
+  test('ends as budget-exhausted instead of prompting if its time ran out while it waited', () => {
     const spent = { ...idle(), budget: { ...policy().budget, maxTimeMs: 20_000 } };
     for (const cause of ['elapsed', 'changed', 'deadline'] as const) {
       const { state, effects } = transition(waiting(), timePassed(cause, 30), spent);
@@ -257,7 +257,7 @@ describe('a waiting loop', () => {
     }
   });
 
-  test('ends as max-iterations instead of prompting when the limit was lowered while it waited', () => {
+  test('ends as max-iterations instead of prompting if the limit was lowered while it waited', () => {
     const { state } = transition(waiting({}, { iteration: 5, maxIterations: 5 }), timePassed('elapsed', 30), idle());
     assert.equal(state.status === 'ended' && state.ended.as, 'max-iterations');
   });
@@ -266,12 +266,12 @@ describe('a waiting loop', () => {
 describe('wake on change', () => {
   const change = (more: Partial<IdlePolicy> = {}) => idle({ wake: 'change', watch: ['src/**'], ...more });
 
-  test('keeps what was seen when the agent said idle', () => {
+  test('keeps the fingerprint from when the agent said idle', () => {
     const { state } = after(running(), change(), idleTurn(60, { seen: 'abc' }));
     assert.equal(state.status === 'waiting' && state.waiting.seen, 'abc');
   });
 
-  test('looks when the time has come, and calls nobody', () => {
+  test('looks when the time has come and does not call the model', () => {
     const { state, effects } = transition(waiting(), timePassed('elapsed', 30), change());
     assert.deepEqual([state, effects], [waiting(), [{ type: 'look' }]]);
   });
@@ -283,7 +283,7 @@ describe('wake on change', () => {
     assert.equal(state.status === 'ended' && state.ended.as, 'idle-limit');
   });
 
-  test('waits again when nothing changed, and no counter moves', () => {
+  test('waits again if nothing changed, and no counter moves', () => {
     const before = waiting(
       {},
       { iteration: 2, idleIterations: 4, idle: { since: at(0), consecutive: 4, lastCallAt: at(0) } },
@@ -301,12 +301,12 @@ describe('wake on change', () => {
     });
   });
 
-  test('cuts the next wait at what is left of max', () => {
+  test('cuts the next wait to what is left of max', () => {
     const { state } = transition(waiting(), timePassed('quiet', 3_590), change());
     assert.deepEqual(state.status === 'waiting' && [state.waiting.delayMs, state.waiting.last], [10_000, true]);
   });
 
-  test('ends when nothing is left of max', () => {
+  test('ends if nothing is left of max', () => {
     const { state } = transition(waiting(), timePassed('quiet', 3_600), change());
     assert.equal(state.status === 'ended' && state.ended.as, 'idle-limit');
   });
@@ -319,33 +319,33 @@ describe('wake on change', () => {
     assert.equal(step(effects)?.type, 'prompt');
   });
 
-  test('counts max_quiet from the wait when nobody knows when the model was called', () => {
+  test('counts max_quiet from the wait if the last call of the model is unknown', () => {
     const state = waiting({ since: at(100) }, { idle: { since: at(0), consecutive: 1, lastCallAt: null } });
     const due = change({ maxQuietMs: 600_000 });
     assert.equal(step(transition(state, timePassed('quiet', 699), due).effects)?.type, 'wait');
     assert.equal(step(transition(state, timePassed('quiet', 700), due).effects)?.type, 'prompt');
   });
 
-  test('keeps its measure over a look that saw nothing', () => {
+  test('keeps its fingerprint over a look that saw nothing', () => {
     const { state } = transition(waiting({ seen: 'abc' }), timePassed('quiet', 30, null), change());
     assert.equal(state.status === 'waiting' && state.waiting.seen, 'abc');
   });
 
-  test('takes the first look for its measure where it has none', () => {
+  test('takes the first look as its fingerprint if it has none', () => {
     const { state } = transition(waiting(), timePassed('quiet', 30, 'abc'), change());
     assert.equal(state.status === 'waiting' && state.waiting.seen, 'abc');
   });
 });
 
 describe('a clock that was set back', () => {
-  test('during a wait makes the wait begin anew and no longer', () => {
+  test('during a wait restarts the wait without lengthening it', () => {
     const { state, effects } = transition(waiting(), timePassed('elapsed', -3_600), idle());
     assert.deepEqual(effects, [{ type: 'wait', until: at(-3_570) }]);
     assert.equal(state.status === 'waiting' && state.waiting.since, at(-3_600));
     assert.equal(idleElapsed(state.idle, at(-3_600)), 0);
   });
 
-  test('keeps what the loop had been idle before the wait', () => {
+  test('keeps the idle time from before the wait', () => {
     const before = waiting(
       { since: at(100), until: at(130) },
       { idle: { since: at(0), consecutive: 3, lastCallAt: at(90) } },
@@ -354,28 +354,28 @@ describe('a clock that was set back', () => {
     assert.deepEqual(state.idle, { since: at(-1_100), consecutive: 3, lastCallAt: at(-1_010) });
   });
 
-  test('while the agent worked keeps what the loop had been idle before', () => {
+  test('while the agent worked keeps the idle time from before', () => {
     const slept = after(running(), idle(), idleTurn(60), timePassed('elapsed', 90), idleTurn(-1_000));
     assert.equal(idleElapsed(slept.state.idle, at(-1_000)), 30_000);
   });
 
-  test('by less than the wait has lasted only makes the wait longer by that much', () => {
+  test('by less than the elapsed wait lengthens the wait by only that much', () => {
     const { effects } = transition(waiting(), timePassed('elapsed', 1), idle());
     assert.deepEqual(effects, [{ type: 'wait', until: at(30) }]);
   });
 
-  test('is noticed in a look as well, which then begins from this clock', () => {
+  test('is noticed in a look as well, which then uses this clock', () => {
     const { effects } = transition(waiting(), timePassed('quiet', -60), idle({ wake: 'change' }));
     assert.deepEqual(effects, [{ type: 'wait', until: at(-30) }]);
   });
 
-  test('moves nothing where there is no streak', () => {
+  test('changes nothing without a streak', () => {
     assert.deepEqual(clockSetBack(NOT_IDLE, at(10), at(0)), NOT_IDLE);
     const streak = { since: at(0), consecutive: 1, lastCallAt: at(0) };
     assert.equal(clockSetBack(streak, at(10), at(10)), streak);
   });
 
-  test('is measured from the last run where no decision is known', () => {
+  test('is measured from the last run if no decision is known', () => {
     const before = running({
       lastDecision: null,
       lastRunAt: at(50),
@@ -395,7 +395,7 @@ describe('the streak', () => {
   test('has no length before it begins', () => assert.equal(idleElapsed(NOT_IDLE, at(50)), 0));
 });
 
-test('an idle loop that nothing of its maximum is left for ends at once', () => {
+test('an idle loop with nothing left of its maximum ends at once', () => {
   const before = running({ idle: { since: at(-3_600), consecutive: 9, lastCallAt: at(-10) } });
   const { state, effects } = after(before, idle(), idleTurn(0));
   assert.equal(state.status === 'ended' && state.ended.as, 'idle-limit');

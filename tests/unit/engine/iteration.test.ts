@@ -14,7 +14,7 @@ describe('an iteration', () => {
     assert.equal(step(effects)?.type, 'prompt');
   });
 
-  test('is recorded from the decision before it to its end', () => {
+  test('is recorded from the previous decision to its end', () => {
     const before = running({ iteration: 3, lastDecision: { at: at(20), kind: 'prompt', detail: '' } });
     const usage = { inputTokens: 1, outputTokens: 7, cacheReadTokens: 2, cacheWriteTokens: 3 };
     const turn = turnEnded('RALPH_ITERATION_COMPLETE: 2 findings remain\n<!-- ralph:state busy -->', {
@@ -53,13 +53,13 @@ describe('an iteration', () => {
     assert.equal(state.usage.outputTokens, 7);
   });
 
-  test('is recorded from the start where no decision is known', () => {
+  test('is recorded from the start if no decision is known', () => {
     const { effects } = after(running({ lastDecision: null }), SILENT_LOOP, turnEnded('Work.', { at: at(60) }));
     const { startedAt, durationMs, outputTokens } = effect(effects, 'record-iteration').record;
     assert.deepEqual([startedAt, durationMs, outputTokens], [at(0), 60_000, null]);
   });
 
-  test('that named no state says so by leaving the key out', () => {
+  test('that named no state leaves the key out', () => {
     const { effects } = after(running(), SILENT_LOOP, turnEnded('Work.'));
     assert.equal('states' in saying(effects, 'iteration.completed'), false);
   });
@@ -71,12 +71,12 @@ describe('an iteration', () => {
     assert.deepEqual([error, states, findings], ['timed out', ['busy'], null]);
   });
 
-  test('without a findings count leaves the last one', () => {
+  test('without a findings count keeps the last one', () => {
     const { state } = after(running({ lastFindingsCount: 4 }), SILENT_LOOP, turnEnded('Work.'));
     assert.equal(state.lastFindingsCount, 4);
   });
 
-  test('keeps the last known mark of the project', () => {
+  test('keeps the last known fingerprint of the project', () => {
     const marked = after(running(), SILENT_LOOP, turnEnded('Work.', { projectMark: 'abc' }));
     assert.equal(marked.state.projectMark, 'abc');
     assert.equal(transition(marked.state, turnEnded('Work.'), SILENT_LOOP).state.projectMark, 'abc');
@@ -86,7 +86,7 @@ describe('an iteration', () => {
     assert.equal(after(running({ turn: 'rest' }), SILENT_LOOP, turnEnded('Work.')).state.iteration, 1);
   });
 
-  test('counts when it is the first one of the loop', () => {
+  test('counts as the first one of the loop', () => {
     assert.equal(after(running({ turn: 'first' }), SILENT_LOOP, turnEnded('Work.')).state.iteration, 1);
   });
 });
@@ -94,14 +94,14 @@ describe('an iteration', () => {
 describe('the same delivery', () => {
   const turn = turnEnded('Work.', { promptId: 'p1', transcriptMark: '100', usage: null });
 
-  test('counts once, and the second time nothing is changed or printed', () => {
+  test('counts once, and the second time changes and prints nothing', () => {
     const first = transition(running(), turn, SILENT_LOOP);
     const second = transition(first.state, { ...turn, at: at(61) }, SILENT_LOOP);
     assert.equal(second.state, first.state);
     assert.deepEqual(second.effects, [{ type: 'ignore' }]);
   });
 
-  test('is remembered by a digest and not by its text', () => {
+  test('is remembered by a digest, not by its text', () => {
     const { lastTurn } = transition(running(), turn, SILENT_LOOP).state;
     assert.deepEqual(lastTurn, { promptId: 'p1', text: digest('Work.'), transcriptMark: '100' });
   });
@@ -185,7 +185,7 @@ describe('an iteration shows the breaker', () => {
     assert.match(ends(4, turn)?.message ?? '', /signal tdd/);
   });
 
-  test('and leaves a sign when it opens', () => {
+  test('and adds a sign when it opens', () => {
     const { effects } = after(running(), strict, ...times(4, 'Still failing.'));
     const { sign } = effect(effects, 'add-sign');
     assert.deepEqual(sign, {
@@ -222,18 +222,18 @@ describe('a signal that was seen where it does not count', () => {
 describe('the last words of an iteration', () => {
   const words = (text: string) => transition(running(), turnEnded(text), policy()).state.lastWords;
 
-  test('are its last five lines that say something', () => {
+  test('are its last five lines with content', () => {
     assert.deepEqual(words('one\n\ntwo  \n  three\n \nfour\nfive\nsix\n'), ['two', '  three', 'four', 'five', 'six']);
   });
-  test('leave out the signal of completion, wherever it stands', () => {
+  test('leave out the completion signal anywhere', () => {
     assert.deepEqual(words(`Not yet: ${SIGNAL}\n  ${SIGNAL}  \nMore to do.`), [`Not yet: ${SIGNAL}`, 'More to do.']);
   });
-  test('are kept from before where it said nothing', () => {
+  test('are kept from before if it said nothing', () => {
     const before = running({ lastWords: ['before'] });
     assert.deepEqual(transition(before, turnEnded(' \n\n'), policy()).state.lastWords, ['before']);
     assert.equal(words('\n \n'), undefined);
   });
-  test('hide secrets and are cut at 300 characters, at the end of a long message', () => {
+  test('mask secrets and end after 300 characters', () => {
     const secret = `sk-ant-api03-${'a'.repeat(40)}`;
     const [line = ''] = words(`The key is ${secret}.`) ?? [];
     assert.equal(line.includes(secret), false);

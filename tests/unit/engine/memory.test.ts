@@ -5,7 +5,7 @@ import { countEntries, memoryText } from '../../../src/engine/prompt/memory.ts';
 const LEARNINGS = '.claude/context/memory/learnings.md';
 const DECISIONS = '.claude/context/memory/decisions.md';
 
-test('a context that knows nothing is told where the memory lies, how much is in it, and where its decisions go', () => {
+test('a fresh context learns where the memory is, how long it is, and where decisions go', () => {
   assert.equal(
     memoryText([
       { path: LEARNINGS, entries: 3 },
@@ -15,7 +15,7 @@ test('a context that knows nothing is told where the memory lies, how much is in
   );
 });
 
-test('an empty memory is not to be read, and a project without one is told nothing', () => {
+test('an empty memory is not mentioned, and a project without one gets no section', () => {
   assert.equal(
     memoryText([
       { path: LEARNINGS, entries: 0 },
@@ -27,11 +27,11 @@ test('an empty memory is not to be read, and a project without one is told nothi
   assert.equal(memoryText([]), null);
 });
 
-test('a memory that is too long to be counted is named all the same', () => {
+test('a memory that is too long to count is still named', () => {
   assert.match(memoryText([{ path: LEARNINGS, entries: null }]) ?? '', /learnings\.md \(very long: read its end\)/);
 });
 
-test('what counts as an entry is a heading below the title, or else an item of a list', () => {
+test('entries are headings below the title, or else list items', () => {
   assert.equal(countEntries('# Learnings\n\nWhat finished loops taught.\n'), 0);
   assert.equal(countEntries('# Learnings\n\n- one\n  - part of it\n- two\n'), 2);
   assert.equal(countEntries('# Decisions\n\n## One\n\n- why\n- what\n\n### Two\n\ntext\n'), 2);

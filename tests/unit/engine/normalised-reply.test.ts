@@ -22,38 +22,38 @@ describe('two replies are the same when they differ only in', () => {
   }
 });
 
-test('the findings signal is taken out and its count stays', () => {
+test('removes the findings signal and keeps its count', () => {
   assert.equal(normalised('RALPH_ITERATION_COMPLETE: 3 findings remain.'), '3 findings remain');
   assert.equal(normalised('Read RALPH_ITERATION_COMPLETE: 3, then RALPH_ITERATION_COMPLETE: 2'), 'read 3, then 2');
 });
 
-test('what was taken out leaves a gap between its neighbours', () => {
+test('leaves a gap where text was removed', () => {
   assert.equal(normalised(`one${SIGNAL}two`), 'one two');
   assert.equal(normalised('one<!-- ralph:state   idle -->two'), 'one two');
   assert.equal(normalised('oneRALPH_ITERATION_COMPLETE:2'), 'one 2');
 });
 
-test('digits stay, so that a count that falls is no repetition', () => {
+test('keeps digits, so that a falling count is not a repetition', () => {
   assert.notEqual(normalised('3 tests fail'), normalised('2 tests fail'));
 });
 
-test('punctuation inside and before the text stays', () => assert.equal(normalised('«a, b»'), '«a, b'));
+test('keeps punctuation inside and before the text', () => assert.equal(normalised('«a, b»'), '«a, b'));
 
-test('a promise is taken out with its tag', () => {
+test('removes a promise with its tag', () => {
   const loop = { completion: { kind: 'promise', text: 'DONE' } } as const;
   assert.equal(normalisedReply('All done <promise>DONE</promise>', loop), 'all done');
 });
 
-test('a loop without a completion form has nothing of the kind to take out', () => {
+test('removes nothing in a loop without a completion form', () => {
   assert.equal(normalisedReply(`x ${SIGNAL}`, { completion: { kind: 'none' } }), `x ${SIGNAL.toLowerCase()}`);
 });
 
-test('a message of nothing but signals and punctuation is empty', () => {
+test('a message of only signals and punctuation is empty', () => {
   assert.equal(normalised(`**${SIGNAL}**!\n<!-- ralph:state idle -->`), '');
   assert.equal(normalised(''), '');
 });
 
-test('every punctuation mark and no other character is dropped at the end', () => {
+test('drops every punctuation mark and no other character at the end', () => {
   for (let code = 0; code < 0x3100; code++) {
     const mark = String.fromCharCode(code);
     const dropped = /[\p{P}\s]/u.test(mark);

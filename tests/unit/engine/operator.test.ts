@@ -57,7 +57,7 @@ describe('stop', () => {
     assert.deepEqual([state, effects], [first, []]);
   });
 
-  test('ends a loop where nobody works at once', () => {
+  test('ends a loop without an agent at work at once', () => {
     for (const before of [
       waiting(),
       paused(),
@@ -77,7 +77,7 @@ describe('stop', () => {
   });
 });
 
-test('cancel ends a loop in any state at once, and says where it lies', () => {
+test('cancel ends a loop in any state at once and names the archive', () => {
   for (const before of Object.values(EVERY)) {
     const { state, effects } = give(before, { kind: 'cancel' });
     assert.ok(state.status === 'ended');
@@ -93,7 +93,7 @@ test('cancel ends a loop in any state at once, and says where it lies', () => {
 });
 
 describe('pause', () => {
-  test('pauses a loop that is on', () => {
+  test('pauses a running loop', () => {
     for (const before of [running(), waiting(), verifying()]) {
       const { state, effects } = give(before, { kind: 'pause' });
       assert.ok(state.status === 'paused');
@@ -106,13 +106,13 @@ describe('pause', () => {
     }
   });
 
-  test('leaves a paused loop its reason and an unconsented one without consent', () => {
+  test('keeps the reason of a paused loop and the missing consent of an unconsented one', () => {
     for (const before of [paused('rate-limited'), awaitingConsent()]) {
       assert.deepEqual(give(before, { kind: 'pause' }), { state: before, effects: [] });
     }
   });
 
-  test('counts the turn that the agent finishes meanwhile, then pauses, with the reason', () => {
+  test('counts the turn that the agent finishes meanwhile, then pauses with the reason', () => {
     const { state, effects } = after(paused(), LOOP, turnEnded('Work.'));
     assert.deepEqual([state.status, state.iteration, state.turn], ['paused', 1, 'rest']);
     assert.match(effect(effects, 'allow').message ?? '', /^Paused by the user\. .*ralph-loop resume/);
@@ -122,7 +122,7 @@ describe('pause', () => {
     assert.deepEqual([next.state.status, next.state.iteration], ['paused', 1], 'a turn of a resting client is none');
   });
 
-  test('verifies a claim that was made meanwhile: it holds, or the loop pauses', () => {
+  test('verifies a claim made meanwhile: it holds, or the loop pauses', () => {
     const claim = after(paused(), LOOP, turnEnded('RALPH_AUDIT_COMPLETE_NO_FINDINGS'));
     assert.equal(claim.state.status, 'verifying');
     const verified = (outcome: 'ok' | 'failed'): LoopState =>
@@ -135,13 +135,13 @@ describe('pause', () => {
     assert.equal(resumed.pauseRequested, false, 'a resume while the checks run takes the pause back');
   });
 
-  test('leaves uncounted what ends after any other pause', () => {
+  test('does not count what ends after any other pause', () => {
     const { state, effects } = after(paused('interrupted'), LOOP, turnEnded('Work.'));
     assert.deepEqual([state.status, state.iteration, state.turn], ['paused', 0, 'rest']);
     assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
   });
 
-  test('still counts what those turns cost, each once', () => {
+  test('still counts the cost of those turns, each once', () => {
     const usage = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 };
     const turn = turnEnded('Work.', { usage });
     const { state, effects } = after(paused(), LOOP, turn, turn);
@@ -156,7 +156,7 @@ describe('pause', () => {
 });
 
 describe('resume', () => {
-  test('lets a paused loop go on with the breaker closed', () => {
+  test('continues a paused loop with the breaker closed', () => {
     const open = { ...CLOSED_BREAKER, denials: 2 };
     const { state, effects } = give(paused('operator', { breaker: open, turn: 'rest', iteration: 7 }), {
       kind: 'resume',
@@ -177,7 +177,7 @@ describe('resume', () => {
     assert.deepEqual([state.status, state.turn], ['running', 'first']);
   });
 
-  test('changes nothing of a loop that is not paused', () => {
+  test('does not change a loop that is not paused', () => {
     for (const before of [running(), waiting(), verifying(), awaitingConsent()]) {
       assert.deepEqual(give(before, { kind: 'resume' }), { state: before, effects: [] });
     }
@@ -185,14 +185,14 @@ describe('resume', () => {
 });
 
 describe('wake', () => {
-  test('is noted in a waiting loop, which goes on when its driver looks', () => {
+  test('is noted in a waiting loop, which continues when its driver looks', () => {
     const { state, effects } = give(waiting(), { kind: 'wake' });
     assert.equal(state.status === 'waiting' && state.waiting.woken, true);
     assert.deepEqual([recorded(effects), step(effects)], [['operator.wake'], null]);
     assert.equal(step(transition(state, timePassed('elapsed', 6), LOOP).effects)?.type, 'prompt');
   });
 
-  test('changes nothing twice, and nothing where nobody waits', () => {
+  test('changes nothing twice, and nothing in a loop that does not wait', () => {
     for (const before of [waiting({ woken: true }), running(), paused()]) {
       assert.deepEqual(give(before, { kind: 'wake' }), { state: before, effects: [] });
     }
@@ -200,19 +200,19 @@ describe('wake', () => {
 });
 
 describe('consent', () => {
-  test('lets a loop that an agent asked for begin', () => {
+  test('begins a loop that an agent asked for', () => {
     const { state, effects } = give(awaitingConsent(), { kind: 'consent', contractHash: 'agreed' });
     assert.deepEqual([state.status, recorded(effects), step(effects)], ['running', ['operator.consent'], null]);
     assert.equal(state.contractHash, 'agreed');
   });
 
-  test('changes nothing of another loop', () => {
+  test('does not change another loop', () => {
     for (const before of [running(), waiting(), paused()]) {
       assert.deepEqual(give(before, { kind: 'consent', contractHash: 'agreed' }), { state: before, effects: [] });
     }
   });
 
-  test('is awaited by every turn until it is given, and nothing is counted', () => {
+  test('is awaited in every turn until it is given, and nothing is counted', () => {
     const { state, effects } = after(awaitingConsent(), LOOP, turnEnded('Work.'));
     assert.deepEqual([state.status, state.iteration], ['awaiting-consent', 0]);
     assert.deepEqual(effects, [
@@ -220,7 +220,7 @@ describe('consent', () => {
     ]);
   });
 
-  test('cannot be had by way of a pause', () => {
+  test('cannot be bypassed by a pause', () => {
     for (const given of [
       command({ kind: 'pause' }),
       { type: 'suspended', at: at(5), reason: 'contract-changed', message: 'm' } as const,
@@ -244,7 +244,7 @@ describe('accept', () => {
     }
   });
 
-  test('announces the change to the agent once, and not as the words of the user', () => {
+  test('announces the change to the agent once, and not as words of the user', () => {
     const { state } = give(give(EVERY.running, accepted).state, accepted);
     assert.deepEqual(
       state.steering.map(({ id, delivery, announces }) => [id, delivery, announces]),
@@ -253,7 +253,7 @@ describe('accept', () => {
     assert.match(state.steering[0]?.text ?? '', /changed by ralph-loop accept: a -> b/);
   });
 
-  test('lets a loop go on that was paused for the contract', () => {
+  test('continues a loop that was paused for the contract', () => {
     assert.equal(give(paused('contract-changed'), accepted).state.status, 'running');
   });
 
@@ -296,7 +296,7 @@ describe('a command', () => {
     assert.match(cancelled(running({ iteration: 2 })), /after 2 iterations/, 'no session has had a prompt');
     assert.match(cancelled(waiting({}, { ...bound, iteration: 2 })), /after 2 iterations/);
   });
-  test('to resume forgets the account’s limits, so that the loop goes on above its share', () => {
+  test('to resume resets the account’s limits, so that the loop continues above its share', () => {
     const limits = [{ name: 'five_hour' as const, used: 0.9, resetsAt: null }];
     const held = paused('rate-limited', { limits });
     assert.deepEqual(transition(held, command({ kind: 'resume' }), LOOP).state.limits, []);

@@ -12,13 +12,13 @@ const state = (kind: NonNullable<LoopState['lastDecision']>['kind'], turn: LoopS
   lastDecision: { at: PROMPTED, kind, detail: '' },
 });
 
-test('an iteration has had its time a moment after its limit, and not at it', () => {
+test('an iteration is out of time just after its limit, not at it', () => {
   assert.equal(outOfTime(state('prompt', 'agent'), 60_000, LATER), true);
   assert.equal(outOfTime(state('prompt', 'agent'), 60_001, LATER), false);
   assert.equal(outOfTime(state('started', 'first'), 60_000, LATER), true);
 });
 
-test('without a limit, without a prompt, and while the user is answered there is no such time', () => {
+test('there is no time limit without one set, without a prompt, and while the user is answered', () => {
   assert.equal(outOfTime(state('prompt', 'agent'), null, LATER), false);
   assert.equal(outOfTime({ ...state('prompt', 'agent'), lastDecision: null }, 1, LATER), false);
   for (const kind of ['wait', 'verify', 'allow'] as const) {

@@ -50,11 +50,11 @@ describe('the delay between two working iterations', () => {
     assert.equal(effect(effects, 'record-iteration').record.decision, 'waiting');
   });
 
-  test('is none where the policy gives none', () => {
+  test('is zero if the policy sets none', () => {
     assert.equal(step(after(running(), policy(), turnEnded('Work.')).effects)?.type, 'prompt');
   });
 
-  test('comes after a rejected claim, and keeps its reasons for the prompt', () => {
+  test('follows a rejected claim and keeps its reasons for the prompt', () => {
     const results = [{ name: 'tests', outcome: 'failed', detail: '2 fail' }] as const;
     const rejected = transition(verifying(), { type: 'verified', at: at(10), results }, paced);
     assert.deepEqual(step(rejected.effects), { type: 'wait', until: at(130) });
@@ -62,13 +62,13 @@ describe('the delay between two working iterations', () => {
     assert.deepEqual(effect(next.effects, 'prompt').notices.rejection, ['tests: 2 fail']);
   });
 
-  test('is none after a rejected claim either where the policy gives none', () => {
+  test('is zero after a rejected claim if the policy sets none', () => {
     const results = [{ name: 'tests', outcome: 'failed', detail: '2 fail' }] as const;
     const { state } = transition(verifying(), { type: 'verified', at: at(10), results }, policy());
     assert.deepEqual(state.lastDecision, { at: at(10), kind: 'prompt', detail: 'next iteration' });
   });
 
-  test('is none after an idle iteration, which has a wait of its own', () => {
+  test('is zero after an idle iteration, which has its own wait', () => {
     const { state } = after(running(), policy({ pace: PACE, idle: IDLE_POLICY }), turnEnded(IDLE));
     assert.ok(state.status === 'waiting');
     assert.deepEqual(
@@ -77,16 +77,16 @@ describe('the delay between two working iterations', () => {
     );
   });
 
-  test('is none where the iteration was the last', () => {
+  test('is zero after the last iteration', () => {
     const { state } = after(running({ maxIterations: 1 }), paced, turnEnded('Work.'));
     assert.equal(state.status === 'ended' && state.ended.as, 'max-iterations');
   });
 
-  test('is none before a claim is checked', () => {
+  test('is zero before a claim is checked', () => {
     assert.equal(step(after(running(), paced, turnEnded(SIGNAL)).effects)?.type, 'verify');
   });
 
-  test('counts as any wait when the user was answered in it', () => {
+  test('counts as any wait if the user was answered in it', () => {
     const asked = after(
       pausing(),
       paced,
@@ -104,7 +104,7 @@ describe('the delay between two working iterations', () => {
     assert.equal(saying(effects, 'pace.ended')['why'], 'the delay is over');
   });
 
-  test('is waited for to its end, whatever changes meanwhile', () => {
+  test('runs to its end, whatever changes meanwhile', () => {
     for (const cause of ['elapsed', 'changed', 'quiet'] as const) {
       const early = transition(pausing(), timePassed(cause, 119, 'x'), both);
       assert.deepEqual(early.effects, [{ type: 'wait', until: at(120) }], cause);
@@ -113,7 +113,7 @@ describe('the delay between two working iterations', () => {
     }
   });
 
-  test('goes on where idle was switched off, as where it is on', () => {
+  test('is the same with idle switched off', () => {
     assert.deepEqual(transition(pausing(), timePassed('elapsed', 119), paced).effects, [
       { type: 'wait', until: at(120) },
     ]);
@@ -134,7 +134,7 @@ describe('the delay between two working iterations', () => {
     assert.equal(step(transition(pausing(), timePassed('deadline', 9), both).effects)?.type, 'prompt');
   });
 
-  test('is left for a message of the user, and by a stop, a pause and Esc', () => {
+  test('is left for a message of the user and for stop, pause and Esc', () => {
     const message = transition(pausing(), timePassed('message', 9), both);
     assert.deepEqual(
       [step(message.effects)?.type, message.state.turn, message.state.status],
@@ -148,7 +148,7 @@ describe('the delay between two working iterations', () => {
     assert.equal(escaped.status === 'paused' && escaped.paused.reason, 'interrupted');
   });
 
-  test('begins anew on a clock that was set back to before it', () => {
+  test('restarts on a clock that was set back to before it', () => {
     const { effects } = transition(pausing(), timePassed('elapsed', -60), paced);
     assert.deepEqual(effects, [{ type: 'wait', until: at(60) }]);
   });
@@ -160,7 +160,7 @@ describe('the delay between two working iterations', () => {
   });
 });
 
-test('an idle wait says in its end that it was one', () => {
+test('an idle wait names itself in its end', () => {
   assert.equal(
     saying(transition(waiting(), timePassed('deadline', 5), both).effects, 'idle.ended')['why'],
     'the hook has to answer before its timeout',

@@ -49,7 +49,7 @@ describe('a rate limit', () => {
     }
   });
 
-  test('without a known end says how to go on', () => {
+  test('without a known end says how to continue', () => {
     const { state } = after(running(), LOOP, refused({}));
     assert.match(
       state.status === 'paused' ? state.paused.message : '',
@@ -57,7 +57,7 @@ describe('a rate limit', () => {
     );
   });
 
-  test('that has passed lets the loop go on once the user has been answered', () => {
+  test('that has passed continues the loop once the user has been answered', () => {
     const { state, effects } = after(running({ iteration: 3 }), LOOP, refused({ resetsAt: at(100) }), spoken(100));
     assert.deepEqual(
       [state.status, state.turn, saying(effects, 'loop.resumed')['why']],
@@ -77,7 +77,7 @@ describe('a rate limit', () => {
     assert.equal(after(running(), LOOP, refused({}), spoken(99_999)).state.status, 'paused');
   });
 
-  test('is not what another pause waits for', () => {
+  test('does not affect another pause', () => {
     assert.equal(after(paused('interrupted', {}, at(1)), LOOP, spoken(99)).state.status, 'paused');
   });
 });
@@ -99,7 +99,7 @@ describe('an API error', () => {
     });
   }
 
-  test('leaves a pause its reason, and consent still to be given', () => {
+  test('keeps the reason of a pause, and missing consent', () => {
     for (const before of [paused('operator'), awaitingConsent()]) {
       assert.deepEqual(transition(before, refused({}), LOOP), { state: before, effects: [] });
     }
@@ -109,7 +109,7 @@ describe('an API error', () => {
 describe('an interruption', () => {
   const interrupted = (by: 'signal' | 'client-exit'): EngineEvent => ({ type: 'interrupted', at: at(5), by });
 
-  test('by Esc pauses the loop and says how to go on', () => {
+  test('by Esc pauses the loop and says how to continue', () => {
     for (const before of [running(), waiting(), verifying()]) {
       const { state, effects } = after(before, LOOP, interrupted('signal'));
       assert.ok(state.status === 'paused');
@@ -123,7 +123,7 @@ describe('an interruption', () => {
     }
   });
 
-  test('by Esc with which the client went says how to go on without it', () => {
+  test("by Esc together with the client's exit says how to continue without it", () => {
     const { state, effects } = after(waiting(), LOOP, interrupted('signal'), interrupted('client-exit'));
     assert.deepEqual(effects, [{ type: 'allow', message: null }]);
     assert.match(state.status === 'paused' ? state.paused.message : '', /the client exited.*ralph-loop resume/);
@@ -138,7 +138,7 @@ describe('an interruption', () => {
     );
   });
 
-  test('by the end of the client says so of a pause that Esc, or leaving, began, and of no other', () => {
+  test('by the end of the client is reported for a pause that Esc or an exit began, and for no other', () => {
     const left = transition(paused('interrupted'), interrupted('client-exit'), LOOP).state;
     assert.match(left.status === 'paused' ? left.paused.message : '', /^Interrupted: the client exited/);
     for (const [reason, by] of [
@@ -149,14 +149,14 @@ describe('an interruption', () => {
     }
   });
 
-  test('leaves a pause its reason, and consent still to be given', () => {
+  test('keeps the reason of a pause, and missing consent', () => {
     for (const before of [paused('operator'), awaitingConsent()]) {
       const { state, effects } = transition(before, interrupted('signal'), LOOP);
       assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
     }
   });
 
-  test('lets everything through until resume, and then the loop goes on', () => {
+  test('lets everything through until resume, then the loop continues', () => {
     const away = after(running({ iteration: 3 }), LOOP, interrupted('signal'), spoken(10), turnEnded('Hello.'));
     assert.deepEqual([away.state.status, away.state.iteration, step(away.effects)?.type], ['paused', 3, 'allow']);
     const back = after(away.state, LOOP, command({ kind: 'resume' }), spoken(20), turnEnded('Going on.'));
@@ -188,7 +188,7 @@ describe('a suspension', () => {
     );
   });
 
-  test('leaves a pause its reason', () => {
+  test('keeps the reason of a pause', () => {
     const { state, effects } = after(paused('operator'), LOOP, suspended);
     assert.deepEqual([state.status === 'paused' && state.paused.reason, state.turn], ['operator', 'rest']);
     assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
@@ -200,7 +200,7 @@ describe('a suspension', () => {
     assert.deepEqual(effects, [{ type: 'allow', message: 'The contract is gone.' }]);
   });
 
-  test('that was accepted takes the next message for a message, not for an interruption', () => {
+  test('that was accepted treats the next message as a message, not as an interruption', () => {
     const { state } = after(
       running(),
       LOOP,
@@ -213,25 +213,25 @@ describe('a suspension', () => {
 });
 
 describe('time that passes for a loop that does not wait', () => {
-  test('changes nothing of a running or unconsented one', () => {
+  test('does not change a running or unconsented one', () => {
     for (const before of [running(), verifying(), awaitingConsent()]) {
       const { state, effects } = transition(before, timePassed('elapsed', 60), LOOP);
       assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
     }
   });
 
-  test('lets the turn of a paused one end with its reason', () => {
+  test('ends the turn of a paused one with its reason', () => {
     const { state, effects } = transition(paused(), timePassed('elapsed', 60), LOOP);
     assert.deepEqual([state.turn, effects], ['rest', [{ type: 'allow', message: 'paused for a test' }]]);
   });
 
-  test('finds a turn that rests already', () => {
+  test('leaves a turn that has ended alone', () => {
     const before = paused('operator', { turn: 'rest', told: [`paused ${at(1)}`] });
     assert.equal(transition(before, timePassed('elapsed', 60), LOOP).state, before);
   });
 });
 
-describe('what a pause has to say is said once', () => {
+describe('the message of a pause appears once', () => {
   const turnOver = (text: string): EngineEvent => turnEnded(text, { promptId: text });
   const heard = (before: LoopState, ...events: EngineEvent[]): (string | null)[] => {
     let state = before;
@@ -243,14 +243,14 @@ describe('what a pause has to say is said once', () => {
     });
   };
 
-  test('to the next message after Esc, whose own word the client drops', () => {
+  test('at the next message after Esc, whose own message the client drops', () => {
     const state = transition(waiting(), { type: 'interrupted', at: at(5), by: 'signal' }, LOOP).state;
     const [first, ...later] = heard(state, spoken(10), turnOver('Yes.'), spoken(20), turnOver('Yes, yes.'));
     assert.match(first ?? '', /^Paused: the turn was interrupted\..*ralph-loop resume/);
     assert.deepEqual(later, [null, null, null]);
   });
 
-  test('at the turn’s end where no message came before', () => {
+  test('at the turn’s end if no message came before', () => {
     assert.deepEqual(heard(paused('interrupted'), turnOver('Work.'), spoken(10), turnOver('Yes.')), [
       'paused for a test',
       null,
@@ -258,7 +258,7 @@ describe('what a pause has to say is said once', () => {
     ]);
   });
 
-  test('to the message that shows it', () => {
+  test('at the message that triggers it', () => {
     const [first, ...later] = heard(running(), spoken(10), turnOver('Yes.'), spoken(20));
     assert.match(first ?? '', /^Paused: the turn was interrupted/);
     assert.deepEqual(later, [null, null]);
@@ -297,7 +297,7 @@ describe('a share of the account’s limits', () => {
     );
     assert.deepEqual(step(effects), { type: 'allow', message: state.paused.message });
   });
-  test('that is used pauses a retry as well', () => {
+  test('that is used also pauses a retry', () => {
     const made = { type: 'prompt-made', at: at(70), outcome: 'ready' } as const;
     const { state, effects } = transition(running({ limits: [window] }), made, LIMITED);
     assert.equal(state.status, 'paused');

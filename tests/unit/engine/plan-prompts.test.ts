@@ -61,7 +61,7 @@ const SCENARIOS: Readonly<Record<string, Partial<PlanPromptParts>>> = {
   'no-scope-idle-and-promise': { scope: [], idle: true, completion: { kind: 'promise', text: 'DONE' } },
 };
 
-test('every scenario of a hand-off is there, and no other', () => {
+test('the fixtures are exactly the hand-off prompts', () => {
   assert.deepEqual(
     readdirSync(FOLDER).sort(),
     Object.keys(SCENARIOS)

@@ -46,7 +46,7 @@ const promptIn = (effects: readonly Effect[]) => effects.find((effect) => effect
 const told = (effects: readonly Effect[]) =>
   effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
 
-test('the first prompt of a plan opens its first task, and says what is passed over', () => {
+test('the first prompt of a plan opens its first task and names skipped ones', () => {
   const { state, effects } = read(running(), [
     task('Task 1', 'blocked'),
     task('Task 2', 'open', 'Task 1'),
@@ -60,7 +60,7 @@ test('the first prompt of a plan opens its first task, and says what is passed o
   assert.deepEqual(told(effects), ['Skipped: Task 1 (blocked), Task 2 (waits for Task 1).']);
 });
 
-test('a plan that a user resumes is read anew, with the task that was begun and what is blocked by now', () => {
+test('a plan that a user resumes is read again, with the task in progress and what is blocked by now', () => {
   const paused = transition(
     running({ plan: working({ attempts: 1 }) }),
     { type: 'operator', at: at(3), command: { kind: 'pause' } },
@@ -72,17 +72,17 @@ test('a plan that a user resumes is read anew, with the task that was begun and 
   assert.deepEqual([state.plan?.current?.id, state.plan?.blocked], ['Task 1', ['Task 2']]);
 });
 
-test('a task that was begun is gone on with, whatever was put before it', () => {
+test('continues a task in progress, whatever was put before it', () => {
   const { state } = read(running({ plan: working({ attempts: 1 }) }), [task('Task 0'), task('Task 1')]);
   assert.deepEqual([state.plan?.current?.id, state.plan?.attempts], ['Task 1', 1]);
 });
 
-test('a task that was committed before the engine knew counts as done', () => {
+test('a task that was committed before the state recorded it counts as done', () => {
   const { state } = read(running({ plan: working({ attempts: 1 }) }), [task('Task 1', 'done'), task('Task 2')]);
   assert.deepEqual([state.plan?.done, state.plan?.current?.id, state.plan?.attempts], [['Task 1'], 'Task 2', 0]);
 });
 
-test('every turn that ends is a claim, and what the agent says of it is kept', () => {
+test("every turn that ends is a claim, and the agent's report is kept", () => {
   const ended = (text: string) =>
     transition(
       running({ plan: working() }),
@@ -106,7 +106,7 @@ test('every turn that ends is a claim, and what the agent says of it is kept', (
   }
 });
 
-test('an attempt comes to what its checks say, unless the agent itself says less', () => {
+test('an attempt has the outcome of its checks, unless the agent itself claims less', () => {
   const report = (said: 'done' | 'partial' | 'blocked') => ({ text: '', said });
   assert.equal(attemptVerdict(working(), true), 'done');
   assert.equal(attemptVerdict(working(), false), 'failed');
@@ -116,25 +116,25 @@ test('an attempt comes to what its checks say, unless the agent itself says less
   assert.equal(attemptVerdict(working({ attempts: 1, report: report('partial') }), false), 'partial');
 });
 
-test('after a task that is done comes the next one, with a closed breaker and no attempts', () => {
+test('a finished task is followed by the next one, with a closed breaker and no attempts', () => {
   const { state, effects } = verify(working({ attempts: 1 }), { tasks: [task('Task 1', 'done'), task('Task 2')] });
   assert.deepEqual([state.plan?.done, state.plan?.current, state.plan?.attempts], [['Task 1'], null, 0]);
   assert.ok(promptIn(effects));
   assert.deepEqual(told(effects), ['Task 1 is done and committed (1 of 2).']);
 });
 
-test('an attempt that failed goes back with its reasons', () => {
+test('a failed attempt is returned with its reasons', () => {
   const { state, effects } = verify(working(), { as: 'failed', tasks: [task('Task 1')] }, ['scope', 'tests']);
   assert.equal(state.plan?.attempts, 1);
   const prompt = promptIn(effects);
   assert.deepEqual(prompt?.type === 'prompt' && prompt.notices.rejection, ['scope: it fails', 'tests: it fails']);
 });
 
-test('a part of a task is no failed attempt', () => {
+test('a partial task is not a failed attempt', () => {
   assert.equal(verify(working(), { as: 'partial', tasks: [task('Task 1')] }).state.plan?.attempts, 0);
 });
 
-test('a task that becomes blocked ends the loop and names what it keeps back', () => {
+test('a task that becomes blocked ends the loop and names the tasks that depend on it', () => {
   const tasks = [task('Task 1', 'blocked'), task('Task 2', 'open', 'Task 1'), task('Task 3')];
   const ended = endOf(verify(working(), { as: 'blocked', tasks }, ['tests']));
   assert.equal(ended?.as, 'blocked');
@@ -144,20 +144,20 @@ test('a task that becomes blocked ends the loop and names what it keeps back', (
   );
 });
 
-test('a task that was blocked before is told as one that nobody tried', () => {
+test('a task that was blocked before is reported as not attempted', () => {
   const tasks = [task('Task 1', 'done'), task('Task 2', 'blocked'), task('Task 3', 'open', 'Task 2')];
   const message = endOf(verify(working({ blocked: ['task 2'] }), { tasks }))?.message ?? '';
   assert.match(message, /Task 2 is blocked .*Waiting for it: Task 3\. .*it was not tried/);
   assert.doesNotMatch(message, /progress file|working tree/);
 });
 
-test('a task that the user marks as blocked while the loop runs ends it, too; one that was so before does not', () => {
+test('a task that the user marks as blocked during the loop ends it; one that was blocked before does not', () => {
   const tasks = [task('Task 1'), task('Task 2', 'blocked')];
   assert.equal(endOf(read(running({ plan: working() }), tasks))?.as, 'blocked');
   assert.equal(endOf(read(running({ plan: working({ blocked: ['task 2'] }) }), tasks)), null);
 });
 
-test('the loop pauses for review after as many tasks as a session may have, and completes before that', () => {
+test('the loop pauses for review after the most tasks of a session, and completes before that', () => {
   const paused = endOf(verify(working({ done: ['Task 0'] }), { tasks: [task('Task 1', 'done'), task('Task 2')] }));
   assert.equal(paused?.as, 'paused-for-review');
   assert.match(paused?.message ?? '', /2 tasks done in this session: Task 0, Task 1\. Next is Task 2/);
@@ -165,7 +165,7 @@ test('the loop pauses for review after as many tasks as a session may have, and 
   assert.equal(complete?.as, 'complete');
 });
 
-test('the last words of a plan name the way to go on as it was driven', () => {
+test('the end of a plan names the command that continues it in its mode', () => {
   const last = (mode: LoopState['mode']): string => {
     const state = { ...verifying({ plan: working({ done: ['Task 0'] }) }), mode, taskPath: 'docs/my plan.md' };
     const tasks = [task('Task 1', 'done'), task('Task 2')];
@@ -178,7 +178,7 @@ test('the last words of a plan name the way to go on as it was driven', () => {
   assert.equal(last('router'), 'ralph-loop router start --task "docs/my plan.md" --plan --from "Task 2"');
 });
 
-test('completion is verified where checks ran, and comes before the limit of iterations', () => {
+test('completion is verified if checks ran, and comes before the iteration limit', () => {
   const done = { tasks: [task('Task 1', 'done')] };
   assert.equal(endOf(verify(working(), done))?.verified, false);
   const results = [{ name: 'tests', outcome: 'ok' as const, detail: '' }];
@@ -188,13 +188,13 @@ test('completion is verified where checks ran, and comes before the limit of ite
   assert.deepEqual([ended?.as, ended?.verified], ['complete', true]);
 });
 
-test('what a person has to verify is told with its acceptance', () => {
+test('what a person has to verify is reported with its acceptance criteria', () => {
   const ended = endOf(verify(working(), { tasks: [task('Task 1', 'done'), task('Task 2', 'manual-verify')] }));
   assert.equal(ended?.as, 'needs-verification');
   assert.match(ended?.message ?? '', /- Task 2, Do Task 2\n {2}- Task 2 works\n/);
 });
 
-test('a stop of the user holds after the task that was in work', () => {
+test('a stop of the user applies after the current task', () => {
   const state = verifying({ plan: working(), stopRequested: true });
   const tasks = [task('Task 1', 'done'), task('Task 2')];
   const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], tasks };
@@ -203,7 +203,7 @@ test('a stop of the user holds after the task that was in work', () => {
   assert.deepEqual(next.state.plan?.done, ['Task 1']);
 });
 
-test('a session that is resumed passes over what is blocked now, and gets its tasks anew where it had all of them', () => {
+test('a resumed session skips what is blocked now, and selects tasks again if it had all of them', () => {
   assert.deepEqual(
     resumedPlan({ plan: working({ attempts: 1, done: ['a'] }) }, 2),
     working({ blocked: null, done: ['a'] }),
@@ -211,7 +211,7 @@ test('a session that is resumed passes over what is blocked now, and gets its ta
   assert.deepEqual(resumedPlan({ plan: working({ done: ['a', 'b'] }) }, 2).done, []);
 });
 
-test('a part of a state that is no session of a plan counts as one that has done nothing', () => {
+test('a part of a state that is not a plan session counts as an empty one', () => {
   for (const plan of [
     undefined,
     null,
@@ -228,7 +228,7 @@ test('a part of a state that is no session of a plan counts as one that has done
 const eventIn = (effects: readonly Effect[], type: string) =>
   effects.flatMap((effect) => (effect.type === 'record-event' && effect.event.type === type ? [effect.event] : []));
 
-test('the beginning of a task is recorded once, not when it is tried again', () => {
+test('the beginning of a task is recorded once, not when it is retried', () => {
   const { state, effects } = read(running(), [task('Task 1'), task('Task 2')]);
   const [began] = eventIn(effects, 'plan.task-began');
   assert.deepEqual([began?.['task'], began?.['title']], ['Task 1', 'Do Task 1']);
@@ -238,7 +238,7 @@ test('the beginning of a task is recorded once, not when it is tried again', () 
   assert.equal(again.state.plan?.current?.commit, COMMIT);
 });
 
-test('a task keeps the commit at which it began, and another begins at the commit of now', () => {
+test('a task keeps the commit at which it began, and the next begins at the current one', () => {
   const other = 'b'.repeat(40);
   const begun = running({ plan: working({ attempts: 1, current: { id: 'Task 1', title: 'T', commit: other } }) });
   assert.equal(read(begun, [task('TASK  1'), task('Task 2')]).state.plan?.current?.commit, other);
@@ -247,7 +247,7 @@ test('a task keeps the commit at which it began, and another begins at the commi
   assert.deepEqual([next.plan?.current?.commit, next.plan?.attempts], [COMMIT, 0]);
 });
 
-test('a plan is read only by a loop that runs and has one', () => {
+test('a plan is read only by a running loop that has one', () => {
   for (const [state, by] of [
     [verifying({ plan: working() }), POLICY],
     [running(), policy()],
@@ -261,7 +261,7 @@ test('a plan is read only by a loop that runs and has one', () => {
   }
 });
 
-test('an attempt is recorded with its outcome and the reasons against it, and its notes are told', () => {
+test('an attempt is recorded with its outcome and reasons, and its notes are reported', () => {
   const failed = verify(working(), { as: 'failed', tasks: [task('Task 1')], notes: ['a note'] }, ['scope']);
   const [event] = eventIn(failed.effects, 'plan.task-failed');
   assert.deepEqual([event?.['task'], event?.['reasons']], ['Task 1', ['scope: it fails']]);

@@ -21,7 +21,7 @@ const QUIET: PromptParts = {
 const assembled = (change: Partial<PromptParts> = {}) => assemblePrompt({ ...QUIET, ...change });
 
 describe('the prompt', () => {
-  test('says which iteration begins, then the task, then how to signal', () => {
+  test('names the iteration, then the task, then how to signal', () => {
     assert.equal(
       wholePrompt(assembled()),
       [
@@ -36,7 +36,7 @@ describe('the prompt', () => {
     );
   });
 
-  test('has everything there is to say before the task, in the order of its weight', () => {
+  test('puts all notices before the task, in order of importance', () => {
     const { preface } = assembled({
       notices: {
         rejection: ['tests: 2 fail', 'types: 1 error'],
@@ -61,7 +61,7 @@ describe('the prompt', () => {
     ]);
   });
 
-  test('says the real count of findings alone where the agent claimed it or nothing', () => {
+  test('gives only the real count of findings if the agent claimed it or nothing', () => {
     assert.match(assembled({ findings: { claimed: 1, open: 1 } }).preface, /has 1 open finding\.$/);
     assert.match(assembled({ findings: { claimed: null, open: 0 } }).preface, /has 0 open findings\.$/);
   });
@@ -94,7 +94,7 @@ describe('a text that is too long', () => {
   test('keeps its first 70 % and its last 30 %', () => {
     assert.equal(shorten('abcdefghijk', 10), 'abcdefg\n[... 11 characters in all ...]\nijk');
   });
-  test('is one of more than the limit', () => assert.equal(shorten('abcdefghij', 10), 'abcdefghij'));
+  test('is one above the limit', () => assert.equal(shorten('abcdefghij', 10), 'abcdefghij'));
 });
 
 describe('a prompt goes back', () => {

@@ -14,7 +14,7 @@ const ids = (tasks: readonly PlanTask[]): string[] => tasks.map(({ id }) => id);
 const begin = (tasks: PlanTask[], atWork: string[] = [], most = 100): string[] =>
   ids(tasksToBegin(tasks, { from: null, most, atWork: new Set(atWork.map(planKey)) }));
 
-test('scopes overlap where one path is or contains the other, and globs count as their folder', () => {
+test('scopes overlap if one path is or contains the other, and globs count as their folder', () => {
   for (const [one, other] of [
     [['src'], ['src/a.ts']],
     [['src/a.ts'], ['src/a.ts', 'b']],
@@ -45,14 +45,14 @@ test('the sequential order follows dependencies, then the plan', () => {
   assert.deepEqual(ids(sequentialOrder(tasks, '3', 100)), ['Task 3']);
 });
 
-test('a task waits for all that come before it and may change its files', () => {
+test('a task waits for all earlier ones that may change its files', () => {
   const tasks = plan([{ scope: ['a'] }, { scope: ['b'], dependsOn: ['1'] }, { scope: ['b/c'] }, { scope: ['d'] }]);
   assert.deepEqual(begin(tasks), ['Task 1', 'Task 4']);
   assert.deepEqual(begin(tasks, ['Task 1']), ['Task 4']);
   assert.deepEqual(begin(tasks, [], 2), ['Task 1']);
 });
 
-test('a task without a scope is alone', () => {
+test('a task without a scope runs alone', () => {
   const tasks = plan([{ scope: ['a'] }, { scope: [] }, { scope: ['b'] }]);
   assert.deepEqual(begin(tasks), ['Task 1']);
   assert.deepEqual(begin(plan([{ status: 'done' }, { scope: [] }, { scope: ['b'] }])), ['Task 2']);
@@ -91,7 +91,7 @@ function run(tasks: PlanTask[], atOnce: number, picks: readonly number[], choose
   }
 }
 
-test('side by side, every plan ends with the commits of a sequential run', () => {
+test('in parallel, every plan ends with the commits of a sequential run', () => {
   fc.assert(
     fc.property(
       anyPlan,
@@ -104,7 +104,7 @@ test('side by side, every plan ends with the commits of a sequential run', () =>
   );
 });
 
-test('control: looking at tasks at work alone, two tasks wait for each other', () => {
+test('control: if only running tasks are considered, two tasks wait for each other', () => {
   const tasks = plan([{ scope: ['a'] }, { scope: ['b'], dependsOn: ['1'] }, { scope: ['b'] }]);
   const careless = (standing: PlanTask[], atWork: string[] = []): string[] => {
     const busy = standing.filter(({ id }) => atWork.includes(id));

@@ -101,12 +101,12 @@ describe('a completion signal does not count', () => {
     'twice on one line': `${SIGNAL} ${SIGNAL}`,
   });
 
-  test('in another case, where it is not even seen', () => assert.equal(completion(SIGNAL.toLowerCase()), 'none'));
-  test('when it is not there', () => assert.equal(completion('All tests pass.'), 'none'));
+  test('in another case, which is not recognised at all', () => assert.equal(completion(SIGNAL.toLowerCase()), 'none'));
+  test('that is absent', () => assert.equal(completion('All tests pass.'), 'none'));
   test('in an empty message', () => assert.equal(completion(''), 'none'));
 });
 
-describe('a signal of somebody’s own', () => {
+describe('a custom signal', () => {
   const own = (text: string, line: string) =>
     readSignals(line, { completion: { kind: 'signal', text }, signalMatch: 'line' }).completion;
 
@@ -124,8 +124,9 @@ describe('a signal of somebody’s own', () => {
   ]) {
     test(`counts when the line is exactly ${text}`, () => assert.equal(own(text, `Text.\n${text}\n`), 'claimed'));
   }
-  test('that ends in a mark counts with one more', () => assert.equal(own('DONE!', '**DONE!**!'), 'claimed'));
-  test('does not count without the mark it has', () => assert.equal(own('DONE!', 'DONE'), 'none'));
+  test('that ends in a punctuation mark may be followed by one more', () =>
+    assert.equal(own('DONE!', '**DONE!**!'), 'claimed'));
+  test('does not count without its punctuation mark', () => assert.equal(own('DONE!', 'DONE'), 'none'));
 });
 
 describe('a promise', () => {
@@ -143,7 +144,7 @@ describe('a promise', () => {
     assert.equal(promise('I give <promise> DONE </promise> now'), 'misplaced');
     assert.equal(promise('```\n<promise> DONE </promise>\n```'), 'misplaced');
   });
-  test('of another case or text is named as a near miss', () => {
+  test('in another case or text is reported as a near miss', () => {
     const nearMiss = (text: string) => readSignals(text, PROMISE_LOOP).nearMiss;
     assert.equal(nearMiss('All good.\n<promise> done </promise>'), '<promise>done</promise>');
     assert.equal(nearMiss('<promise>ALMOST</promise>'), '<promise>ALMOST</promise>');
@@ -152,15 +153,15 @@ describe('a promise', () => {
   });
   test('does not count with another text', () => assert.equal(promise('<promise>ALMOST</promise>'), 'none'));
   test('does not count in code', () => assert.equal(promise(`\`${PROMISE}\``), 'misplaced'));
-  test('leaves the completion signal without a meaning', () => assert.equal(promise(SIGNAL), 'none'));
+  test('gives the completion signal no meaning', () => assert.equal(promise(SIGNAL), 'none'));
 });
 
 describe('signal_match: anywhere', () => {
   const loose = (text: string) => readSignals(text, { ...SIGNAL_LOOP, signalMatch: 'anywhere' }).completion;
 
   test('counts a signal inside a sentence', () => assert.equal(loose(`So I say ${SIGNAL} now.`), 'claimed'));
-  test('still leaves code out', () => assert.equal(loose(`\`\`\`\n${SIGNAL}\n\`\`\``), 'misplaced'));
-  test('counts nothing where there is nothing', () => assert.equal(loose('Go on.'), 'none'));
+  test('still ignores code', () => assert.equal(loose(`\`\`\`\n${SIGNAL}\n\`\`\``), 'misplaced'));
+  test('counts nothing if it is absent', () => assert.equal(loose('Go on.'), 'none'));
 });
 
 describe('a loop without a completion form', () => {
@@ -171,7 +172,7 @@ describe('a loop without a completion form', () => {
     const read = none('RALPH_ITERATION_COMPLETE: 3 findings remain\n<!-- ralph:state idle -->');
     assert.deepEqual(read, { completion: 'none', findings: 3, states: ['idle'] });
   });
-  test('makes nothing of the word null', () => {
+  test('ignores the word null', () => {
     assert.equal(none('null\n<!-- ralph:state idle -->').completion, 'none');
     assert.equal(none('The value is null. <!-- ralph:state idle -->').completion, 'none');
   });
@@ -265,7 +266,7 @@ describe('a text for the completion signal', () => {
       assert.equal(promiseProblem(`A${end}B`), 'must be one line');
     }
   });
-  test('has no Markdown around it, with which it could never count', () => {
+  test('has no Markdown around it, with which it could never match', () => {
     const why = 'must be plain text: with Markdown marks around it, it could never count on a line of its own';
     for (const text of ['`DONE`', '> DONE', '```']) assert.equal(signalProblem(text), why, text);
     assert.equal(promiseProblem('`A`'), why);

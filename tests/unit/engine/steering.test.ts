@@ -49,14 +49,14 @@ describe('steering', () => {
     assert.deepEqual([ids(state.steering), effects], [['a'], []]);
   });
 
-  test('goes with the next prompt exactly once', () => {
+  test('is delivered with the next prompt exactly once', () => {
     const first = after(running(), LOOP, steer('a', 'now'), steer('b'), turnEnded('Work.'));
     assert.deepEqual(ids(effect(first.effects, 'prompt').steering), ['a', 'b']);
     const second = transition(first.state, turnEnded('More.'), LOOP);
     assert.deepEqual(effect(second.effects, 'prompt').steering, []);
   });
 
-  test('that was delivered in the middle of an iteration does not come again', () => {
+  test('that was delivered during an iteration is not repeated', () => {
     const { state, effects } = after(running(), LOOP, steer('a', 'now'), steer('b'), {
       type: 'steering-delivered',
       at: at(9),
@@ -65,7 +65,7 @@ describe('steering', () => {
     assert.deepEqual([ids(state.steering), saying(effects, 'steering.delivered')['ids']], [['b'], ['a', 'unknown']]);
   });
 
-  test('that nobody knows was not delivered', () => {
+  test('with an unknown id was not delivered', () => {
     const before = after(running(), LOOP, steer('a')).state;
     const next = transition(before, { type: 'steering-delivered', at: at(9), ids: ['b'] }, LOOP);
     assert.deepEqual(next, { state: before, effects: [] });
@@ -78,11 +78,11 @@ describe('steering', () => {
     assert.deepEqual(ids(effect(effects, 'prompt').steering), ['a']);
   });
 
-  test('for now wakes nobody who does not wait', () => {
+  test('for now wakes no loop that does not wait', () => {
     assert.equal('waiting' in after(running(), LOOP, steer('a', 'now')).state, false);
   });
 
-  test('for the next prompt lets a wait go on', () => {
+  test('for the next prompt lets a wait continue', () => {
     const { state } = after(waiting(), LOOP, steer('a'));
     assert.equal(step(transition(state, timePassed('elapsed', 6), LOOP).effects)?.type, 'wait');
   });
@@ -93,13 +93,13 @@ describe('a prompt that the client overrode', () => {
     notices: { rejection: ['tests: fail'], misplacedSignal: 'Alone on a line.', warnings: ['w1'] },
   });
 
-  test('is told to the user, who learns which variable to set', () => {
+  test('is reported to the user, with the variable to set', () => {
     const { state, effects } = after(running(), LOOP, OVERRIDDEN);
     assert.deepEqual([state.turn, recorded(effects), step(effects)], ['rest', ['block.overridden'], null]);
     assert.match(effect(effects, 'notify').message, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
   });
 
-  test('gives back the steering and the notices it carried, and the next prompt has them', () => {
+  test('returns the steering and notices it carried, and the next prompt has them', () => {
     const { effects } = after(
       rejected,
       LOOP,
@@ -114,12 +114,12 @@ describe('a prompt that the client overrode', () => {
     assert.deepEqual(notices, { rejection: ['tests: fail'], misplacedSignal: null, warnings: ['w1'] });
   });
 
-  test('gives them back once', () => {
+  test('returns them once', () => {
     const { state } = after(rejected, LOOP, steer('a'), turnEnded('Work.'), OVERRIDDEN, OVERRIDDEN);
     assert.deepEqual([ids(state.steering), state.notices.rejection], [['a'], ['tests: fail']]);
   });
 
-  test('keeps what came after it behind what it carried', () => {
+  test('puts later ones behind what it carried', () => {
     const noticed: EngineEvent = { type: 'noticed', at: at(65), key: 'k', warning: 'w2' };
     const told = running({ notices: { rejection: ['tests: fail'], misplacedSignal: null, warnings: ['w1'] } });
     const misplaced = turnEnded(`No RALPH_AUDIT_COMPLETE_NO_FINDINGS.`);
@@ -128,34 +128,34 @@ describe('a prompt that the client overrode', () => {
     assert.match(state.notices.misplacedSignal ?? '', /alone on a line/);
   });
 
-  test('has nothing to give back once the agent’s turn has ended', () => {
+  test('has nothing to return once the agent’s turn has ended', () => {
     const { state } = after(rejected, LOOP, steer('a'), turnEnded('Work.'), turnEnded('More.'), OVERRIDDEN);
     assert.deepEqual([state.steering, state.notices.rejection], [[], []]);
   });
 
-  test('has nothing to give back before the first prompt', () => {
+  test('has nothing to return before the first prompt', () => {
     assert.deepEqual(after(running(), LOOP, OVERRIDDEN).state.steering, []);
   });
 
-  test('gives them back to a new client as well, when the old one was lost before it answered', () => {
+  test('returns them to a new client too, if the old one was lost before it answered', () => {
     const lost = after(rejected, LOOP, steer('a'), turnEnded('Work.'), steer('b')).state;
     const { steering, notices, handedOver } = resumeState(lost, at(99), true);
     assert.deepEqual([ids(steering), notices.rejection, handedOver], [['a', 'b'], ['tests: fail'], null]);
   });
 
-  test('leaves the user’s turn to the user', () => {
+  test('does not affect the user’s turn', () => {
     assert.equal(after(running({ turn: 'user' }), LOOP, OVERRIDDEN).state.turn, 'user');
   });
 });
 
-describe('the first prompt of a client that knows nothing', () => {
+describe('the first prompt of a fresh client', () => {
   const FIRST: EngineEvent = { type: 'first-prompt', at: at(6) };
   const told = running({
     turn: 'first',
     notices: { rejection: ['tests: fail'], misplacedSignal: 'm', warnings: ['w'] },
   });
 
-  test('carries the notices and all that was said, in its order', () => {
+  test('carries the notices and all steering, in order', () => {
     const { state, effects } = after(told, LOOP, steer('a'), steer('b', 'now'), FIRST);
     assert.deepEqual([ids(state.steering), effects], [[], []]);
     assert.deepEqual(state.notices, { rejection: [], misplacedSignal: null, warnings: [] });
@@ -169,7 +169,7 @@ describe('the first prompt of a client that knows nothing', () => {
     assert.deepEqual([effect(effects, 'record-iteration').record.startedAt, state.iteration], [at(6), 1]);
   });
 
-  test('is not sent over a limit that was reached while nobody drove the loop', () => {
+  test('is not sent beyond a limit that was reached while no driver ran', () => {
     const hurried = policy({ budget: { ...LOOP.budget, maxTimeMs: 1000 } });
     const { state, effects } = after(told, hurried, FIRST);
     assert.equal(state.status === 'ended' && state.ended.as, 'budget-exhausted');
@@ -177,13 +177,13 @@ describe('the first prompt of a client that knows nothing', () => {
     assert.equal(after({ ...told, stopRequested: true }, LOOP, FIRST).state.status, 'ended');
   });
 
-  test('that never arrived gives them back', () => {
+  test('returns them if it was never delivered', () => {
     const { state } = after(told, LOOP, steer('a'), FIRST, OVERRIDDEN);
     assert.deepEqual([ids(state.steering), state.notices], [['a'], told.notices]);
   });
 });
 
-describe('a prompt that took its time', () => {
+describe('a prompt that took long to make', () => {
   const made = (outcome: 'ready' | 'given-up', seconds = 90): EngineEvent => ({
     type: 'prompt-made',
     at: at(seconds),
@@ -192,14 +192,14 @@ describe('a prompt that took its time', () => {
   const told = running({ notices: { rejection: ['tests: fail'], misplacedSignal: null, warnings: [] } });
   const prompted = after(told, LOOP, steer('a'), turnEnded('Work.')).state;
 
-  test('begins its iteration when it is ready, and says nothing further', () => {
+  test('begins its iteration when it is ready and reports nothing further', () => {
     const { state, effects } = transition(prompted, made('ready'), LOOP);
     assert.deepEqual(effects, []);
     assert.deepEqual(state.lastDecision, { ...prompted.lastDecision, at: at(90) });
     assert.deepEqual({ ...state, lastDecision: null }, { ...prompted, lastDecision: null });
   });
 
-  test('gives back what it carried when it is given up', () => {
+  test('returns what it carried when it is dropped', () => {
     const { state, effects } = transition(prompted, made('given-up'), LOOP);
     assert.deepEqual([ids(state.steering), state.notices.rejection, state.handedOver], [['a'], ['tests: fail'], null]);
     assert.deepEqual(effects, []);
@@ -222,7 +222,7 @@ describe('a prompt that took its time', () => {
 describe('a notice', () => {
   const notice = (key: string, warning = `about ${key}`): EngineEvent => ({ type: 'noticed', at: at(5), key, warning });
 
-  test('is told to the user at once and to the agent with the next prompt', () => {
+  test('is shown to the user at once and to the agent with the next prompt', () => {
     const { state, effects } = after(running(), LOOP, notice('k1'), notice('k2'));
     assert.deepEqual([recorded(effects), saying(effects, 'notice')['message']], [['notice'], 'about k2']);
     assert.deepEqual(effect(effects, 'notify'), { type: 'notify', message: 'about k2' });
@@ -231,13 +231,13 @@ describe('a notice', () => {
     assert.deepEqual(effect(prompted.effects, 'prompt').notices.warnings, ['about k1', 'about k2']);
   });
 
-  test('of the same key is told once, even after the prompt', () => {
+  test('with the same key is shown once, even after the prompt', () => {
     const { state, effects } = after(running(), LOOP, notice('k'), turnEnded('Work.'), notice('k', 'in other words'));
     assert.deepEqual([state.notices.warnings, effects], [[], []]);
   });
 });
 
-describe('background work that outlasted every patience', () => {
+describe('background work that outlasted the longest wait', () => {
   const waitedOut = (...taskIds: string[]): EngineEvent => ({ type: 'waited-out', at: at(5), taskIds });
 
   test('is remembered', () => {

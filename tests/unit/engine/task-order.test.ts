@@ -7,7 +7,7 @@ function task(id: string, status: PlanTaskStatus, ...dependsOn: string[]): PlanT
   return { id, title: 't', status, dependsOn, scope: [], line: 1 };
 }
 
-test('a blocked task is passed over with all that depends on it, and the chain is named', () => {
+test('skips a blocked task with everything that depends on it, and names the chain', () => {
   const choice = nextPlanTask([
     task('Task 1', 'blocked'),
     task('Task 2', 'open', 'Task 1'),
@@ -39,7 +39,7 @@ for (const [what, tasks, stop] of [
   });
 }
 
-test('tasks before the one to begin from are not chosen', () => {
+test('does not choose tasks before the one to begin from', () => {
   const tasks = [task('Task 1', 'open'), task('Task 2', 'open'), task('Task 3', 'open')];
   assert.equal(nextPlanTask(tasks, 'Task 2').next?.id, 'Task 2');
   assert.equal(nextPlanTask(tasks, 'task 3').next?.id, 'Task 3');

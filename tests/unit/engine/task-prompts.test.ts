@@ -89,12 +89,12 @@ function progressOf(change: { progress?: unknown }): object {
   return { ...change, progress: text };
 }
 
-test('a scenario that gives what no prompt has is found out', () => {
+test('a fixture with a part that no prompt has is found', () => {
   assert.throws(() => merged(USUAL, { iterations: 3 }), /no prompt has a part iterations/);
   assert.throws(() => merged(USUAL, { terms: { reflect: 3 } }), /no prompt has a part terms\.reflect/);
 });
 
-test('every scenario of a prompt is there, and no other', () => {
+test('the fixtures are exactly the prompts', () => {
   assert.deepEqual(readdirSync(FOLDER).sort(), SCENARIOS.map((name) => `${name}.md`).sort());
 });
 
@@ -123,12 +123,12 @@ describe('the memory in a prompt', () => {
     assert.ok(cut.length <= 4096, `${cut.length}`);
   });
 
-  test('is never more, however long the file', () => {
+  test('is never more, however long the file is', () => {
     const cut = memoryOf('y'.repeat(3_000_000));
     assert.ok(cut.length <= 4096 && cut.length > 4000, `${cut.length}`);
   });
 
-  test('has no half of a character where it was cut', () => {
+  test('is not cut inside a character', () => {
     for (const shift of ['', 'x']) {
       const cut = memoryOf(shift + '\u{1F642}'.repeat(4_000));
       assert.doesNotMatch(cut, /\p{Surrogate}/u);
@@ -142,12 +142,12 @@ describe('a task folder’s prompt goes back', () => {
   const short = assembleTaskPrompt(USUAL);
   const long = assembleTaskPrompt({ ...USUAL, body: `# Evidence\n${'x'.repeat(9_000)}` });
 
-  test('as it is where it is short enough', () => {
+  test('whole if it is short enough', () => {
     assert.deepEqual(deliverTaskPrompt(short, 'auto', client), { reason: wholePrompt(short), context: null });
     assert.equal(deliverTaskPrompt(short, 'context', client).context, wholePrompt(short));
   });
 
-  test('as a pointer to the file that holds all of it where it is too long', () => {
+  test('as a pointer to the file with all of it if it is too long', () => {
     const reason = `[ralph] Iteration 2 of 20. The task folder is tasks/auth/
 
 Read tasks/auth/.ralph-runner/prompt.md now, whole (${wholePrompt(long).length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.
@@ -160,12 +160,12 @@ Its sections:
     assert.deepEqual(deliverTaskPrompt(long, 'auto', client), { reason, context: null });
   });
 
-  test('as a pointer at any length where the loop says so', () => {
+  test('as a pointer at any length if the loop says so', () => {
     const { reason } = deliverTaskPrompt(short, 'pointer', client);
     assert.match(reason, /^\[ralph\] Iteration 2 of 20\..*\n\nRead tasks\/auth\/\.ralph-runner\/prompt\.md now/);
   });
 
-  test('in the reason, at any length, where no file holds it', () => {
+  test('in the reason at any length if no file holds it', () => {
     const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, promptPath: null });
     assert.deepEqual([reason, context], [wholePrompt(long), null]);
   });

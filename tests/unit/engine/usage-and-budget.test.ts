@@ -23,16 +23,15 @@ describe('usage', () => {
     const { costUsd: _cost, costBaseUsd: _base, ...tokens } = addUsage(addUsage(NOTHING, TURN, null), TURN, null);
     assert.deepEqual(tokens, { inputTokens: 20, outputTokens: 40, cacheReadTokens: 600, cacheWriteTokens: 8 });
   });
-  test('stays as it is when nobody knows a turn’s tokens', () =>
+  test('is unchanged if the tokens of a turn are unknown', () =>
     assert.deepEqual(addUsage(NOTHING, null, null), NOTHING));
   test('has an unknown cost until the client names one', () => assert.equal(cost(null, null).costUsd, null));
-  test('takes the client’s cumulative figure and does not add it up', () =>
-    assert.equal(cost(0.5, 0.75).costUsd, 0.75));
+  test('takes the client’s cumulative figure without adding it up', () => assert.equal(cost(0.5, 0.75).costUsd, 0.75));
   test('keeps the cost when a turn has no figure', () => assert.equal(cost(0.5, null).costUsd, 0.5));
-  test('takes only what came on top of a known base', () => {
+  test('takes only what exceeds a known base', () => {
     assert.equal(addUsage({ ...NOTHING, costBaseUsd: 2 }, null, 2.5).costUsd, 0.5);
   });
-  test('adds the figure of a new session to what earlier ones cost', () => {
+  test('adds the figure of a new session to the cost of earlier ones', () => {
     const { costUsd } = cost(1, 0.25, 0.5);
     assert.equal(costUsd, 1.5);
   });
@@ -41,13 +40,13 @@ describe('usage', () => {
     const usage = addUsage({ ...cost(1), costBaseUsd: null }, null, 1.5);
     assert.equal(usage.costUsd, 2.5);
   });
-  test('counts the same figure given again as nothing new, whatever its rounding', () => {
+  test('ignores a repeated figure, whatever its rounding', () => {
     const first = cost(0.1, 0.05); // 0.15000000000000002 in all
     assert.ok(Math.abs((addUsage(first, null, 0.05).costUsd ?? 0) - 0.15) < 1e-9);
     assert.equal(addUsage(first, null, 0.05).costUsd, first.costUsd);
     assert.equal(addUsage(cost(0.3), null, 0.3).costUsd, 0.3);
   });
-  test('leaves a state that can be read again after a second session cost something', () => {
+  test('leaves a state that can be read back after a second session cost something', () => {
     assert.equal(validateLoopState({ ...running(), usage: cost(1, 0.25) }), null);
   });
   test('starts from a figure of zero without a negative zero', () => {
@@ -59,18 +58,18 @@ describe('the budget', () => {
   const usage: UsageState = { ...NOTHING, ...TURN, costUsd: 1.25 };
   const read = (budget: Partial<typeof NONE>, used = usage) => readBudget(used, at(0), at(90), { ...NONE, ...budget });
 
-  test('reads nothing when no ceiling is set', () => assert.deepEqual(read({}), []));
+  test('reads nothing if no ceiling is set', () => assert.deepEqual(read({}), []));
   test('reads the cost in dollars', () => {
     assert.deepEqual(read({ maxCostUsd: 2.5 }), [{ name: 'max_cost', used: 1.25, limit: 2.5, text: '$1.25 of $2.50' }]);
   });
-  test('reads a cost below a cent as exactly as it is known', () => {
+  test('reads a cost below a cent at full precision', () => {
     const [reading] = read({ maxCostUsd: 0.005 }, { ...usage, costUsd: 0.0008 });
     assert.equal(reading?.text, '$0.0008 of $0.0050');
   });
-  test('leaves an unknown cost out: unknown is not zero', () => {
+  test('leaves out an unknown cost: unknown is not zero', () => {
     assert.deepEqual(read({ maxCostUsd: 2.5 }, { ...usage, costUsd: null }), []);
   });
-  test('counts input, output and cache writes as tokens, and no cache reads', () => {
+  test('counts input, output and cache writes as tokens, but no cache reads', () => {
     assert.deepEqual(read({ maxTokens: 100 }), [
       { name: 'max_tokens', used: 34, limit: 100, text: '34 of 100 tokens' },
     ]);
@@ -100,14 +99,14 @@ describe('the usage of a run', () => {
   test('keeps the cost of earlier runs while its own is unknown', () => {
     assert.equal(run({ ...NOTHING, costUsd: 0.5 }, null, 1).costUsd, 0.5);
   });
-  test('counts runs without a cost up and down, and names none when all are paid', () => {
+  test('counts runs without a cost up and down, and has none left when all are known', () => {
     const two = run(run(NOTHING, null, 1), null, 1);
     assert.equal(two.unpricedRuns, 2);
     const one = run(two, 0.1, -1);
     assert.equal(one.unpricedRuns, 1);
     assert.equal('unpricedRuns' in run(one, 0.1, -1), false);
   });
-  test('has a total only when the cost of every run is known', () => {
+  test('has a total only if the cost of every run is known', () => {
     assert.equal(totalCost({ ...NOTHING, costUsd: 2 }), 2);
     assert.equal(totalCost({ ...NOTHING, costUsd: 2, unpricedRuns: 0 }), 2);
     assert.equal(totalCost({ ...NOTHING, costUsd: 2, unpricedRuns: 1 }), null);
@@ -135,18 +134,18 @@ describe('the limits of an account', () => {
     assert.deepEqual(reached([window(0.9)]), window(0.9));
     assert.equal(reached([window(0.79)]), null);
   });
-  test('are free again once they have reset', () => {
+  test('are free again after their reset', () => {
     assert.equal(reached([window(0.9, at(10))]), null);
     assert.equal(reached([window(0.9, at(9))]), null);
     assert.deepEqual(reached([window(0.9, at(11))]), window(0.9, at(11)));
     assert.equal(reached([window(0.1, at(11))]), null);
   });
-  test('say nothing without a share, without a report, or about another window', () => {
+  test('do not apply without a share, without a report, or for another window', () => {
     assert.equal(reachedWindow([window(0.9)], NONE, at(10)), null);
     assert.equal(reached([window(0.9)], { five_hour: null, seven_day: 0.1 }), null);
     assert.equal(reached(undefined), null);
   });
-  test('are answered by the first that is reached', () => {
+  test('are reported by the first that is reached', () => {
     const second = { name: 'seven_day' as const, used: 0.9, resetsAt: null };
     assert.deepEqual(reached([window(0.1), second], { five_hour: 0.8, seven_day: 0.5 }), second);
   });

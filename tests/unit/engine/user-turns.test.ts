@@ -32,12 +32,12 @@ function spoken(
 }
 
 describe('a prompt in the session', () => {
-  test('that comes first is the launcher’s own, and the loop’s work begins', () => {
+  test('that comes first is the launcher’s own and begins the loop’s work', () => {
     const { state, effects } = after(running({ turn: 'first' }), LOOP, spoken('user', 1, 'p-first'));
     assert.deepEqual([state.turn, state.promptId, effects], ['agent', 'p-first', []]);
   });
 
-  test('under the id of the turn that runs was queued, and nothing changes', () => {
+  test('under the id of the current turn was queued and changes nothing', () => {
     const before = running({ promptId: 'p' });
     const { state, effects } = after(before, LOOP, spoken('user', 50, 'p'));
     assert.deepEqual([state, effects], [before, []]);
@@ -48,7 +48,7 @@ describe('a prompt in the session', () => {
     assert.equal(after(running({ promptId: null }), LOOP, event).state.status, 'paused');
   });
 
-  test('while the agent’s turn was the last word means that the user interrupted it', () => {
+  test('during the agent’s turn means that the user interrupted it', () => {
     for (const before of [running(), verifying()]) {
       const { state, effects } = after(before, LOOP, spoken());
       assert.ok(state.status === 'paused');
@@ -74,7 +74,7 @@ describe('a prompt in the session', () => {
     }
   });
 
-  test('while the loop awaits consent or is known to be paused changes whose turn it is and nothing else', () => {
+  test('while the loop awaits consent or is paused changes only whose turn it is', () => {
     for (const before of [awaitingConsent(), paused('operator', { told: [`paused ${at(1)}`] })]) {
       const { state, effects } = after(before, LOOP, spoken('user', 50, 'p'));
       assert.deepEqual([state, effects], [{ ...before, turn: 'user', promptId: 'p' }, []]);
@@ -82,14 +82,14 @@ describe('a prompt in the session', () => {
   });
 });
 
-describe('the client’s own word', () => {
-  test('that background work ended is the loop’s turn', () => {
+describe('a notification of the client', () => {
+  test('that background work ended starts the loop’s turn', () => {
     for (const turn of ['rest', 'agent', 'first'] as const) {
       assert.equal(after(running({ turn }), LOOP, spoken('notification')).state.turn, 'agent');
     }
   });
 
-  test('that background work ended is still the user’s turn while they are answered', () => {
+  test('that background work ended belongs to the user’s turn while they are answered', () => {
     assert.equal(after(running({ turn: 'user' }), LOOP, spoken('notification')).state.turn, 'user');
   });
 
@@ -98,30 +98,30 @@ describe('the client’s own word', () => {
     assert.deepEqual([state.status, state.turn], ['paused', 'user']);
   });
 
-  test('that a limit has reset lets a loop go on that was paused by it', () => {
+  test('that a limit has reset continues a loop that it had paused', () => {
     const { state, effects } = after(paused('rate-limited', { turn: 'rest' }), LOOP, spoken('continuation'));
     assert.deepEqual([state.status, state.turn, recorded(effects)], ['running', 'agent', ['loop.resumed']]);
     assert.equal(saying(effects, 'loop.resumed')['why'], 'the rate limit has passed');
   });
 
-  test('that a limit has reset lets no other pause end', () => {
+  test('that a limit has reset ends no other pause', () => {
     for (const reason of ['operator', 'interrupted', 'api-error', 'contract-changed'] as const) {
       const { state } = after(paused(reason, { turn: 'rest' }), LOOP, spoken('continuation'));
       assert.deepEqual([state.status, state.turn], ['paused', 'user']);
     }
   });
 
-  test('that a limit has reset is the loop’s turn where nothing was paused', () => {
+  test('that a limit has reset starts the loop’s turn if nothing was paused', () => {
     assert.equal(after(running({ turn: 'rest' }), LOOP, spoken('continuation')).state.turn, 'agent');
   });
 
-  test('of another kind lets no rate limit end', () => {
+  test('of another kind ends no rate limit', () => {
     assert.equal(after(paused('rate-limited'), LOOP, spoken('notification')).state.status, 'paused');
   });
 });
 
 describe('an answer to the user', () => {
-  test('is neither counted nor read for signals, and the loop goes on', () => {
+  test('is neither counted nor searched for signals, and the loop continues', () => {
     const { state, effects } = after(running({ iteration: 3, turn: 'user' }), LOOP, turnEnded(SIGNAL, { at: at(60) }));
     assert.deepEqual([state.iteration, state.status, state.turn], [3, 'running', 'agent']);
     assert.deepEqual(recorded(effects), ['user.answered']);
@@ -133,13 +133,13 @@ describe('an answer to the user', () => {
     );
   });
 
-  test('costs what it costs', () => {
+  test('adds its cost', () => {
     const usage = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 };
     const { state } = after(running({ turn: 'user' }), LOOP, turnEnded('Yes.', { usage, costUsd: 0.5 }));
     assert.deepEqual([state.usage.outputTokens, state.usage.costUsd], [2, 0.5]);
   });
 
-  test('during a wait leaves the wait as it is', () => {
+  test('during a wait does not change the wait', () => {
     const { state, effects } = after(waiting({}, { turn: 'user' }), LOOP, turnEnded('Yes.', { at: at(10) }));
     assert.deepEqual([state.status, state.turn], ['waiting', 'rest']);
     assert.deepEqual(step(effects), { type: 'wait', until: at(30) });
@@ -152,20 +152,20 @@ describe('an answer to the user', () => {
     assert.deepEqual([state.status, state.iteration], ['waiting', 0]);
   });
 
-  test('ends the loop where a stop was requested', () => {
+  test('ends the loop if a stop was requested', () => {
     const { state } = after(running({ turn: 'user', stopRequested: true, iteration: 2 }), LOOP, turnEnded('Yes.'));
     assert.equal(state.status === 'ended' && state.ended.as, 'stopped');
     assert.equal(state.status === 'ended' && state.ended.message, 'Stopped by the user after 2 iterations.');
   });
 
-  test('is not followed by a prompt past a limit', () => {
+  test('is not followed by a prompt beyond a limit', () => {
     const past = running({ turn: 'user', iteration: 5, maxIterations: 5 });
     const { state, effects } = after(past, LOOP, turnEnded('Yes.'));
     assert.equal(state.status === 'ended' && state.ended.as, 'max-iterations');
     assert.equal(step(effects)?.type, 'allow');
   });
 
-  test('delivered twice lets the loop go on once', () => {
+  test('delivered twice continues the loop once', () => {
     const turn = turnEnded('Yes.');
     const { effects } = after(running({ turn: 'user' }), LOOP, turn, turn);
     assert.deepEqual(effects, [{ type: 'ignore' }]);
@@ -176,7 +176,7 @@ describe('a command that the user typed into the client', () => {
   const typed = (change = {}) =>
     turnEnded('(no content)', { at: at(60), origin: 'user', promptId: 'p-command', ...change });
 
-  test('when the agent’s turn was the last word means that they interrupted it', () => {
+  test('during the agent’s turn means that they interrupted it', () => {
     const { state, effects } = after(running({ iteration: 3 }), LOOP, typed());
     assert.ok(state.status === 'paused');
     assert.deepEqual([state.paused.reason, state.iteration, state.turn], ['interrupted', 3, 'user']);
@@ -186,12 +186,12 @@ describe('a command that the user typed into the client', () => {
     assert.equal(state.promptId, 'p-command');
   });
 
-  test('when the loop rests is not counted, and the loop goes on', () => {
+  test('while the loop rests is not counted, and the loop continues', () => {
     const { state, effects } = after(running({ turn: 'rest', iteration: 3 }), LOOP, typed());
     assert.deepEqual([state.iteration, step(effects)?.type], [3, 'prompt']);
   });
 
-  test('ends the loop where a stop was requested', () => {
+  test('ends the loop if a stop was requested', () => {
     for (const turn of ['agent', 'rest'] as const) {
       const { state } = after(running({ turn, stopRequested: true }), LOOP, typed());
       assert.equal(state.status === 'ended' && state.ended.as, 'stopped');
@@ -199,7 +199,7 @@ describe('a command that the user typed into the client', () => {
   });
 });
 
-describe('a turn that is let go while the loop goes on', () => {
+describe('a turn that ends while the loop continues', () => {
   const released = (why: 'background' | 'message'): EngineEvent => ({ type: 'turn-released', at: at(50), why });
 
   test('for background work leaves the loop at rest', () => {
@@ -228,7 +228,7 @@ describe('a turn that is let go while the loop goes on', () => {
   });
 });
 
-test('a loop that was paused while it waited takes the message after resume for a message, not for an interruption', () => {
+test('a loop that was paused while it waited treats the message after resume as a message, not as an interruption', () => {
   const { state } = after(
     waiting(),
     LOOP,

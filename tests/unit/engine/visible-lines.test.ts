@@ -5,7 +5,7 @@ import { visibleLines } from '../../../src/engine/signals/signals.ts';
 const shown = (text: string) => visibleLines(text).map((line) => line.text);
 const numbers = (text: string) => visibleLines(text).map((line) => line.number);
 
-test('lines keep their numbers, counted from 1, whatever ends them', () => {
+test('lines keep their numbers from 1, whatever ends them', () => {
   assert.deepEqual(numbers('a\r\nb\rc\n\n```\nd\n```\ne'), [1, 2, 3, 8]);
 });
 
@@ -13,7 +13,7 @@ test('a line separator does not end a line', () => assert.deepEqual(shown('a\u20
 
 test('empty lines are left out', () => assert.deepEqual(shown('\n\na\n\n'), ['a']));
 
-test('a fence hides its own lines and what is in it', () => {
+test('a fence hides its own lines and its content', () => {
   assert.deepEqual(shown('a\n```js\nb\n```\nc\n~~~\nd\n~~~\ne'), ['a', 'c', 'e']);
 });
 
@@ -64,7 +64,7 @@ test('a tab keeps a line in its list item', () => assert.deepEqual(shown('- ```\
 
 test('a fence can stand in the item of an item', () => assert.deepEqual(shown('- 1. ~~~\n     a\n     ~~~\nb'), ['b']));
 
-test('a list mark before the marks closes no fence', () => assert.deepEqual(shown('```\n- ```\na\n```\nb'), ['b']));
+test('a list marker before the marks closes no fence', () => assert.deepEqual(shown('```\n- ```\na\n```\nb'), ['b']));
 
 test('a fence that ends with its list item can be followed by another', () => {
   assert.deepEqual(shown('- ```\n  a\n- ```\n  b\n  ```\nc'), ['c']);
@@ -74,11 +74,11 @@ test('indented code and quotes are hidden', () => {
   assert.deepEqual(shown('    a\n\tb\n   \tc\n> d\n   > e\n- > f\n1. > g\n   h'), ['   h']);
 });
 
-test('inline code is blanked out, one character for each piece', () => {
+test('inline code is blanked out character by character', () => {
   assert.deepEqual(shown('a `b` c ``d ` e`` f'), ['a \uFFFC c \uFFFC f']);
 });
 
-test('a run of backticks that nothing closes is text', () => {
+test('an unclosed run of backticks is text', () => {
   assert.deepEqual(shown('a ` b `` c'), ['a ` b `` c']);
   assert.deepEqual(shown('a `` b ` c ` d'), ['a `` b \uFFFC d']);
   assert.deepEqual(shown('`a` b ` c'), ['\uFFFC b ` c']);

@@ -5,7 +5,7 @@ import { installLine } from '../../../src/fleet/queue/load-packages.ts';
 
 const event = (id: string, attempt: number) => ({ id, attempt, event: { type: 'notice' } });
 
-test('what a worker tells after a newer one has begun is dropped', () => {
+test('drops what a worker reports after a newer one has begun', () => {
   const all = [event('1', 1), event('2', 2), event('3', 1), event('4', 2), event('5', 3), event('6', 2)];
   assert.deepEqual(
     withoutStale(all).map(({ id }) => id),
@@ -13,7 +13,7 @@ test('what a worker tells after a newer one has begun is dropped', () => {
   );
 });
 
-test('the line that installs the packages fits the installation', () => {
+test('the line that installs the packages matches the installation', () => {
   const own = 'node_modules/claude-ralph-loop/dist/plugin';
   assert.match(installLine(`/usr/lib/${own}`, '/p'), /^npm install --global bullmq@6 ioredis@5$/);
   assert.match(installLine(`/home/me/app/${own}`, '/p'), /^npm install --prefix \/home\/me\/app bullmq@6/);

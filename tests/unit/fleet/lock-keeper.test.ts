@@ -11,7 +11,7 @@ async function pass(t: TestContext, stepMs: number, steps: number): Promise<void
   }
 }
 
-test('a lock that is renewed is kept', async (t) => {
+test('keeps a lock that is renewed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   let renewals = 0;
   const keeper = new LockKeeper({
@@ -26,21 +26,21 @@ test('a lock that is renewed is kept', async (t) => {
   assert.deepEqual([renewals, keeper.lost.aborted], [10, false]);
 });
 
-test('a refused renewal loses the lock at once', async (t) => {
+test('loses the lock at once when a renewal is refused', async (t) => {
   const keeper = new LockKeeper({ durationMs: 400, renew: async () => false });
   t.after(() => keeper.stop());
   await until('it is lost', () => keeper.lost.aborted);
   assert.ok(keeper.lost.aborted);
 });
 
-test('a server that does not answer loses the lock before its time is over', async (t) => {
+test('loses the lock before it expires if the server does not answer', async (t) => {
   const keeper = new LockKeeper({ durationMs: 1_500, renew: () => new Promise(() => undefined) });
   t.after(() => keeper.stop());
   await until('it is lost', () => keeper.lost.aborted);
   assert.ok(keeper.lost.aborted);
 });
 
-test('a failing renewal is tried again until one succeeds', async (t) => {
+test('retries a failing renewal until one succeeds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   let calls = 0;
   const keeper = new LockKeeper({
@@ -56,7 +56,7 @@ test('a failing renewal is tried again until one succeeds', async (t) => {
   assert.deepEqual([calls, keeper.lost.aborted], [8, false]);
 });
 
-test('a keeper that was stopped loses nothing any more', async () => {
+test('a stopped keeper reports no loss', async () => {
   let calls = 0;
   const keeper = new LockKeeper({
     durationMs: 400,

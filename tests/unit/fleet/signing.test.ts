@@ -6,12 +6,12 @@ import { aSubmission } from '../../support/fleet/submission.ts';
 
 const key = new FleetKey('k'.repeat(32));
 
-test('a short or missing key is refused', () => {
+test('refuses a short or missing key', () => {
   assert.throws(() => new FleetKey(undefined), /RALPH_FLEET_KEY is missing/);
   assert.throws(() => new FleetKey('k'.repeat(31)), /shorter than 32/);
 });
 
-test('a sealed submission is recognised whatever the order of its keys', () => {
+test('recognises a sealed submission whatever the order of its keys', () => {
   const { submission, signature } = key.seal(aSubmission());
   const turned = Object.fromEntries(Object.entries(submission).reverse()) as Submission;
   assert.equal(key.hasSealed({ submission: turned, signature }), true);
@@ -28,7 +28,7 @@ test('no field of a submission can be changed', () => {
   assert.equal(key.hasSealed({ ...sealed, submission }), false);
 });
 
-test('another key seals and signs nothing', () => {
+test('another key cannot seal or sign', () => {
   const other = new FleetKey('o'.repeat(32));
   assert.equal(key.hasSealed(other.seal(aSubmission())), false);
   assert.notEqual(key.fingerprint, other.fingerprint);
@@ -44,7 +44,7 @@ test('a signature of a command covers id, kind, text, loop and generation', () =
   assert.equal(key.hasSignedCommand(command, ''), false);
 });
 
-test('a submission names its own branch, reference and repository alone', () => {
+test('a submission can name only its own branch, reference and repository', () => {
   const sealed = key.seal(aSubmission());
   assert.notEqual(envelopeOf(sealed), null);
   const { submission } = sealed;
@@ -61,7 +61,7 @@ test('a submission names its own branch, reference and repository alone', () => 
   }
 });
 
-test('a submission above 256 KiB is none', () => {
+test('refuses a submission above 256 KiB', () => {
   const large = aSubmission();
   const terms: [string, string][] = [['validation', 'x'.repeat(300_000)]];
   assert.equal(envelopeOf(key.seal({ ...large, contract: { ...large.contract, terms } })), null);

@@ -15,7 +15,7 @@ test('ids sort by their time and are all different', () => {
   );
 });
 
-test('an id after another sorts after it, whatever the clock says', () => {
+test('a later id sorts after an earlier one, whatever the clock says', () => {
   const time = fc.integer({ min: 0, max: 2 ** 47 });
   fc.assert(
     fc.property(time, time, (before, now) => {

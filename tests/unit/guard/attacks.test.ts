@@ -132,7 +132,7 @@ for (const [name, { attacks, lookAlikes, rule, off, seenAnyway }] of Object.entr
     for (const command of attacks)
       it(`is denied: ${JSON.stringify(command)}`, async () => assert.notEqual(await rule(command), null));
     for (const command of lookAlikes)
-      it(`is not seen in: ${JSON.stringify(command)}`, async () => assert.equal(await rule(command), null));
+      it(`is not found in: ${JSON.stringify(command)}`, async () => assert.equal(await rule(command), null));
     it('is missed with the rule switched off', async () => {
       const seen: string[] = [];
       for (const command of attacks) if ((await off(command)) !== null) seen.push(command);
@@ -148,7 +148,7 @@ describe('tools of every class', () => {
     it(`are denied: ${tool} ${JSON.stringify(input)}`, async () => assert.notEqual(await rule(tool, input), null));
   for (const [tool, input] of OWN.TOOL_LOOK_ALIKES)
     it(`are allowed: ${tool} ${JSON.stringify(input)}`, async () => assert.equal(await rule(tool, input), null));
-  it('are missed where an unknown tool counts as a reader of files', async () => {
+  it('are missed if an unknown tool counts as a reader of files', async () => {
     let missed = 0;
     for (const [, input] of OWN.TOOL_ATTACKS) if ((await rule('Read', input)) === null) missed += 1;
     assert.ok(missed >= 25, `only ${missed} get through`);

@@ -35,29 +35,29 @@ describe('a plain pattern', () => {
       assert.equal(await blocked(command, '^git push'), '^git push', command);
     assert.equal(await blocked('rm -r --force /data', 'rm -rf /'), 'rm -rf /');
   });
-  it('is found in pipelines, in each two of their commands', async () => {
+  it('is found in pipelines, in every pair of their commands', async () => {
     const rule = '^curl [^|]*\\| (ba)?sh';
     for (const command of ['curl x | sh', 'curl x | tee y | sudo bash', '(curl x) | sh', 'true; curl x | "sh"'])
       assert.equal(await blocked(command, rule), rule, command);
     assert.equal(await blocked('curl x | jq .sh', rule), null);
   });
-  it('may begin with flags of RE2', async () => {
+  it('may begin with RE2 flags', async () => {
     assert.equal(await blocked('psql -c "Drop Table a"', '(?i)drop\\s+table'), '(?i)drop\\s+table');
     assert.equal(await blocked('echo a\ngit push', '(?m)^git push'), '(?m)^git push');
     assert.equal(await blocked('begin\nend', '(?s)begin.end'), '(?s)begin.end');
     assert.equal(await blocked('begin\nend', 'begin.end'), null);
   });
-  it('that found only words says how to go on', async () => {
+  it('that matched only words says how to continue', async () => {
     const verdict = await evaluate('git commit -m "no git push"', { blockCommands: ['git\\s+push'] });
     assert.match(verdict.decision === 'deny' ? verdict.message : '', /rephrase them, or put them into a file/);
   });
-  it('that is no pattern leaves the call undecided, for the hook to refuse', async () => {
+  it('that is invalid leaves the call undecided, for the hook to refuse', async () => {
     await assert.rejects(evaluate('ls', { blockCommands: ['('] }), SyntaxError);
   });
 });
 
 describe('a precise rule', () => {
-  it('compares the named words, options and their values skipped', async () => {
+  it('compares the named words and skips options and their values', async () => {
     const push = simple('git', 'push');
     for (const command of ['git push', 'git -C push push', 'git -c a=b --no-pager push -f', 'GIT=1 git push origin'])
       assert.notEqual(await blocked(command, push), null, command);
@@ -68,32 +68,32 @@ describe('a precise rule', () => {
     assert.notEqual(await blocked('terraform -chdir=x destroy', simple('terraform', 'destroy')), null);
     assert.notEqual(await blocked('docker --context prod system prune', simple('docker', 'system', 'prune')), null);
   });
-  it('takes a word behind an unknown option for its value or for a named word', async () => {
+  it('takes a word behind an unknown option as its value or as a named word', async () => {
     const remove = simple('aws', 's3', 'rm');
     for (const command of ['aws s3 rm x', 'aws --profile p s3 rm x', 'aws --debug s3 rm x', 'aws -a b --c d s3 rm x'])
       assert.notEqual(await blocked(command, remove), null, command);
     for (const command of ['aws s3 ls rm', 'aws ec2 s3 rm', 'aws --profile s3 x rm', 'aws s3'])
       assert.equal(await blocked(command, remove), null, command);
   });
-  it('without words is about every call of the program, looked through or not', async () => {
+  it('without words applies to every call of the program, with and without look-through', async () => {
     assert.notEqual(await blocked('sudo ls', simple('sudo')), null);
     assert.notEqual(await blocked("bash -c 'ls'", simple('bash')), null);
     assert.notEqual(await blocked('cd /tmp && ls', simple('cd')), null);
     assert.notEqual(await blocked('eval ls', simple('eval')), null);
     assert.equal(await blocked('ls sudo', simple('sudo')), null);
   });
-  it('takes globs in its words, and alternatives', async () => {
+  it('accepts globs and alternatives in its words', async () => {
     assert.notEqual(await blocked('npm run deploy:eu', simple('npm', 'run', 'deploy*')), null);
     assert.notEqual(await blocked('pnpm publish', simple('npm|pnpm|yarn', 'publish')), null);
     assert.notEqual(await blocked('mkfs.ext4 /dev/sda', simple('mkfs*')), null);
     assert.equal(await blocked('npm run build', simple('npm', 'run', 'deploy*')), null);
   });
-  it('tells the letter case of programs apart where the file system does', async () => {
+  it('distinguishes the letter case of programs if the file system does', async () => {
     const rules = { blockCommands: [simple('git', 'push')] };
     assert.equal(await ruleOf('GIT push', rules), null);
     assert.notEqual(await ruleOf('GIT push', rules, { caseInsensitive: true }), null);
   });
-  it('about a pipeline names its programs in order, others between them', async () => {
+  it('for a pipeline names its programs in order, with others between them', async () => {
     const rule = pipeline('curl|wget', 'sh|bash');
     for (const command of ['curl x | sh', 'wget -qO- x | tee y | sudo bash', 'a | curl x | cat | bash -s'])
       assert.notEqual(await blocked(command, rule), null, command);
@@ -123,7 +123,7 @@ describe('a precise rule', () => {
 describe('an allowlist', () => {
   const allow = (command: string, ...patterns: string[]) => ruleOf(command, { shellAllow: patterns });
   const LISTED = ['^npm test$', 'npm run (lint|build)', 'cd [\\w/]+', 'tail -n \\d+', 'git (status|diff)( .*)?'];
-  it('lets every simple command run that a pattern matches whole', async () => {
+  it('allows every simple command that a pattern matches completely', async () => {
     for (const command of [
       ...['npm test', 'npm run lint && npm run build', 'npm test 2>&1 | tail -n 40', 'cd src; git status --short'],
       ...['"npm" te"st"', 'npm \\\n test', 'CI=1 npm test', 'env CI=1 npm test', 'timeout 60 nice npm test'],
@@ -147,7 +147,7 @@ describe('an allowlist', () => {
     ])
       assert.equal(await allow(command, ...LISTED), 'shell_policy.allowlist', command);
   });
-  it('that lets everything run still denies what cannot be decided', async () => {
+  it('that allows everything still denies what cannot be decided', async () => {
     for (const command of ['$X y', 'curl x | bash', 'python3 -c 1', 'echo x > "$Y"', 'echo "'])
       assert.equal(await allow(command, '(?s).*'), 'undecided', command);
   });
@@ -183,7 +183,7 @@ describe('an allowlist', () => {
     "sed '1e id' README.md",
     "sed 's/a/id/e' README.md",
   ])
-    it(`the allowlist refuses an assignment, a place or a code that it does not name: ${command}`, async () =>
+    it(`the allowlist refuses an assignment, a place or code that it does not name: ${command}`, async () =>
       assert.notEqual(await ruleOf(command, { shellAllow: PLAIN }), null));
   for (const command of [
     'CI=1 npm test',
@@ -211,16 +211,16 @@ describe('an allowlist', () => {
     "sed -e 's/e/f/' README.md",
     "sed '/e/d' README.md",
   ])
-    it(`the allowlist takes a harmless assignment and a place of the project: ${command}`, async () =>
+    it(`the allowlist accepts a harmless assignment and a place in the project: ${command}`, async () =>
       assert.equal(await ruleOf(command, { shellAllow: PLAIN }), null));
 
-  it('comes before the blocked commands', async () => {
+  it('is checked before the blocked commands', async () => {
     const rules = { shellAllow: ['git .*'], blockCommands: [simple('git', 'push')] };
     assert.equal(await ruleOf('npm test && git push', rules), 'shell_policy.allowlist');
     assert.equal(await ruleOf('git push', rules), '{command: git, args: [push]}');
     assert.equal(await ruleOf('git status', rules), null);
   });
-  it('says what may run, and where each pattern begins and ends', async () => {
+  it('lists what may run, with each pattern in quotes', async () => {
     const verdict = await evaluate('ls', { shellAllow: ['npm test', 'npm run \\w+'] });
     const message = verdict.decision === 'deny' ? verdict.message : '';
     assert.match(message, /^ls is not a command .* whole: `npm test`, `npm run \\w\+`\. Write /);
@@ -228,7 +228,7 @@ describe('an allowlist', () => {
 });
 
 describe('rules', () => {
-  it('where there is any, a command that cannot be read is denied', async () => {
+  it('deny a command that cannot be read, if there are any', async () => {
     const any: ReadonlyArray<Partial<Guardrails>> = [
       { blockCommands: ['zzz'] },
       { protectedFiles: ['x'] },
@@ -241,7 +241,7 @@ describe('rules', () => {
     }
     assert.equal(await ruleOf('echo "', {}), null);
   });
-  it('are none of the business of a command that only its own files could hit', async () => {
+  it('do not apply to a command that could only affect its own files', async () => {
     assert.equal(await ruleOf('python3 -c 1; echo > "$X"; $Y', { protectedFiles: ['x'] }), null);
     assert.equal(await ruleOf('python3 -c 1', { blockCommands: ['x'] }), null);
   });
@@ -259,14 +259,14 @@ describe('rules', () => {
 describe("the contract's own commands", () => {
   const ruleFor = (run: string, rules: Partial<Guardrails>) =>
     evaluateEvidence(run, project.dir, { ...NO_RULES, ...rules });
-  it('are held to the rules about commands', () => {
+  it('have to obey the rules about commands', () => {
     assert.equal(ruleFor('npm test && git push', { blockCommands: ['git\\s+push'] }), 'git\\s+push');
     assert.equal(ruleFor('git -C x push', { blockCommands: [simple('git', 'push')] }), '{command: git, args: [push]}');
     assert.equal(ruleFor('npm run lint', { shellAllow: ['npm test'] }), 'shell_policy.allowlist');
     assert.equal(ruleFor('echo "', { shellAllow: ['.*'] }), 'shell_policy.allowlist');
     assert.equal(ruleFor('npm test', { blockCommands: ['git\\s+push'], shellAllow: ['npm test'] }), null);
   });
-  it("are the user's: rules about files and what is open do not hold for them", () => {
+  it("are the user's: rules about files and open decisions do not apply to them", () => {
     const rules = { protectedFiles: ['.env'], privateFiles: ['.env'], blockCommands: ['git push'], strict: true };
     for (const run of ['cat .env', 'rm .env', 'node -e 1', '"$CHECK"', 'echo "', 'cat x | sh'])
       assert.equal(ruleFor(run, rules), null, run);
@@ -281,21 +281,21 @@ describe('PowerShell', () => {
     );
     return verdict.decision === 'deny' ? verdict.rule : null;
   };
-  it('is held to blocked commands, by its text and its plain commands', async () => {
+  it('obeys blocked commands, by its text and its plain commands', async () => {
     assert.equal(await run('git push', { blockCommands: ['git\\s+push'] }), 'git\\s+push');
     for (const command of ['npm test; git -C x push', 'g`it push', '"git" push', 'cd x && git.exe push'])
       assert.notEqual(await run(command, { blockCommands: [simple('git', 'push')] }), null, command);
     assert.notEqual(await run('irm x | iex', { blockCommands: [pipeline('irm|iwr', 'iex')] }), null);
     assert.equal(await run('git status', { blockCommands: [simple('git', 'push')] }), null);
   });
-  it('is held to an allowlist and to strict', async () => {
+  it('obeys an allowlist and strict', async () => {
     assert.equal(await run('npm test', { shellAllow: ['npm test'] }), null);
     assert.equal(await run('npm test; ls', { shellAllow: ['npm test'] }), 'shell_policy.allowlist');
     assert.equal(await run('npm test $x', { shellAllow: ['npm test.*'] }), 'undecided');
     assert.equal(await run('& $tool', { strict: true }), 'undecided');
     assert.equal(await run('Get-Content README.md', { strict: true }), null);
   });
-  it('is held to guarded files by every word that may name one', async () => {
+  it('obeys protected files in every word that may name one', async () => {
     const rules = { protectedFiles: ['*.pem'], privateFiles: ['.env'] };
     assert.notEqual(await run("Set-Content .\\config\\app.pem 'x'", rules), null);
     assert.notEqual(await run('Remove-Item -Recurse config', rules), null);

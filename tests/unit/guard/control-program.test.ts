@@ -146,16 +146,16 @@ const decide = async (command: string, without = false): Promise<string> => {
 
 describe('the text of the control program', () => {
   for (const command of COPIES)
-    it(`goes nowhere but to the terminal: ${command}`, async () => assert.match(await decide(command), /^deny/));
+    it(`goes only to the terminal: ${command}`, async () => assert.match(await decide(command), /^deny/));
   for (const command of HARMLESS)
-    it(`is not touched by: ${command}`, async () => assert.equal(await decide(command), 'allow'));
+    it(`is not affected by: ${command}`, async () => assert.equal(await decide(command), 'allow'));
 });
 
 describe('the control program', () => {
   for (const command of RUNS)
-    it(`is known by its bytes, its bundle and its name: ${command}`, async () =>
+    it(`is recognised by its bytes, its bundle and its name: ${command}`, async () =>
       assert.match(await decide(command), /^deny/));
-  it('is not known without the rule', async () => {
+  it('is not recognised without the rule', async () => {
     for (const command of [...COPIES, ...RUNS]) {
       if (/@CLONE@|linked/.test(command)) continue;
       assert.equal(await decide(command, true), 'allow', command);

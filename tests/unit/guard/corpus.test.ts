@@ -39,7 +39,7 @@ for (const [way, rules] of Object.entries(RULES)) {
       }
     }
     for (const command of [...UNKNOWN_COMMANDS, ...MORE_UNKNOWN]) {
-      it(`is denied where only a run could tell which command it is: ${shown(command)}`, () =>
+      it(`is denied if only a run could tell which command it is: ${shown(command)}`, () =>
         denies(command, { ...rules, protectedFiles: [], privateFiles: [] }, /^undecided$|^[{^]/));
     }
   });
@@ -99,13 +99,13 @@ describe('what cannot be decided', () => {
       assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));
       assert.notDeepEqual(verdict.decision === 'allow' ? verdict.recorded : [], []);
     });
-    it(`is denied under strict, with the way to write it: ${shown(command)}`, async () => {
+    it(`is denied under strict, with the spelling to use: ${shown(command)}`, async () => {
       const verdict = await evaluate(command, { ...rules, strict: true });
       assert.equal(verdict.decision, 'deny', JSON.stringify(verdict));
       if (verdict.decision === 'deny') assert.match(verdict.message, /\. (Write|Use|Name|Close|Split|Save) /);
     });
   }
-  it('is no matter where no rule is about commands', async () => {
+  it('does not matter if no rule is about commands', async () => {
     for (const command of [...UNKNOWN_COMMANDS, ...MORE_UNKNOWN])
       assert.equal((await evaluate(command, NO_RULES)).decision, 'allow', command);
   });
@@ -122,7 +122,7 @@ describe('the corpus', () => {
     assert.ok(harmless.length >= 150, String(harmless.length));
   });
 
-  it('is more than regular expressions can tell apart', async (t) => {
+  it('cannot be decided by regular expressions', async (t) => {
     const { blocks, guards } = byRegularExpression;
     const [rules = NO_RULES] = Object.values(RULES);
     const allowed: string[] = [];

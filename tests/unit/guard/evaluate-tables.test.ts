@@ -24,7 +24,7 @@ describe('dangerous commands', () => {
     }
   }
 
-  it('names the control rule for what steers the loop', async () => {
+  it('names the control rule for commands that steer the loop', async () => {
     for (const command of DANGEROUS['control commands'] ?? []) {
       const verdict = await evaluate(command);
       assert.equal(verdict.decision === 'deny' ? verdict.rule : '', 'control-commands', command);

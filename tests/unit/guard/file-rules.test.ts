@@ -43,12 +43,12 @@ const bash = (command: string, rules: Partial<Guardrails>, more?: Partial<GuardR
   ruleOf('Bash', { command }, rules, more);
 
 describe('a glob', () => {
-  it('without a slash is held against the name, wherever the file lies', async () => {
+  it('without a slash is compared with the name, wherever the file is', async () => {
     for (const path of ['.env', at('.env'), 'packages/a/.env.local', '/elsewhere/.env'])
       assert.equal(await write(path, ['.env*']), 'protected_files: .env*', path);
     for (const path of ['env', 'src/.environment/x', 'a.env']) assert.equal(await write(path, ['.env']), null, path);
   });
-  it('with a slash is held against the path in the project, the absolute one, and the one that was given', async () => {
+  it('with a slash is compared with the path in the project, the absolute one and the given one', async () => {
     for (const path of ['deploy/eu/prod.yaml', at('deploy/prod.yaml'), './deploy/x.yaml', 'src/../deploy/x.yaml'])
       assert.equal(await write(path, ['deploy/**/*.yaml']), 'protected_files: deploy/**/*.yaml', path);
     for (const path of ['deploy/prod.json', 'src/deploy/x.yaml', at('x.yaml')])
@@ -57,7 +57,7 @@ describe('a glob', () => {
     assert.notEqual(await write('~/.bashrc', ['~/.bash*']), null);
     assert.notEqual(await write(at('src/a.ts'), [`${project.dir}/src/*.ts`]), null);
   });
-  it('with a dot and a slash in front means the top of the project alone', async () => {
+  it('with a leading "./" applies to the top of the project only', async () => {
     assert.notEqual(await write(at('Makefile'), ['./Makefile']), null);
     assert.equal(await write(at('src/Makefile'), ['./Makefile']), null);
   });
@@ -65,19 +65,19 @@ describe('a glob', () => {
     assert.notEqual(await write('src/.hidden', ['src/*']), null);
     assert.notEqual(await write('.github/workflows/x.yml', ['**/*.yml']), null);
   });
-  it('without wildcards covers a folder and what lies below it', async () => {
+  it('without wildcards covers a folder and everything below it', async () => {
     for (const glob of ['migrations', 'db/migrations', './db/migrations/']) {
       assert.notEqual(await write('db/migrations/001.sql', [glob]), null, glob);
       assert.equal(await write('db/migrations.md', [glob]), null, glob);
     }
   });
-  it('speaks the language of picomatch: braces, classes, extended globs', async () => {
+  it('has the syntax of picomatch: braces, classes, extended globs', async () => {
     assert.notEqual(await write('a.key', ['*.{key,pem}']), null);
     assert.notEqual(await write('lib/v2.ts', ['lib/v[0-9].ts']), null);
     assert.notEqual(await write('lib/x.lock', ['lib/*.@(lock|sum)']), null);
     assert.equal(await write('lib/x.ts', ['lib/*.@(lock|sum)']), null);
   });
-  it('folds letter case where the file system does', async () => {
+  it('ignores letter case if the file system does', async () => {
     assert.equal(await write('SRC/A.PEM', ['src/*.pem']), null);
     assert.notEqual(await write('SRC/A.PEM', ['src/*.pem'], { caseInsensitive: true }), null);
     assert.notEqual(await write('lib/a.pem', ['LIB/*.PEM'], { caseInsensitive: true }), null);
@@ -93,7 +93,7 @@ describe('policy:secret-bearing-paths', () => {
     ];
     for (const path of paths) assert.notEqual(await ruleOf('Write', { file_path: path }, SECRETS), null, path);
   });
-  it('leaves alone what only sounds like it', async () => {
+  it('ignores names that only resemble one', async () => {
     for (const path of [
       'src/secretary.ts',
       'src/credential-form.tsx',
@@ -105,7 +105,7 @@ describe('policy:secret-bearing-paths', () => {
     ])
       assert.equal(await ruleOf('Write', { file_path: path }, SECRETS), null, path);
   });
-  it('does not mind where the project itself lies', async () => {
+  it('does not depend on the path of the project itself', async () => {
     const dir = join(project.root, 'secrets', 'shop');
     mkdirSync(dir, { recursive: true });
     const more = { projectDir: dir };
@@ -119,8 +119,8 @@ describe('policy:secret-bearing-paths', () => {
   });
 });
 
-describe('a guarded file under another name', () => {
-  it('counts through a symlink to it and through one to its folder', async () => {
+describe('a protected file under another name', () => {
+  it('counts through a symlink to it and to its folder', async () => {
     assert.notEqual(await write('env-link', ['.env']), null);
     assert.notEqual(await write('src/config-link/app.pem', ['config/**']), null);
     assert.notEqual(await write('src/config-link/new.json', ['config/**']), null);
@@ -129,11 +129,11 @@ describe('a guarded file under another name', () => {
     assert.notEqual(await bash('cat env-link', PRIVATE), null);
     assert.notEqual(await ruleOf('Read', { file_path: at('env-link') }, PRIVATE), null);
   });
-  it('counts when the project is reached through a symlink', async () => {
+  it('counts if the project is reached through a symlink', async () => {
     const path = join(project.root, 'project-link', 'deploy/prod.yaml');
     assert.notEqual(await write(path, ['deploy/prod.yaml']), null);
   });
-  it('counts behind "..", as the kernel goes there', async () => {
+  it('counts behind "..", resolved as the kernel does', async () => {
     assert.notEqual(await write('src/config-link/../deploy/prod.yaml', ['deploy/prod.yaml']), null);
     assert.equal(await write('src/index-link/../deploy/prod.yaml', ['deploy/prod.yaml']), null);
     assert.notEqual(await bash('cat src/config-link/../.env', PRIVATE), null);
@@ -142,19 +142,19 @@ describe('a guarded file under another name', () => {
     assert.notEqual(await write('not/yet/there/.env', ['.env']), null);
     assert.notEqual(await bash('mkdir -p a/b && echo x > a/b/new.pem', SECRETS), null);
   });
-  it('does not count through a hard link that was there before; making one is denied', async () => {
+  it('does not count through an existing hard link; making one is denied', async () => {
     // A hard link is the same file under a name of its own: only looking at every file of the disk could tell.
     assert.equal(await write('hard', ['.env']), null);
     assert.notEqual(await bash('ln .env hard2', { protectedFiles: ['.env'] }), null);
     assert.notEqual(await bash('cp -l .env hard2', { protectedFiles: ['.env'] }), null);
   });
-  it('is not the link itself, which may go', async () => {
+  it('does not count for the link itself, which may be removed', async () => {
     assert.equal(await bash('rm other-link', { protectedFiles: ['.env'] }), null);
   });
 });
 
 describe('tools', () => {
-  it('that write are held to protected and to private files', async () => {
+  it('that write have to respect protected and private files', async () => {
     for (const tool of ['Write', 'Edit', 'MultiEdit']) {
       assert.equal(
         await ruleOf(tool, { file_path: at('.env') }, SECRETS),
@@ -168,7 +168,7 @@ describe('tools', () => {
     }
     assert.notEqual(await ruleOf('NotebookEdit', { notebook_path: 'secrets/a.ipynb' }, SECRETS), null);
   });
-  it('that read are held to private files alone', async () => {
+  it('that read have to respect private files only', async () => {
     for (const [tool, input] of [
       ['Read', { file_path: at('.env') }],
       ['NotebookRead', { notebook_path: at('secrets/a.ipynb') }],
@@ -198,7 +198,7 @@ describe('tools', () => {
     ] as const)
       assert.equal(await ruleOf(tool, input, PRIVATE), null, JSON.stringify([tool, input]));
   });
-  it('of MCP servers are held to what they write, remove and read', async () => {
+  it('of MCP servers have to respect what they write, remove and read', async () => {
     assert.notEqual(await ruleOf('mcp__fs__write_file', { path: at('.env') }, SECRETS), null);
     assert.notEqual(await ruleOf('mcp__fs__move_file', { source: at('config'), destination: '/tmp/x' }, SECRETS), null);
     assert.notEqual(await ruleOf('mcp__fs__delete', { uri: `file://${at('secrets')}` }, SECRETS), null);
@@ -208,16 +208,16 @@ describe('tools', () => {
   });
 });
 
-describe('a folder with a guarded file in it', () => {
+describe('a folder with a protected file in it', () => {
   it('may not be removed or moved', async () => {
     assert.notEqual(await bash('rm -rf config', { protectedFiles: ['config/app.pem'] }), null);
     assert.notEqual(await bash('mv config old', { protectedFiles: ['*.pem'] }), null);
     assert.equal(await bash('rm -rf docs', { protectedFiles: ['*.pem'] }), null);
   });
-  it('may go where the tools put it: nobody guards the keys in node_modules', async () => {
+  it('may be removed if tools created it: keys in node_modules are not protected', async () => {
     assert.equal(await bash('rm -rf node_modules', { protectedFiles: ['*.pem'] }), null);
   });
-  it('of which there is too much to see is recorded, and denied under strict', async () => {
+  it('that is too large to search is recorded, and denied under strict', async () => {
     mkdirSync(at('many'));
     for (let index = 0; index < 5100; index += 1) writeFileSync(at(`many/${index}`), '');
     const verdict = await evaluate('Bash', { command: 'rm -rf many' }, SECRETS);
@@ -230,7 +230,7 @@ describe('a folder with a guarded file in it', () => {
 describe('git', () => {
   const tracked = { protectedFiles: ['deploy/prod.yaml'] };
   const untracked = { protectedFiles: ['.env'] };
-  it('resets, restores and stashes what it tracks, and nothing else', async () => {
+  it('resets, restores and stashes only what it tracks', async () => {
     for (const command of [
       'git reset --hard',
       'git restore .',
@@ -242,7 +242,7 @@ describe('git', () => {
       assert.equal(await bash(command, untracked), null, command);
     }
   });
-  it('cleans away what it does not track, but for what is excluded', async () => {
+  it('cleans what it does not track, except for excluded files', async () => {
     assert.equal(await bash('git clean -fdx', tracked), null);
     assert.notEqual(await bash('git clean -fdx', untracked), null);
     assert.equal(await bash('git clean -fdx -e .env', untracked), null);
@@ -255,7 +255,7 @@ describe('git', () => {
 });
 
 describe('a denial', () => {
-  it('names the file, the list, and what to do', async () => {
+  it('names the file, the list and what to do', async () => {
     const verdict = await evaluate('Edit', { file_path: at('deploy/prod.yaml') }, { protectedFiles: ['deploy/*'] });
     assert.deepEqual(verdict, {
       decision: 'deny',

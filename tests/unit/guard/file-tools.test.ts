@@ -34,7 +34,7 @@ describe('file tools', () => {
       }
     });
   }
-  it('in a sandboxed loop writers stay in the project and in what the user allows, links included', async () => {
+  it('in a sandboxed loop may write only to the project and allowed places, links included', async () => {
     const outside = join(project.root, 'outside');
     mkdirSync(outside);
     symlinkSync(outside, at('leads-out'));
@@ -54,7 +54,7 @@ describe('file tools', () => {
     assert.equal(await decide('NotebookEdit', { notebook_path: at(STATE) }), 'deny');
     assert.equal(await decide('NotebookEdit', { notebook_path: at('a.ipynb') }), 'allow');
   });
-  it('reading is free', async () => {
+  it('may read everything', async () => {
     for (const tool of ['Read', 'Grep', 'Glob'])
       assert.equal(await decide(tool, { file_path: at(STATE), path: at(STATE) }), 'allow');
   });
@@ -101,7 +101,7 @@ describe('tools of MCP servers', () => {
     assert.equal(await decide('mcp__fs__read_file', { path: at(STATE) }), 'allow');
     assert.equal(await decide('mcp__fs__list_directory', { path: at('.claude') }), 'allow');
   });
-  it('that run commands are shells', async () => {
+  it('that run commands count as shells', async () => {
     assert.equal(await decide('mcp__shell__run', { command: `rm ${STATE}` }), 'deny');
     assert.equal(await decide('mcp__shell__run', { command: 'npm test' }), 'allow');
   });
@@ -128,7 +128,7 @@ describe('PowerShell', () => {
     assert.equal(await run(`& .claude\\ralph\\ralph-audit.sh`), 'deny');
     assert.equal(await run(`Copy-Item ${MAIN} m.cjs`), 'deny');
   });
-  it('may do the rest', async () => {
+  it('may do anything else', async () => {
     for (const command of [
       'npm test',
       `node ${MAIN} status`,

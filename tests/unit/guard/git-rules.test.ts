@@ -45,7 +45,7 @@ beforeEach(() => {
   for (const file of ['secrets/token.txt', 'config/app.pem', 'local.txt', 'src/generated.key']) put(file, 'foo');
 });
 
-describe('a search that passes over what .gitignore names', () => {
+describe('a search that skips what .gitignore names', () => {
   const rules = { privateFiles: ['secrets', '*.pem', 'local.txt', '*.key'] };
   const FREE = ['rg foo', 'rg foo .', 'rg -n foo src', 'rg -l foo | xargs wc -l', 'fd -x cat', 'fd . src -X grep foo'];
   for (const command of [...FREE, 'ag foo', 'rg --hidden foo', 'git grep foo'])
@@ -75,14 +75,14 @@ describe('a search that passes over what .gitignore names', () => {
     'find . -type f | xargs cat',
   ])
     it(`is denied: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
-  it('is denied without the ignore files, and where another ignore file may take them back', async () => {
+  it('is denied without the ignore files, and if another ignore file may re-include them', async () => {
     put('.rgignore', '!secrets');
     assert.equal(await decide('rg foo', rules), 'deny');
     rmSync(join(dir, '.rgignore'));
     put('.gitignore', '');
     for (const command of FREE.slice(0, 2)) assert.equal(await decide(command, rules), 'deny', command);
   });
-  it('names the option that leaves a private file out, by which the same search is allowed', async () => {
+  it('names the option that leaves a private file out and allows the same search', async () => {
     for (const [command, pattern, option] of [
       ['rg -u foo', '*.pem', "-g '!*.pem'"],
       ['ag -u foo', '*.pem', "--ignore '*.pem'"],
@@ -121,8 +121,8 @@ describe('policy:persistence-paths', () => {
       'src/profile/index.ts',
     ],
   ])
-    it(`leaves ${path} alone`, async () => assert.equal(await decide(`echo x > ${path}`, rules), 'allow'));
-  it('is a policy of its own', async () =>
+    it(`does not cover ${path}`, async () => assert.equal(await decide(`echo x > ${path}`, rules), 'allow'));
+  it('is a separate policy', async () =>
     assert.equal(await decide('echo x > ~/.bashrc', { protectedFiles: ['policy:secret-bearing-paths'] }), 'allow'));
 });
 
@@ -136,17 +136,17 @@ describe('a reset or a stash', () => {
     'git reset --hard @',
   ];
   for (const command of SAME)
-    it(`is allowed where protected files are as HEAD has them: ${command}`, async () => {
+    it(`is allowed if protected files are as in HEAD: ${command}`, async () => {
       put('src/index.ts', 'changed');
       assert.equal(await decide(command, rules), 'allow');
     });
-  it('is denied where they are not, or another commit has others', async () => {
+  it('is denied if they differ, or if another commit has other versions', async () => {
     for (const command of ['git reset --hard HEAD~1', 'git reset --keep HEAD^', 'git reset --hard "$X"'])
       assert.equal(await decide(command, rules), 'deny', command);
     put('deploy/prod.yaml', 'changed');
     for (const command of SAME) assert.equal(await decide(command, rules), 'deny', command);
   });
-  it('may be taken back where the stash holds none of them', async () => {
+  it('may be popped if the stash contains none of them', async () => {
     put('src/index.ts', 'changed');
     git('stash');
     for (const command of ['git stash pop', 'git stash apply', 'git stash apply stash@{0}', 'git stash pop 0'])

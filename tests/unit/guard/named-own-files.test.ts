@@ -18,7 +18,7 @@ function evaluate(command: string, named: boolean): Verdict | null {
   return ownDenial(named ? reading : { ...reading, named: [] }, guard);
 }
 
-describe('an own file that an unknown program is given', () => {
+describe('an own file as an argument of an unknown program', () => {
   for (const command of NAMED)
     it(`is denied: ${command}`, () => assert.equal(evaluate(command, true)?.decision, 'deny'));
   for (const command of NOT_NAMED) it(`is not seen in: ${command}`, () => assert.equal(evaluate(command, true), null));

@@ -39,7 +39,7 @@ describe('symlinks', () => {
     assert.equal(await bash('rm runtime-link/*.json'), 'deny');
     assert.equal(await bash('rm *-link/ralph-*'), 'deny');
   });
-  it('".." after a link goes where the kernel goes', async () => {
+  it('".." after a link is resolved as the kernel does', async () => {
     assert.equal(await bash('echo x > runtime-link/../../settings.json'), 'deny');
     assert.equal(await decide('Write', { file_path: `${project.dir}/runtime-link/../../settings.json` }), 'deny');
   });
@@ -47,12 +47,12 @@ describe('symlinks', () => {
     assert.equal(await decide('Write', { file_path: join(project.root, 'project-link', STATE) }), 'deny');
     assert.equal(await bash(`rm -rf ${project.root}/project-link/.claude`), 'deny');
   });
-  it('removing a link leaves its target alone', async () => {
+  it('removing a link does not touch its target', async () => {
     assert.equal(await bash('rm -rf node_modules/self'), 'allow');
     assert.equal(await bash('rm -rf node_modules'), 'allow');
     assert.equal(await bash('rm dotclaude'), 'allow');
   });
-  it('links that lead nowhere or in a circle are no obstacle', async () => {
+  it('dangling and circular links are harmless', async () => {
     assert.equal(await bash('echo x > dangling/a; echo x > loop-a/b; rm loop-a'), 'allow');
     assert.equal(await decide('Write', { file_path: at('loop-a/x') }), 'allow');
   });
@@ -60,7 +60,7 @@ describe('symlinks', () => {
     assert.equal(await bash('echo {} > hard.json'), 'deny');
     assert.equal(await decide('Write', { file_path: at('hard.json') }), 'deny');
   });
-  it('protected paths that are given through a link protect the real file', async () => {
+  it('protected paths given through a link protect the real file', async () => {
     const rules = {
       ...project.rules,
       ownFiles: [join(project.root, 'project-link', HOOK)],

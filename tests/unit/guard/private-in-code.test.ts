@@ -78,13 +78,13 @@ describe('code that names a private file', () => {
     it(`is denied: ${JSON.stringify(command)}`, async () =>
       assert.match(await decide('Bash', { command }), /^private_files/));
   for (const command of ALLOWED)
-    it(`is not seen in: ${JSON.stringify(command)}`, async () =>
+    it(`is not found in: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide('Bash', { command }), 'allow'));
   it('is denied as the code of a tool', async () => {
     assert.match(await decide('mcp__ide__executeCode', { code: "print(open('.env').read())" }), /^private_files/);
     assert.equal(await decide('mcp__ide__executeCode', { code: 'print(1)' }), 'allow');
   });
-  it('is denied by the rule for that file alone, and missed by a regular expression', async () => {
+  it('is denied by the rule for that file only, and missed by a regular expression', async () => {
     for (const command of DENIED) assert.equal(await decide('Bash', { command }, ['other.txt']), 'allow', command);
     const missed = DENIED.filter((command) => !byRegularExpression.guards(command));
     assert.ok(missed.length >= 15, `the control misses only ${missed.length} of ${DENIED.length}`);

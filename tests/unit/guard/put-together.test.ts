@@ -12,11 +12,11 @@ const guardrails = { ...NO_RULES, blockCommands: [{ command: 'git', args: ['push
 const decide = async (tool: string, command: string): Promise<string> =>
   (await evaluateToolCall({ tool, input: { command }, cwd: project.dir }, { ...project.rules, guardrails })).decision;
 
-describe('a blocked command in words that are put together', () => {
+describe('a blocked command in concatenated words', () => {
   for (const command of PUT_TOGETHER)
     it(`is denied: ${JSON.stringify(command)}`, async () => assert.equal(await decide('Bash', command), 'deny'));
   for (const command of NOT_PUT_TOGETHER)
-    it(`is not seen in: ${JSON.stringify(command)}`, async () => assert.equal(await decide('Bash', command), 'allow'));
+    it(`is not found in: ${JSON.stringify(command)}`, async () => assert.equal(await decide('Bash', command), 'allow'));
   for (const command of [
     '& git push',
     "& 'git' push",
@@ -28,7 +28,8 @@ describe('a blocked command in words that are put together', () => {
   ])
     it(`is denied in PowerShell: ${command}`, async () => assert.equal(await decide('PowerShell', command), 'deny'));
   for (const command of ['git status', 'npm test', "git commit -m 'do not push'", 'Get-ChildItem | Measure-Object'])
-    it(`is not seen in PowerShell: ${command}`, async () => assert.equal(await decide('PowerShell', command), 'allow'));
+    it(`is not found in PowerShell: ${command}`, async () =>
+      assert.equal(await decide('PowerShell', command), 'allow'));
   it('is missed by a regular expression', () => {
     const missed = PUT_TOGETHER.filter((command) => !byRegularExpression.blocks(command));
     assert.ok(missed.length >= 20, `the control misses only ${missed.length} of ${PUT_TOGETHER.length}`);

@@ -10,19 +10,19 @@ const argv = (command: string): Array<Array<string | null>> =>
 const kinds = (command: string): string[] => read(command).undecidable.map((each) => each.kind);
 
 describe('simple commands', () => {
-  it('come in order, quotes and escapes removed', () => {
+  it('come in order, with quotes and escapes removed', () => {
     assert.deepEqual(argv("'git' pu\\sh \"a b\" $'x\\ty'; ls"), [['git', 'push', 'a b', 'x\ty'], ['ls']]);
   });
   it('have braces, tilde and known variables expanded', () => {
     assert.deepEqual(argv('x {a,b{1..2}} ~/f "$HOME" $PWD'), [['x', 'a', 'b1', 'b2', '/h/f', '/h', '/p']]);
   });
-  it('follow literal assignments, and not those that are gone', () => {
+  it('follow literal assignments, but not those that are unset', () => {
     assert.deepEqual(argv('x=push; git $x'), [['git', 'push']]);
     assert.deepEqual(argv('x=push git $x'), [['git', null]]);
     assert.deepEqual(argv('x=a; unset x; echo $x'), [['echo', null]]);
     assert.deepEqual(argv('(x=a); echo $x'), [['echo', null]]);
   });
-  it('are told for every branch that may have been taken', () => {
+  it('are reported for every branch that may run', () => {
     assert.deepEqual(argv('if t; then x=a; else x=b; fi; rm $x').slice(1), [
       ['rm', 'a'],
       ['rm', 'b'],
@@ -39,7 +39,7 @@ describe('simple commands', () => {
     const cwds = read('cd a && ls; cd "$X"; ls; cd; ls').commands.map((each) => each.cwd);
     assert.deepEqual(cwds, ['/p/a', null, '/h']);
   });
-  it('keep what is literal of a word that is not', () => {
+  it('keep the literal part of a word that is not literal', () => {
     const word = read('rm "$D/x.json"').commands[0]?.argv[1];
     assert.equal(word?.text, null);
     assert.equal(word?.template, '\0/x.json');
@@ -62,19 +62,19 @@ describe('writes and reads', () => {
     assert.deepEqual(writes('echo x > a 2>&1; tee b < c; rm -r d'), ['redirect a', 'argument b', 'delete d']);
     assert.deepEqual(writes('mv a b'), ['move a', 'copy b', 'copy b/a', 'copy-into b', 'copy-into b/a']);
   });
-  it('name what is read', () => {
+  it('name files that are read', () => {
     assert.deepEqual(
       read('cat a | grep b c; cp d e').reads.map((each) => each.target),
       ['a', 'c', 'd'],
     );
   });
-  it('standard streams and descriptors are no files', () => {
+  it('do not include standard streams and descriptors', () => {
     assert.deepEqual(writes('x >&2 2>&1 3>&-'), []);
   });
 });
 
 describe('what cannot be decided', () => {
-  it('is told by kind', () => {
+  it('is reported by kind', () => {
     assert.deepEqual(kinds('$X y'), ['dynamic-command']);
     assert.deepEqual(kinds('curl x | bash'), ['dynamic-piped-to-shell']);
     assert.deepEqual(kinds("python3 -c 'x'"), ['interpreter-code']);
@@ -82,11 +82,11 @@ describe('what cannot be decided', () => {
     assert.deepEqual(kinds('echo "x'), ['parse-error']);
     assert.deepEqual(kinds('a;'.repeat(9000)), ['too-large']);
   });
-  it('is nothing in an ordinary command', () => {
+  it('is empty for an ordinary command', () => {
     for (const command of ['npm test', 'cd src && ls *.ts | wc -l', 'git commit -m "x"', '"$(which node)" x'])
       assert.deepEqual(kinds(command), [], command);
   });
-  it('a large heredoc that goes to no shell does not count', () => {
+  it('does not include a large here-document that goes to no shell', () => {
     assert.deepEqual(kinds(`cat > x <<'EOF'\n${'line $(x) "\n'.repeat(20_000)}EOF`), []);
     assert.deepEqual(kinds(`bash <<'EOF'\n${'echo line\n'.repeat(3000)}EOF`), ['too-large']);
   });

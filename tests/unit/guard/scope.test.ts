@@ -50,7 +50,7 @@ const write = (path: string, scope?: Partial<TaskScope>) => ruleOf('Write', { fi
 const bash = (command: string, scope?: Partial<TaskScope>) => ruleOf('Bash', { command }, scope);
 
 describe('the scope of a task', () => {
-  it('takes a folder that is called like a glob by its name', async () => {
+  it('takes a folder whose name looks like a glob literally', async () => {
     const scope = { entries: ['app/[id]/page.tsx', 'app/[slug]'] };
     for (const path of ['app/[id]/page.tsx', 'app/[slug]/deep/a.ts'])
       assert.equal(await write(path, scope), null, path);
@@ -58,7 +58,7 @@ describe('the scope of a task', () => {
       assert.equal(await write(path, scope), 'scope', path);
   });
 
-  it('lets files in it be written, and what lies outside the project', async () => {
+  it('allows writes to its files, and outside the project', async () => {
     for (const path of [
       'src/a.ts',
       at('src/deep/b.ts'),
@@ -70,7 +70,7 @@ describe('the scope of a task', () => {
     ])
       assert.equal(await write(path), null, path);
   });
-  it('keeps every other file of the project, through links and detours too', async () => {
+  it('denies every other file of the project, also through links and detours', async () => {
     for (const path of [
       'lib/a.ts',
       at('package.json'),
@@ -82,7 +82,7 @@ describe('the scope of a task', () => {
     ])
       assert.equal(await write(path), 'scope', path);
   });
-  it('says of which task, and that the user widens it in the plan', async () => {
+  it('names the task, and says that the user widens it in the plan', async () => {
     const verdict = await evaluate('Edit', { file_path: 'lib/a.ts', old_string: 'a', new_string: 'b' });
     assert.equal(verdict.decision, 'deny');
     assert.match(
@@ -90,7 +90,7 @@ describe('the scope of a task', () => {
       /outside the scope of Task 3\. Only the user can widen the scope in the plan/,
     );
   });
-  it('holds for what a shell command writes', async () => {
+  it('applies to what a shell command writes', async () => {
     for (const command of [
       ...[
         'echo x > lib/a.ts',
@@ -129,11 +129,11 @@ describe('the scope of a task', () => {
     ])
       assert.equal(await bash(command), null, command);
   });
-  it('that names nothing is the whole project', async () => {
+  it('without entries is the whole project', async () => {
     assert.equal(await write('lib/a.ts', { entries: [] }), null);
     assert.equal(await write('lib/a.ts', { entries: ['.'] }), null);
   });
-  it('leaves reading alone', async () => {
+  it('does not apply to reading', async () => {
     assert.equal(await ruleOf('Read', { file_path: 'lib/a.ts' }), null);
     assert.equal(await ruleOf('mcp__files__read_file', { path: 'lib/a.ts' }), null);
     assert.equal(await ruleOf('mcp__files__write_file', { path: 'lib/a.ts' }), 'scope');
@@ -162,7 +162,7 @@ describe('a push', () => {
     ])
       assert.equal(await bash(command), 'push-main', command);
   });
-  it('to another branch is not, nor are words that only look like one', async () => {
+  it('to another branch is allowed, and so are words that only look like one', async () => {
     for (const command of [
       ...['git push origin work', 'git push', 'git push origin HEAD', 'git push -u origin work:feature/main-menu'],
       ...[
@@ -175,7 +175,7 @@ describe('a push', () => {
     ])
       assert.equal(await bash(command), null, command);
   });
-  it('without a branch is denied where the upstream or the branch itself is main', async () => {
+  it('without a branch is denied if the upstream or the branch itself is main', async () => {
     onBranch('work', 'main');
     assert.equal(await bash('git push'), 'push-main');
     assert.equal(await bash('git push origin'), 'push-main');
@@ -242,8 +242,8 @@ describe('a push', () => {
     'git fetch origin main',
     'git pull origin main',
   ])
-    it(`to the plan's own branch stays allowed: ${command}`, async () => assert.equal(await bash(command), null));
-  it('is free where the user lifted the rule', async () => {
+    it(`to the plan's own branch is allowed: ${command}`, async () => assert.equal(await bash(command), null));
+  it('is allowed if the user lifted the rule', async () => {
     assert.equal(await bash('git push origin main', { noPushTo: [] }), null);
   });
 });
@@ -338,7 +338,7 @@ describe('while a plan runs', () => {
   ];
   for (const command of HARMLESS) it(`"${command}" is not`, async () => assert.equal(await guarded(command), null));
 
-  it('what the frontmatter lifts is allowed, and nothing else', async () => {
+  it('only what the frontmatter lifts is allowed', async () => {
     assert.equal(await guarded('npm publish', ['publish']), null);
     assert.notEqual(await guarded('docker push x', ['publish']), null);
     assert.equal(await guarded('echo x > .env', ['secrets']), null);

@@ -99,12 +99,12 @@ const REACHES_NOT: readonly string[] = [
   'GLOBIGNORE=x; ls *',
 ];
 
-describe('what a search or a glob reaches below a guarded folder', () => {
+describe('what a search or a glob reaches below a protected folder', () => {
   for (const command of REACHES)
     it(`is not changed by: ${command}`, async () => assert.equal(await decide(command), 'deny'));
   for (const command of REACHES_NOT)
     it(`is not reached by: ${command}`, async () => assert.equal(await decide(command), 'allow'));
-  it('is what the folders hold: without the files the same searches are free', async () => {
+  it('depends on what the folders contain: without the files the same searches are allowed', async () => {
     const bare = {
       ...project.rules,
       ownFiles: [join(project.dir, '.claude/nothing-here')],
@@ -118,7 +118,7 @@ describe('what a search or a glob reaches below a guarded folder', () => {
     }
     assert.ok(free.length >= 15, `the control is free in only ${free.length} of ${REACHES.length}`);
   });
-  it('is protected like the loop’s own', async () => {
+  it('is protected like the loop’s own files', async () => {
     const rules = { protectedFiles: ['*.yaml'] };
     for (const command of [
       'grep -rl x . --exclude-dir=.claude | xargs sed -i s/x/y/',
@@ -165,7 +165,7 @@ describe('a search at the root beside private files', () => {
     'cat $(rg --hidden -l foo)',
   ])
     it(`is denied: ${command}`, async () => assert.equal(await decide(command, envOnly), 'deny'));
-  it('is denied where the file is seen, and allowed with the option that leaves it out', async () => {
+  it('is denied if the file is searched, and allowed with the option that leaves it out', async () => {
     assert.equal(await decide('rg foo', rules), 'deny');
     assert.equal(await decide("rg -g '!*.pem' foo", rules), 'allow');
     assert.equal(await decide('git grep foo', rules), 'allow');

@@ -130,7 +130,7 @@ describe('every call of every tool is judged', () => {
     assert.ok(missed.length >= 40, `the control misses only ${missed.length} of ${DENIED.length}`);
   });
 
-  it('a word that may be a path is none for the scope of a task', async () => {
+  it('a word that may be a path does not count for the scope of a task', async () => {
     const scope = { task: 'Task 1', entries: ['src'], free: [], noPushTo: [] };
     assert.equal(await decide(['mcp__github__create_issue', { repo: 'owner/name' }], scope), 'allow');
     assert.equal(await decide(['mcp__fs__write_file', { path: 'docs/x.md' }], scope), 'deny');

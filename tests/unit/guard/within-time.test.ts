@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withinTime } from '../../../src/guard/commands/within-time.ts';
 
-describe('work within a time', () => {
-  it('gives what it comes to', () => {
+describe('work within a time limit', () => {
+  it('returns its result', () => {
     assert.deepEqual(
       withinTime(50, () => 7),
       { value: 7 },
@@ -13,7 +13,7 @@ describe('work within a time', () => {
       { value: null },
     );
   });
-  it('is ended in the middle of a regular expression', () => {
+  it('is stopped in the middle of a regular expression', () => {
     const pattern = /^(a+)+$/;
     const text = `${'a'.repeat(40)}!`;
     assert.equal(
@@ -21,7 +21,7 @@ describe('work within a time', () => {
       null,
     );
   });
-  it('is ended in a loop without end, and what it set by then stands', () => {
+  it('is stopped in an endless loop, and keeps what it set by then', () => {
     let rounds = 0;
     assert.equal(
       withinTime(20, () => {
@@ -31,7 +31,7 @@ describe('work within a time', () => {
     );
     assert.ok(rounds > 0);
   });
-  it('that was only held up is begun anew', () => {
+  it('is started again if it was only delayed', () => {
     let begun = 0;
     const wait = new Int32Array(new SharedArrayBuffer(4));
     const slept = withinTime(50, () => {
@@ -43,7 +43,7 @@ describe('work within a time', () => {
     // Other programs can hold a later try up as well.
     assert.ok(slept !== null && slept.value >= 2, JSON.stringify(slept));
   });
-  it('that fails fails as it did, and leaves nothing behind', () => {
+  it('that throws rethrows its error and leaves nothing behind', () => {
     const before = Object.getOwnPropertySymbols(globalThis).length;
     assert.throws(
       () =>

@@ -28,7 +28,7 @@ function managed(value: Record<string, unknown>): readonly SettingsSource[] {
   return [{ name: 'managed', path: '/etc/claude-code/managed-settings.json', value, exists: true, problem: null }];
 }
 
-test('managed settings that allow managed hooks alone are an error that only an administrator can mend', () => {
+test('managed settings that allow only managed hooks are an error that only an administrator can fix', () => {
   const [error] = managedSettings(examined({ sources: managed({ allowManagedHooksOnly: true }) }));
   assert.equal(error?.level, 'error');
   assert.match(error?.message ?? '', /no loop can/);
@@ -56,7 +56,7 @@ test('extra certificates cost time on Windows only, where the hooks cannot be st
   assert.deepEqual([level('linux'), level('win32')], ['ok', 'warning']);
 });
 
-test('a node that is too old to run this is named', () => {
+test('names a version of node that is too old', () => {
   const [found] = nodeVersion(examined({ node: { path: '/old/node', version: 'v18.0.0' } }));
   assert.match(found?.message ?? '', /\/old\/node is node 18\.0\.0/);
 });

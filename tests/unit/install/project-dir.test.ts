@@ -20,11 +20,11 @@ test('a command below a project finds it', () => {
   assert.equal(projectDirOf(ask), project);
 });
 
-test('a .claude without a loop is no project of ours', () => {
+test('a .claude without a loop is not a project', () => {
   assert.equal(projectDirOf({ ...ask, cwd: other }), other);
 });
 
-test('init does not look upwards', () => {
+test('init does not search upwards', () => {
   assert.equal(projectDirOf({ ...ask, search: false }), deep);
 });
 
@@ -34,6 +34,6 @@ test('--project wins over the environment, and the environment over the search',
   assert.equal(projectDirOf({ ...ask, env, given: '../..' }), project);
 });
 
-test('a --project that is no directory is refused', () => {
+test('refuses a --project that is not a directory', () => {
   assert.throws(() => projectDirOf({ ...ask, given: 'nowhere' }), /no such directory exists/);
 });

@@ -48,7 +48,7 @@ for (const [event, hook] of hooks()) {
   const file = /hooks\/(ralph-[a-z-]+\.cjs)/.exec(hook.command)?.[1] ?? '';
   writeFileSync(join(project, '.claude', 'hooks', file), PROBE);
 
-  test(`${event}: without RALPH_ACTIVE=1 nothing runs and nothing is said`, () => {
+  test(`${event}: without RALPH_ACTIVE=1 nothing runs and nothing is printed`, () => {
     for (const RALPH_ACTIVE of [undefined, '', '0', 'true', '01', '1 ']) {
       const { status, stdout, stderr } = sh(hook.command, { RALPH_ACTIVE });
       assert.deepEqual([status, stdout, stderr], [0, '', '']);
@@ -63,7 +63,7 @@ for (const [event, hook] of hooks()) {
     assert.deepEqual([answer.extra, answer.kept], ['', '/etc/certs of mine.pem']);
   });
 
-  test(`${event}: RALPH_NODE names the node that runs it, spaces and all`, () => {
+  test(`${event}: RALPH_NODE names the node that runs it, even with spaces`, () => {
     const node = join(project, 'my node');
     rmSync(node, { force: true });
     symlinkSync(process.execPath, node);
@@ -72,7 +72,7 @@ for (const [event, hook] of hooks()) {
     assert.equal(JSON.parse(stdout).file, join(project, '.claude', 'hooks', file));
   });
 
-  test(`${event}: without node a session hook lets go with one whole JSON object or nothing, a guard refuses`, () => {
+  test(`${event}: without node a session hook allows with one whole JSON object or nothing, a guard refuses`, () => {
     const { status, stdout, stderr } = sh(hook.command, { RALPH_ACTIVE: '1', PATH: empty });
     if (event === 'PreToolUse') {
       assert.deepEqual([status, stdout], [2, '']);
@@ -92,7 +92,7 @@ for (const [event, hook] of hooks()) {
   });
 }
 
-test('a registered hook is silent where the launcher has passed its own, and those of the launcher run', () => {
+test('a registered hook is silent if the launcher has passed its own, and those run', () => {
   const env = { RALPH_ACTIVE: '1', RALPH_HOOKS: PASSED_HOOKS };
   const { hooks: launched } = launcherSettings({ ...LOOP, name: null, mainPath: join(bundle, 'scripts', 'main.cjs') });
   for (const [event, [group]] of Object.entries(sessionRegistration('linux'))) {
@@ -102,7 +102,7 @@ test('a registered hook is silent where the launcher has passed its own, and tho
   }
 });
 
-test('on Windows node is started directly, and the client fills the project directory in', () => {
+test('on Windows node is started directly, and the client fills in the project directory', () => {
   for (const [event, groups] of Object.entries(sessionRegistration('win32'))) {
     const { command, args = [] } = groups[0]?.hooks[0] ?? { command: '' };
     assert.equal(command, 'node');
@@ -132,7 +132,7 @@ test('the plugin starts sh itself, tool hooks fail closed by their exit code, an
   }
 });
 
-test('our own entries are recognised on every platform, and nobody else’s', () => {
+test('recognises our own entries on every platform, and no others', () => {
   for (const platform of ['linux', 'win32'] as const) {
     for (const [event, groups] of Object.entries(sessionRegistration(platform))) {
       assert.ok(isOurHook(groups[0]?.hooks[0]), event);
@@ -162,7 +162,7 @@ test('the launcher passes the loop, the cap on blocks and hooks that a settings 
   assert.equal(settings.hooks.PreToolUse?.[0]?.matcher, '*');
 });
 
-test('the command of the status line survives spaces and quotes in paths', () => {
+test('the command of the status line works with spaces and quotes in paths', () => {
   const dir = join(project, "o'hara dir");
   mkdirSync(dir, { recursive: true });
   // The status line is a program of its own beside main.cjs: the client runs it every second.

@@ -49,7 +49,7 @@ test('any settings keep their values and get each of our hooks once', () => {
   );
 });
 
-test('any settings that nobody changed since come back byte for byte', () => {
+test('settings that were not changed since are restored byte for byte', () => {
   fc.assert(
     fc.property(text, (before) => {
       const { text: after, inserted, created } = addRegistration(before, OURS, PATH);
@@ -60,7 +60,7 @@ test('any settings that nobody changed since come back byte for byte', () => {
   );
 });
 
-test('any settings that somebody reformatted since lose our hooks and nothing else', () => {
+test('settings that were reformatted since lose our hooks and nothing else', () => {
   fc.assert(
     fc.property(text, fc.constantFrom(0, 2, '\t'), (before, indent) => {
       const { text: after, inserted, created } = addRegistration(before, OURS, PATH);
@@ -73,12 +73,12 @@ test('any settings that somebody reformatted since lose our hooks and nothing el
   );
 });
 
-test('without a record our hooks are still found, and containers that they leave empty go with them', () => {
+test('without a record our hooks are still found and removed with the containers that they leave empty', () => {
   const { text: after } = addRegistration('{"model":"opus"}', OURS, PATH);
   assert.deepEqual(parse(withdrawRegistration(after, null, PATH) ?? ''), { model: 'opus' });
 });
 
-test('the control: a settings text with a byte changed behind our back is not cut at the old offsets', () => {
+test('control: a settings text with a byte changed since is not cut at the old offsets', () => {
   const { text: after, inserted, created } = addRegistration('{\n  "a": 1\n}\n', OURS, PATH);
   const record = { createdFile: false, after: fileDigest(after), inserted, created };
   const changed = after.replace('"a": 1', '"a": 12345');

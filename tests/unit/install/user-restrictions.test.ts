@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { userRestrictions } from '../../../src/install/settings/session-settings.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
-test("the rules that restrict are read from the user's settings, and nothing else", (t) => {
+test("reads only the restricting rules from the user's settings", (t) => {
   const dir = emptyFolder(t);
   const read = (text: string) => {
     writeFileSync(join(dir, 'settings.json'), text);

@@ -130,7 +130,7 @@ for (const [what, text] of Object.entries(HONEST)) {
   });
 }
 
-test('what the task allows is open: a folder to write, and the network', async () => {
+test('the task can open folders to write, and the network', async () => {
   const { end } = await run(`echo x > ${root}/cache/new && ${connect(`${port}, '127.0.0.1'`)}`, {
     ...NOTHING,
     allowWrite: [join(root, 'cache'), join(root, 'missing')],
@@ -141,7 +141,7 @@ test('what the task allows is open: a folder to write, and the network', async (
   assert.ok(!existsSync(join(root, 'missing')));
 });
 
-test('the state of the loop that a sandboxed command sees is empty, and what it writes there is lost', async () => {
+test('a sandboxed command sees an empty loop state, and what it writes there is lost', async () => {
   const contract = join(root, 'state', 'ralph-loop', 'contract.json');
   const { end } = await run(`test ! -e ${contract}; echo forged > ${contract}`, NOTHING);
   assert.deepEqual(end, { kind: 'exit', code: 0 });
@@ -159,7 +159,7 @@ test('a clean copy in the state folder is writable, and the rest of that folder 
   assert.doesNotMatch(output.text(), /contract\.json/);
 });
 
-test('a task that allows the whole home leaves the control files closed', async () => {
+test('a task that opens the whole home leaves the control files closed', async () => {
   writeFileSync(join(root, 'home', '.claude', 'settings.json'), 'as it was');
   const { end } = await run('echo x > "$HOME/new"; echo x > "$HOME/.claude/settings.json" || echo x > .git/config', {
     ...NOTHING,
@@ -169,13 +169,13 @@ test('a task that allows the whole home leaves the control files closed', async 
   assert.equal(readFileSync(join(root, 'home', '.claude', 'settings.json'), 'utf8'), 'as it was');
 });
 
-test('a list of servers that a command creates is disabled', async () => {
+test('disables a list of servers that a command creates', async () => {
   await run('echo "{}" > .mcp.json', NOTHING);
   assert.ok(!existsSync(join(project, '.mcp.json')));
   assert.ok(existsSync(join(project, '.mcp.json.disabled')));
 });
 
-test('exit code, output, timeout and processes left behind are as without a sandbox', async () => {
+test('exit code, output, timeout and left-over processes are as without a sandbox', async () => {
   const failed = await run('echo out; echo err >&2; exit 7', NOTHING);
   assert.deepEqual(failed.end, { kind: 'exit', code: 7 });
   assert.match(failed.output.text(), /out\nerr/);
@@ -197,7 +197,7 @@ test('exit code, output, timeout and processes left behind are as without a sand
   assert.equal(count(), then, 'nothing runs on');
 });
 
-test('without bubblewrap a sandboxed command is not run at all', async () => {
+test('without bubblewrap a sandboxed command does not run at all', async () => {
   const { signal } = new AbortController();
   const sandbox = { terms: NOTHING, writable: project };
   const bare = { ...env, PATH: join(root, 'nothing') };

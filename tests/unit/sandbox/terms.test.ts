@@ -26,7 +26,7 @@ test('paths of the settings become absolute: from the project, from the home, or
   });
 });
 
-test('secrets are known by the end of their names, unless a command names them', () => {
+test('recognises secrets by the end of their names, unless a command names them', () => {
   const env = { API_KEY: '', GH_TOKEN: '', db_password: '', AWS_SECRET: '', KEYBOARD: '', PATH: '', MY_GH_TOKEN: '' };
   assert.deepEqual(secretNames(env, []), ['API_KEY', 'GH_TOKEN', 'db_password', 'AWS_SECRET', 'MY_GH_TOKEN']);
   assert.deepEqual(secretNames(env, ['x "$GH_TOKEN"', 'deploy ${API_KEY}']), [
@@ -36,7 +36,7 @@ test('secrets are known by the end of their names, unless a command names them',
   ]);
 });
 
-test('a task file and the settings of the user are one sandbox, key by key', () => {
+test("merges the sandbox of a task file and of the user's settings key by key", () => {
   const text = '---\nsandbox:\n  deny_read: [secret]\n  network: true\n---\n\nDo it.\n';
   const { frontmatter, problems } = checkTaskFile('PROMPT.md', text);
   assert.deepEqual(problems, []);
@@ -101,7 +101,7 @@ test("git ignores what the sandbox shows, keeps the user's own list, and the loo
   assert.match(status(withoutGitExcludes(seen)), /\?\? app\/closed\/x/);
 });
 
-test('the sentence of a confined command has the setting for exactly the calls of that command', () => {
+test('the message of a confined command names the setting for exactly its calls', () => {
   const [router, tdd] = (['router', 'tdd'] as const).map((command) =>
     JSON.parse(/\{"sandbox.*\}/.exec(exclusionText('/x', command, '/a b/main.cjs', 'other'))?.[0] ?? '{}'),
   );
@@ -111,7 +111,7 @@ test('the sentence of a confined command has the setting for exactly the calls o
   assert.deepEqual(tdd.sandbox.excludedCommands, calls);
 });
 
-test('a missing program, a refusing system and another system are told apart, each with what helps', (context) => {
+test('tells a missing program, a refusing system and another system apart, each with a fix', (context) => {
   const bin = project(context, {
     'bwrap.sh': '#!/bin/sh\necho "No permissions to create new namespace" >&2; exit 1\n',
   });

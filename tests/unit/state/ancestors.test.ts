@@ -7,11 +7,11 @@ function sessions(known: Record<number, number>): (pid: number) => number | null
   return (pid) => known[pid] ?? null;
 }
 
-test('a session is known by the process that began it', () => {
+test('identifies a session by the process that began it', () => {
   assert.equal(sessionLeader(sessions({ [process.pid]: 4711, [process.ppid]: 0 })), 4711);
 });
 
-test('a session that was begun outside is known by the topmost process in here that belongs to it', () => {
+test('identifies a session that was begun outside by its topmost process in here', () => {
   const above = ancestors();
   const [parent, grandparent = 1] = above;
   const outside = Object.fromEntries([process.pid, ...above].map((pid) => [pid, 0]));
@@ -21,6 +21,6 @@ test('a session that was begun outside is known by the topmost process in here t
   assert.equal(sessionLeader(sessions({ [process.pid]: 0, [parent ?? 1]: 77 })), process.pid);
 });
 
-test('where the system does not tell of sessions the parent stands for one', () => {
+test('uses the parent where the system does not report sessions', () => {
   assert.equal(sessionLeader(sessions({})), process.ppid);
 });

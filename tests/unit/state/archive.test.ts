@@ -9,21 +9,21 @@ import { anEndedState, aProject, aState, putState } from './a-loop.ts';
 
 const AT = '2026-02-28T11:00:00Z';
 
-test('A finished loop is in the archive whole, under its time and its status.', (t) => {
+test('A finished loop is completely in the archive, under its time and its status.', (t) => {
   const files = aProject(t);
   const path = archiveState(files, anEndedState(), AT, 'complete');
   assert.equal(path, join(files.archiveDir, '2026-02-28T11-00-00Z-complete.json'));
   assert.equal(readFileSync(path, 'utf8'), serialise(anEndedState()));
 });
 
-test('A loop that is archived again after a crash before its removal is there once, however often that happens.', (t) => {
+test('A loop that is archived again after a crash before its removal is there once, however often.', (t) => {
   const files = aProject(t);
   const path = archiveState(files, anEndedState(), AT, 'complete');
   for (let crash = 0; crash < 3; crash++) assert.equal(archiveState(files, anEndedState(), AT, 'complete'), path);
   assert.equal(readdirSync(files.archiveDir).length, 1);
 });
 
-test('Two loops that ended alike in the same second are both there, and once each however often they are archived.', (t) => {
+test('Two loops that ended alike in the same second are both archived, once each.', (t) => {
   const files = aProject(t);
   const another = { ...anEndedState(), loopId: 'loop-2' };
   const paths = [anEndedState(), another, anEndedState(), another].map((state) =>
@@ -36,14 +36,14 @@ test('Two loops that ended alike in the same second are both there, and once eac
   assert.equal(readdirSync(files.archiveDir).length, 2);
 });
 
-test('A folder with the name of the archived loop does not stand in its way.', (t) => {
+test('A folder with the name of the archived loop does not prevent archiving.', (t) => {
   const files = aProject(t);
   mkdirSync(join(files.archiveDir, '2026-02-28T11-00-00Z-complete.json'), { recursive: true });
   const path = archiveState(files, anEndedState(), AT, 'complete');
   assert.equal(readFileSync(path, 'utf8'), serialise(anEndedState()));
 });
 
-test('An unusable state is moved aside byte for byte and never over another one.', (t) => {
+test('Moves an unusable state aside byte for byte and never over another one.', (t) => {
   const files = aProject(t);
   const texts = ['{"iter', '', '\0\0'];
   const moved = texts.map((text) => {
@@ -57,7 +57,7 @@ test('An unusable state is moved aside byte for byte and never over another one.
   assert.deepEqual(readState(files.state), { kind: 'absent' });
 });
 
-test('A folder in the place of the state is moved aside with all that is in it.', (t) => {
+test('Moves a folder in the place of the state aside with its content.', (t) => {
   const files = aProject(t);
   mkdirSync(files.state);
   writeFileSync(join(files.state, 'note'), 'kept');
@@ -65,7 +65,7 @@ test('A folder in the place of the state is moved aside with all that is in it.'
   assert.equal(readFileSync(join(moved, 'note'), 'utf8'), 'kept');
 });
 
-test('The list is in the order of time, with fractions of seconds and copies in their places.', (t) => {
+test('The list is in order of time, including fractions of seconds and copies.', (t) => {
   const files = aProject(t);
   const inOrder = [
     ['2026-02-28T11:00:00Z', 'loop-a'],
@@ -84,7 +84,7 @@ test('The list is in the order of time, with fractions of seconds and copies in 
   );
 });
 
-test('More than nine copies stay in their order.', (t) => {
+test('More than nine copies stay in order.', (t) => {
   const files = aProject(t);
   const ids = Array.from({ length: 12 }, (_, index) => `loop-${index}`);
   for (const loopId of ids) archiveState(files, { ...anEndedState(), loopId }, AT, 'complete');
@@ -94,7 +94,7 @@ test('More than nine copies stay in their order.', (t) => {
   );
 });
 
-test('The list passes over what is none of ours, and one unusable entry does not hide the others.', (t) => {
+test('The list skips foreign entries, and an unusable one does not hide the others.', (t) => {
   const files = aProject(t);
   assert.deepEqual(listArchive(files), []);
   archiveState(files, anEndedState(), AT, 'complete');
@@ -107,7 +107,7 @@ test('The list passes over what is none of ours, and one unusable entry does not
   );
 });
 
-test('The archive of a named loop is its own.', (t) => {
+test('A named loop has its own archive.', (t) => {
   const files = aProject(t, 'night');
   putState(files, aState({ name: 'night' }));
   assert.match(quarantine(files, AT, 'tampered'), /ralph-archive\.night[/\\]2026-02-28T11-00-00Z-tampered\.json$/);

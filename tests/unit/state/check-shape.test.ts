@@ -3,7 +3,7 @@ import { test } from 'node:test';
 // tests/property/check-shape.test.ts holds it against ajv.
 import { checkShape, type Shape } from '../../../src/state/check-shape.ts';
 
-test('The reason names the place and what must be there.', () => {
+test('The reason names the place and the expected value.', () => {
   const shape: Shape = {
     a: ['0..9'],
     b: '=x|y',

@@ -12,7 +12,7 @@ import { aProject } from './a-loop.ts';
 const built = buildContract(terms('/project', [], { frontmatter: 'ü\r\n', head: '---\nü\r\n---\n' })).contract;
 const contract: Contract = { ...built, scripts: { b: '2', a: '1' } };
 
-test('A contract is read back as it was written, with its hash.', (t) => {
+test('Reads a contract back as it was written, with its hash.', (t) => {
   const files = aProject(t);
   assert.equal(readContract(files), null);
   const stored = { hash: hashContract(contract), contract };
@@ -20,7 +20,7 @@ test('A contract is read back as it was written, with its hash.', (t) => {
   assert.deepEqual(readContract(files), stored);
 });
 
-test('A contract lies outside the project and only its owner can look at it.', (t) => {
+test('A contract is outside the project and readable by its owner only.', (t) => {
   const files = aProject(t);
   writeContract(files, { hash: '', contract });
   assert.ok(!files.contract.startsWith(files.projectDir));
@@ -28,7 +28,7 @@ test('A contract lies outside the project and only its owner can look at it.', (
   assert.equal(statSync(files.outsideDir).mode & 0o077, 0);
 });
 
-test('A contract that is over is put aside for its own loop, and dropping it twice, or where none ever was, is no error.', (t) => {
+test('Ending a contract affects its own loop only, and ending it twice or without one is not an error.', (t) => {
   const files = aProject(t);
   dropContract(files);
   writeContract(files, { hash: '', contract });
@@ -40,7 +40,7 @@ test('A contract that is over is put aside for its own loop, and dropping it twi
   assert.equal(readdirSync(files.outsideDir).length, 1);
 });
 
-test('A contract that cannot be used is an error with a way out, and never the same as none.', (t) => {
+test('An unusable contract is an error with a fix, and never counts as missing.', (t) => {
   const files = aProject(t);
   mkdirSync(files.outsideDir, { recursive: true });
   const whole = { hash: '', contract };
@@ -58,7 +58,7 @@ test('A contract that cannot be used is an error with a way out, and never the s
   }
 });
 
-test('A contract that another version wrote, without a part of its policy or without a word on consent, is no TypeError in every hook, and agreed to by nobody.', (t) => {
+test('A contract from another version, without parts of its policy or consent, throws in no hook and has no consent.', (t) => {
   const files = aProject(t);
   const { breaker: _breaker, ...policy } = contract.policy;
   const { consented: _consented, ...unasked } = contract;
@@ -73,7 +73,7 @@ test('A contract that another version wrote, without a part of its policy or wit
   }
 });
 
-test('The hash does not depend on the order of keys, and on every value.', () => {
+test('The hash depends on every value but not on the order of keys.', () => {
   const turned = Object.fromEntries(Object.entries(contract).reverse()) as unknown as Contract;
   const other = { ...turned, scripts: { a: '1', b: '2' } };
   assert.equal(hashContract(contract), hashContract(other));

@@ -20,7 +20,7 @@ test('An absent journal has no lines.', (t) => {
   assert.deepEqual(readLines(aProject(t).events), { entries: [], torn: 0, next: 0 });
 });
 
-test('A torn last line waits; the next writer closes it off, and it is counted and passed over.', (t) => {
+test('A torn last line waits; the next writer terminates it, and it is counted and skipped.', (t) => {
   const { events } = aProject(t);
   appendLine(events, { n: 1 });
   appendFileSync(events, '{"n":');
@@ -30,7 +30,7 @@ test('A torn last line waits; the next writer closes it off, and it is counted a
   assert.deepEqual(readLines(events, before.next), { entries: [{ n: 3 }], torn: 1, next: 22 });
 });
 
-test('A journal cut off after any byte loses the line that was cut, and no other, and no later one.', (t) => {
+test('A journal cut off after any byte loses only the line that was cut.', (t) => {
   const { events } = aProject(t);
   const lines = [{ n: 1, text: 'ü\u2028' }, { n: 2, nested: { a: [1, '}'] } }, { n: 3 }];
   for (const line of lines) appendLine(events, line);
@@ -46,7 +46,7 @@ test('A journal cut off after any byte loses the line that was cut, and no other
   }
 });
 
-test('Text that looks like a line end in other formats ends no line: CR, U+2028, U+2029, U+0085, escaped newline.', (t) => {
+test('Line ends of other formats end no line: CR, U+2028, U+2029, U+0085, escaped newline.', (t) => {
   const { events } = aProject(t);
   const entry = { text: 'a\nb\r\nc\u2028d\u2029e\u0085f\0g\ud800h\u{1f600}' };
   appendLine(events, entry);
@@ -54,13 +54,13 @@ test('Text that looks like a line end in other formats ends no line: CR, U+2028,
   assert.deepEqual(readLines(events).entries, [entry]);
 });
 
-test('Windows line ends and blank lines that an editor left are no torn lines.', (t) => {
+test('Windows line ends and blank lines from an editor are not torn lines.', (t) => {
   const { events } = aProject(t);
   writeFileSync(events, '{"n":1}\r\n\r\n\n  \n{"n":2}\r\n');
   assert.deepEqual(readLines(events), { entries: [{ n: 1 }, { n: 2 }], torn: 0, next: 24 });
 });
 
-test('Blocks of NUL, as a power cut leaves them, cost their own line only.', (t) => {
+test('Blocks of NUL bytes, as after a power cut, lose only their own line.', (t) => {
   const { events } = aProject(t);
   writeFileSync(events, `{"n":1}\n${'\0'.repeat(4096)}`);
   appendLine(events, { n: 2 });
@@ -68,14 +68,14 @@ test('Blocks of NUL, as a power cut leaves them, cost their own line only.', (t)
   assert.deepEqual({ entries, torn }, { entries: [{ n: 1 }, { n: 2 }], torn: 1 });
 });
 
-test('Lines that are JSON and no object are counted as torn.', (t) => {
+test('Lines of JSON that are not objects count as torn.', (t) => {
   const { events } = aProject(t);
   writeFileSync(events, '1\n"x"\nnull\n[{}]\n{"n":1}\n');
   const { entries, torn } = readLines(events);
   assert.deepEqual({ entries, torn }, { entries: [{ n: 1 }], torn: 4 });
 });
 
-test('A huge line is written and read whole.', (t) => {
+test('Writes and reads a huge line whole.', (t) => {
   const { events } = aProject(t);
   const entry = { text: 'ü'.repeat(5_000_000) };
   appendLine(events, entry);
@@ -83,7 +83,7 @@ test('A huge line is written and read whole.', (t) => {
   assert.deepEqual(readLines(events).entries, [entry, { n: 2 }]);
 });
 
-test('A line longer than the budget is stepped over, and those behind it are reached by further reads.', (t) => {
+test('A line longer than the budget is skipped, and further reads reach the lines behind it.', (t) => {
   const { events } = aProject(t);
   appendLine(events, { text: 'x'.repeat(1000) });
   appendLine(events, { n: 2 });
@@ -99,7 +99,7 @@ test('A line longer than the budget is stepped over, and those behind it are rea
   assert.equal(from, readFileSync(events).length);
 });
 
-test('A budget that ends inside a line, or inside a letter, reads what is complete and goes on from there.', (t) => {
+test('A budget that ends inside a line or a character reads what is complete and continues from there.', (t) => {
   const { events } = aProject(t);
   const all = [
     { n: 1, t: 'üüü' },
@@ -120,7 +120,7 @@ test('A budget that ends inside a line, or inside a letter, reads what is comple
   }
 });
 
-test('A journal that was replaced by a shorter one is read from its start.', (t) => {
+test('Reads a journal that was replaced by a shorter one from its start.', (t) => {
   const { events } = aProject(t);
   appendLine(events, { text: 'long'.repeat(10) });
   const { next } = readLines(events);
@@ -135,7 +135,7 @@ test('A folder in the place of a journal is an error for its writer, and has no 
   assert.deepEqual(readLines(runtimeDir, 7), { entries: [], torn: 0, next: 7 });
 });
 
-test('A path on which nothing can lie has no lines, and is nothing to fail over.', (t) => {
+test('A path on which nothing can exist has no lines and does not throw.', (t) => {
   const { runtimeDir, events } = aProject(t);
   appendLine(events, {});
   for (const path of [join(runtimeDir, 'x'.repeat(300)), join(events, 'x'), '/'.repeat(5_000)])

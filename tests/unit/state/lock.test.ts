@@ -28,27 +28,27 @@ function timesOut(work: () => unknown): void {
   assert.throws(work, (error) => error instanceof RalphError && error.code === 'lock-timeout');
 }
 
-test('The work runs while the lock file names this process, and its result is given back.', (t) => {
+test('The work runs while the lock file names this process, and its result is returned.', (t) => {
   const { lock } = aProject(t);
   const owner = withLock(lock, AT_ONCE, () => JSON.parse(readFileSync(lock, 'utf8')));
   assert.equal(owner.pid, process.pid);
 });
 
-test('Nothing is left in the folder after the work, nor after work that failed.', (t) => {
+test('Nothing is left in the folder after the work, even if it failed.', (t) => {
   const files = aProject(t);
   withLock(files.lock, AT_ONCE, () => undefined);
   assert.throws(() => withLock(files.lock, AT_ONCE, () => assert.fail('the work failed')), /the work failed/);
   assert.deepEqual(leftovers(files), []);
 });
 
-test('A lock that a living process holds is waited for and then reported with that process.', (t) => {
+test('Waits for a lock of a living process, then reports that process.', (t) => {
   const { lock } = aProject(t);
   withLock(lock, AT_ONCE, () => {
     assert.throws(() => withLock(lock, { waitMs: 30 }, () => 'never'), new RegExp(`held by process ${process.pid}`));
   });
 });
 
-test("A dead process's lock is taken, even by a contender that may not wait.", (t) => {
+test('Takes the lock of a dead process, even for a contender that may not wait.', (t) => {
   const files = aProject(t);
   writeFileSync(files.lock, JSON.stringify({ ...newOwner(), pid: deadPid() }));
   assert.equal(
@@ -58,7 +58,7 @@ test("A dead process's lock is taken, even by a contender that may not wait.", (
   assert.deepEqual(leftovers(files), []);
 });
 
-test('A process that has the number of the dead owner but another start time does not keep its lock.', (t) => {
+test('A process with the id of the dead owner but another start time does not keep its lock.', (t) => {
   const { lock } = aProject(t);
   const owner = newOwner();
   if (owner.startedAt === null) return t.skip('this system tells no start times');
@@ -69,7 +69,7 @@ test('A process that has the number of the dead owner but another start time doe
   );
 });
 
-test('A lock of process 0 or below is dead: such a number would ask for our own process group.', (t) => {
+test('A lock of process 0 or below is dead: such an id would mean our own process group.', (t) => {
   const { lock } = aProject(t);
   for (const pid of [0, -1]) {
     writeFileSync(lock, JSON.stringify({ ...newOwner(), pid }));
@@ -80,7 +80,7 @@ test('A lock of process 0 or below is dead: such a number would ask for our own 
   }
 });
 
-test('A lock of another machine is respected for a minute, because nobody can ask whether its owner lives.', (t) => {
+test('Respects a lock of another machine for a minute, because its owner cannot be checked.', (t) => {
   const { lock } = aProject(t);
   writeFileSync(lock, JSON.stringify({ ...newOwner(), pid: deadPid(), host: 'another' }));
   timesOut(() => withLock(lock, AT_ONCE, () => 'never'));
@@ -92,14 +92,14 @@ test('A lock of another machine is respected for a minute, because nobody can as
   );
 });
 
-test('Two machines on one network file system are told apart, though both have the same first process namespace.', (t) => {
+test('Tells two machines on one network file system apart, though both have the same first process namespace.', (t) => {
   const { host } = newOwner();
   if (process.platform !== 'linux') return t.skip('Linux only');
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8);
   assert.match(host, new RegExp(`^${boot} pid:\\[\\d+\\]$`));
 });
 
-test('An empty or torn lock file stands for nobody: power was cut before its content came to the disk.', (t) => {
+test('An empty or torn lock file has no owner: power was cut before its content reached the disk.', (t) => {
   const files = aProject(t);
   for (const content of ['', '{"pid":1', 'null', '[]', '{"pid":1,"token":""}', '\0\0\0\0']) {
     writeFileSync(files.lock, content);
@@ -112,7 +112,7 @@ test('An empty or torn lock file stands for nobody: power was cut before its con
   assert.deepEqual(leftovers(files), []);
 });
 
-test('A lock that is a folder, as it is made without hard links, is respected and taken like any other.', (t) => {
+test('A lock that is a folder, as without hard links, is respected and taken like any other.', (t) => {
   const files = aProject(t);
   const owner = newOwner();
   mkdirSync(files.lock);
@@ -130,7 +130,7 @@ test('A lock that is a folder, as it is made without hard links, is respected an
 });
 
 for (const depth of [1, 2, 5]) {
-  test(`A lock is taken though ${depth} reapers in a row died while they held their markers.`, (t) => {
+  test(`Takes a lock although ${depth} reapers in a row died while they held their markers.`, (t) => {
     const files = aProject(t);
     let path = files.lock;
     for (let marker = 0; marker <= depth; marker++) {
@@ -146,7 +146,7 @@ for (const depth of [1, 2, 5]) {
   });
 }
 
-test('A marker of a living reaper is respected, and the contender says whom it waits for.', (t) => {
+test('Respects the marker of a living reaper, and the contender names it.', (t) => {
   const { lock } = aProject(t);
   const dead = { ...newOwner(), pid: deadPid() };
   writeFileSync(lock, JSON.stringify(dead));
@@ -167,7 +167,7 @@ test('The markers of the longest loop name still fit into a file name at the gre
   assert.ok(existsSync(longest));
 });
 
-test('A lock that somebody deleted and another took is not released by the first holder, who hears of it.', (t) => {
+test('A lock that was deleted and taken by another is not released by the first holder, which is informed.', (t) => {
   const { lock } = aProject(t);
   const other = JSON.stringify({ ...newOwner(), token: 'other' });
   assert.throws(

@@ -12,7 +12,7 @@ function paths(files: LoopFiles): string[] {
   return Object.entries(files).flatMap(([key, path]) => (SHARED.has(key) || path === null ? [] : [path]));
 }
 
-test('All paths are absolute, even for a project that was named relative to here.', () => {
+test('All paths are absolute, even for a project given by a relative path.', () => {
   const files = loopFiles('some/project', null, {});
   for (const path of [...paths(files), files.runtimeDir, files.outsideDir, files.log])
     assert.ok(isAbsolute(path), path);
@@ -24,14 +24,14 @@ test('Two loops of one project share no file that either writes.', () => {
   assert.equal(new Set(all).size, all.length);
 });
 
-test('The names that a loop may have cannot leave its folder.', () => {
+test("Valid loop names cannot leave the loop's folder.", () => {
   for (const name of ['a', 'night-run', 'v1.2_x', '0', 'n'.repeat(64)]) assert.match(name, LOOP_NAME);
   for (const name of ['', '.', '..', '.a', '-a', 'a/b', 'a\\b', 'a b', 'a\n', 'ä', 'n'.repeat(65), 'a\0']) {
     assert.doesNotMatch(name, LOOP_NAME);
   }
 });
 
-test('Two projects of the same name have folders of their own outside.', () => {
+test('Two projects of the same name have separate folders outside.', () => {
   const env = { HOME: '/h' };
   assert.notEqual(loopFiles('/one/app', null, env).outsideDir, loopFiles('/two/app', null, env).outsideDir);
 });
@@ -44,7 +44,7 @@ test('A project reached through a link is the same project.', (t) => {
   assert.equal(loopFiles(link, null, env).contract, loopFiles(projectDir, null, env).contract);
 });
 
-test('A project whose name holds anything at all has a plain folder outside.', (t) => {
+test('A project with any characters in its name has a plain folder outside.', (t) => {
   const { projectDir } = aProject(t);
   for (const name of ['a b', 'ü', '...', '$(x)', 'a\nb']) {
     const odd = join(projectDir, name);
@@ -55,7 +55,7 @@ test('A project whose name holds anything at all has a plain folder outside.', (
   assert.match(loopFiles('/', null, { HOME: '/h' }).outsideDir, /root-[0-9a-f]{16}$/);
 });
 
-test('The folder outside follows XDG_STATE_HOME where that is absolute, and the home folder otherwise.', () => {
+test('The folder outside follows XDG_STATE_HOME if it is absolute, and the home folder otherwise.', () => {
   assert.equal(outsideRoot({ XDG_STATE_HOME: '/x', HOME: '/h' }), '/x/ralph-loop');
   for (const env of [{ HOME: '/h' }, { HOME: '/h', XDG_STATE_HOME: '' }, { HOME: '/h', XDG_STATE_HOME: 'relative' }]) {
     assert.equal(outsideRoot(env), '/h/.local/state/ralph-loop');

@@ -33,11 +33,11 @@ const ends = async (group: number): Promise<boolean> => {
   return false;
 };
 
-test('a group ends with the process that watches it, even where that is killed', async () => {
+test('a group ends with the process that watches it, even if that is killed', async () => {
   assert.equal(await ends(await killedParent(true)), true);
 });
 
-test('the control: a group that nobody watches outlives the process that started it', async () => {
+test('control: a group without a watcher outlives the process that started it', async () => {
   const group = await killedParent(false);
   await sleep(3_000);
   assert.equal(groupLives(group), true);

@@ -7,7 +7,7 @@ const source = new URL('../../../src/state/process/group.ts', import.meta.url).h
 const ELSEWHERE = ['--user', '--map-root-user', '--pid', '--fork'];
 const canGo = spawnSync('unshare', [...ELSEWHERE, 'true'], { stdio: 'ignore' }).status === 0;
 
-test('a group that does not listen is ended by force, also where /proc tells nothing of its processes', {
+test('kills a group that ignores signals, even if /proc does not list its processes', {
   skip: !canGo && 'this system gives nobody a namespace of processes',
 }, () => {
   const script = `

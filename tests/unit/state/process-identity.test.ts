@@ -9,34 +9,34 @@ import { aProject } from './a-loop.ts';
 
 const onLinux = { skip: process.platform !== 'linux' && 'Linux tells start times' };
 
-test('This process lives, and a process that ended does not.', () => {
+test('This process is alive, and a process that ended is not.', () => {
   assert.equal(isAlive(identityOf(process.pid)), true);
   assert.equal(isAlive({ pid: spawnSync(process.execPath, ['-e', '']).pid, startedAt: null }), false);
 });
 
-test('The same process has the same identity whenever it is asked.', () => {
+test('The same process always has the same identity.', () => {
   assert.deepEqual(identityOf(process.pid), identityOf(process.pid));
 });
 
-test('A recycled number is told from the old process by the start time.', onLinux, () => {
+test('Tells a reused process id from the old process by the start time.', onLinux, () => {
   assert.equal(isAlive({ pid: process.pid, startedAt: 'an earlier one' }), false);
 });
 
-test('Without a start time the number alone decides, so that a living process is never taken for dead.', () => {
+test('Without a start time the id alone decides, so that a living process never counts as dead.', () => {
   assert.equal(isAlive({ pid: process.pid, startedAt: null }), true);
 });
 
-test('Process 1 lives, whoever asks.', onLinux, () => {
+test('Process 1 is alive for any caller.', onLinux, () => {
   assert.equal(isAlive({ pid: 1, startedAt: null }), true);
 });
 
-test('Numbers that no process can have are dead.', () => {
+test('Impossible process ids are dead.', () => {
   for (const pid of [0, -1, -process.pid, 1.5, Number.NaN, 2 ** 40]) {
     assert.equal(isAlive({ pid, startedAt: null }), false, String(pid));
   }
 });
 
-test('A process that was killed and not yet waited for is dead: it can write nothing more.', onLinux, async () => {
+test('A killed process that was not waited for yet is dead: it can write nothing more.', onLinux, async () => {
   // The shell starts a child, says its number, and never waits for it.
   const shell = spawn('sh', ['-c', 'sleep 300 & echo $!; exec sleep 300'], { stdio: ['ignore', 'pipe', 'ignore'] });
   try {
@@ -53,7 +53,7 @@ test('A process that was killed and not yet waited for is dead: it can write not
   }
 });
 
-test('A program whose name holds brackets and spaces is read right.', onLinux, async (t) => {
+test('Reads a program whose name contains brackets and spaces correctly.', onLinux, async (t) => {
   const program = join(aProject(t).runtimeDir, 'a) R 1 (b');
   symlinkSync('/bin/sleep', program);
   // Where many programs are one, that one goes by the name that it is called by.

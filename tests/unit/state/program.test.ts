@@ -12,7 +12,7 @@ const installed = (base: string): string => {
   return join(base, 'dist', 'scripts', 'main.cjs');
 };
 
-test('a program that was started by its name, or is on the PATH, is called by it', (t) => {
+test('calls a program by its name if it was started by it or is on the PATH', (t) => {
   const base = folder(t);
   const script = installed(base);
   assert.equal(spelling({ script: '/usr/bin/ralph-loop', path: '', cwd: base }), 'ralph-loop');
@@ -22,7 +22,7 @@ test('a program that was started by its name, or is on the PATH, is called by it
   assert.equal(spelling({ script, path: `/nowhere:${base}`, cwd: base }), 'ralph-loop');
 });
 
-test('elsewhere it is called by a path that works from the current folder', (t) => {
+test('calls it elsewhere by a path that works from the current folder', (t) => {
   const base = folder(t);
   const script = installed(base);
   assert.equal(spelling({ script, path: '', cwd: base }), 'node dist/scripts/main.cjs');

@@ -7,7 +7,7 @@ import { parseState, readState } from '../../../src/state/read-state.ts';
 import { serialise } from '../../../src/state/with-state.ts';
 import { anEndedState, aProject, aState, putState } from './a-loop.ts';
 
-test('A state that was written is read back the same.', (t) => {
+test('Reads a written state back unchanged.', (t) => {
   const files = aProject(t);
   for (const state of [aState(), anEndedState(), aState({ taskPath: 'ü\u2028"\\\0\ud800' })]) {
     putState(files, state);
@@ -15,27 +15,27 @@ test('A state that was written is read back the same.', (t) => {
   }
 });
 
-test('No file, and a file in the place of its folder, are no loop.', (t) => {
+test('A missing file, and a file in the place of its folder, mean that there is no loop.', (t) => {
   const { state, runtimeDir } = aProject(t);
   assert.deepEqual(readState(state), { kind: 'absent' });
   writeFileSync(join(runtimeDir, 'file'), '');
   assert.deepEqual(readState(join(runtimeDir, 'file', 'ralph-state.json')), { kind: 'absent' });
 });
 
-test('A folder in the place of the state is an unusable state and no exception.', (t) => {
+test('A folder in the place of the state is an unusable state and does not throw.', (t) => {
   const { state } = aProject(t);
   mkdirSync(state);
   assert.equal(readState(state).kind, 'corrupt');
 });
 
-test('Every beginning of a state file that was cut off is corrupt, and never taken for a loop or for a state of four keys.', () => {
+test('Every prefix of a state file is corrupt, and never counts as a loop or as a four-key state.', () => {
   const text = serialise(anEndedState()).trimEnd();
   for (let length = 0; length < text.length; length++) {
     assert.equal(parseState(text.slice(0, length)).kind, 'corrupt', text.slice(0, length));
   }
 });
 
-test('A state that lost any single key that it must have is not a loop.', () => {
+test('A state without any single required key is not a loop.', () => {
   const state = anEndedState();
   for (const key of [...(schema.allOf[0]?.required ?? []), 'status', 'ended']) {
     const { [key]: _, ...rest } = state as unknown as Record<string, unknown>;
@@ -43,7 +43,7 @@ test('A state that lost any single key that it must have is not a loop.', () => 
   }
 });
 
-test('What is no JSON object, or is absurdly large, is corrupt with a reason.', () => {
+test('Anything but a JSON object of reasonable size is corrupt, with a reason.', () => {
   const texts = ['', ' ', 'null', '[]', '1', '"{}"', '{}', '{"a":1}{', '\0'.repeat(4096), `"${'x'.repeat(2 ** 24)}"`];
   for (const text of texts) {
     const read = parseState(text);
@@ -51,7 +51,7 @@ test('What is no JSON object, or is absurdly large, is corrupt with a reason.', 
   }
 });
 
-test('A state of four keys is a loop of their own kind, with or without a count of findings.', () => {
+test('A four-key state is a loop of its own kind, with or without a findings count.', () => {
   const file = { iteration: 2, startedAt: '2026-02-28T10:00:00Z', lastRunAt: '2026-02-28T10:05:00Z' };
   for (const lastFindingsCount of [0, null, 'unknown']) {
     const read = parseState(JSON.stringify({ ...file, lastFindingsCount }));
@@ -62,7 +62,7 @@ test('A state of four keys is a loop of their own kind, with or without a count 
   }
 });
 
-test('A file of a newer program is told apart from a corrupt one, whatever else is in it.', () => {
+test('Tells a file of a newer program from a corrupt one, whatever else it contains.', () => {
   assert.deepEqual(parseState('{"schemaVersion":2}'), { kind: 'newer', version: 2 });
   for (const version of ['0', '-1', '"2"', 'null', '[]']) {
     assert.equal(parseState(`{"schemaVersion":${version}}`).kind, 'corrupt', version);
@@ -74,12 +74,12 @@ test('A byte order mark and Windows line ends, as editors leave them, do not mak
   assert.deepEqual(parseState(text), { kind: 'loop', state: aState() });
 });
 
-test('Keys that this version does not know are kept.', () => {
+test('Keeps keys that this version does not know.', () => {
   const read = parseState(JSON.stringify({ ...aState(), later: { nested: [1] } }));
   assert.ok(read.kind === 'loop' && 'later' in read.state);
 });
 
-test('Keys that mean something to JavaScript objects are data like any other.', () => {
+test('Keys that are special in JavaScript objects are ordinary data.', () => {
   const text = serialise(aState()).replace('{', '{"__proto__":{"status":"ended"},"constructor":1,');
   const read = parseState(text);
   assert.ok(read.kind === 'loop');

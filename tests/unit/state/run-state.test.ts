@@ -41,12 +41,12 @@ const PARTS = {
   message: 'Done.',
 };
 
-test('The records that the tests write are what the schemas say.', () => {
+test('The records that the tests write match the schemas.', () => {
   assert.deepEqual(runStatus.parse(aStatus()), aStatus());
   assert.deepEqual(taskIterationRecord.parse(aRecord()), aRecord());
 });
 
-test('Status and iterations are read back as they were written, the last iteration last.', (t) => {
+test('Reads status and iterations back as they were written, the last iteration last.', (t) => {
   const files = aTask(t);
   assert.equal(readRunState(files), null, 'there has been no run');
   mirrorStatus(files, aStatus({ iteration: 1 }));
@@ -64,7 +64,7 @@ test('Status and iterations are read back as they were written, the last iterati
   assert.deepEqual(readdirSync(files.dir).sort(), ['.gitignore', 'events.jsonl', 'iterations.jsonl', 'status.json']);
 });
 
-test('A torn last line is passed over and counted, and so is a line that is no iteration.', (t) => {
+test('Skips and counts a torn last line, and a line that is not an iteration.', (t) => {
   const files = aTask(t);
   mirrorIteration(files, aRecord());
   appendFileSync(files.iterations, '{"loopId":1}\n{"loopId":"lo');
@@ -74,7 +74,7 @@ test('A torn last line is passed over and counted, and so is a line that is no i
   assert.deepEqual([readRunState(files)?.lastIteration?.iteration, readRunState(files)?.torn], [2, 2]);
 });
 
-test('A status that somebody broke is a problem with its place, and no error.', (t) => {
+test('A broken status is reported with its place and does not throw.', (t) => {
   const files = aTask(t);
   mirrorStatus(files, aStatus());
   for (const [text, problem] of [
@@ -102,7 +102,7 @@ test('Secrets are masked in status, journals and transcripts.', (t) => {
   }
 });
 
-test('A transcript has the prompt, the evidence and the final message, in fences that they cannot close.', (t) => {
+test('A transcript contains the prompt, the evidence and the final message, in fences that they cannot close.', (t) => {
   const files = aTask(t);
   const message = 'See:\n```js\n1\n```\n````\nend';
   const path = writeTranscript(files, 7, { ...PARTS, message });
@@ -115,7 +115,7 @@ test('A transcript has the prompt, the evidence and the final message, in fences
   assert.ok(text.endsWith('\n'));
 });
 
-test('A transcript that is there is never overwritten.', (t) => {
+test('An existing transcript is never overwritten.', (t) => {
   const files = aTask(t);
   for (const message of ['one', 'two', 'three']) writeTranscript(files, 1, { ...PARTS, message });
   assert.deepEqual(readdirSync(files.transcriptsDir).sort(), ['001-2.md', '001-3.md', '001.md']);
@@ -123,7 +123,7 @@ test('A transcript that is there is never overwritten.', (t) => {
   assert.match(readFileSync(join(files.transcriptsDir, '001-3.md'), 'utf8'), /three/);
 });
 
-test('A sign of life is written anew when it is a minute old, and when the clock was set back.', (t) => {
+test('A heartbeat is rewritten when it is a minute old, and when the clock was set back.', (t) => {
   const files = aTask(t);
   const times = (): string[] => liveBeats(files, '2026-02-28T10:05:00Z').map(({ at }) => at);
   beat(files, 'loop-1', '2026-02-28T10:00:00Z');
@@ -138,7 +138,7 @@ test('A sign of life is written anew when it is a minute old, and when the clock
   endBeat(files, 'loop-1');
 });
 
-test('A loop without a sign of life for half an hour is pruned, a younger one stays.', (t) => {
+test('Prunes a loop without a heartbeat for half an hour and keeps a younger one.', (t) => {
   const files = aTask(t);
   assert.deepEqual(prune(files, '2026-02-28T10:00:00Z'), []);
   beat(files, 'old', '2026-02-28T10:00:00Z');
@@ -154,7 +154,7 @@ test('A loop without a sign of life for half an hour is pruned, a younger one st
   assert.deepEqual(readdirSync(files.activeDir).sort(), ['broken.json', 'young.json']);
 });
 
-test("A loop's id cannot lead its sign of life out of the folder.", (t) => {
+test("A loop's id cannot place its heartbeat outside the folder.", (t) => {
   const files = aTask(t);
   for (const id of ['../../x', '/etc/x', 'four-keys-2026-02-28T10:00:00Z', '..', '', 'x'.repeat(5000)]) {
     beat(files, id, '2026-02-28T10:00:00Z');
@@ -165,7 +165,7 @@ test("A loop's id cannot lead its sign of life out of the folder.", (t) => {
   assert.deepEqual(readdirSync(files.taskDir), ['.ralph-runner']);
 });
 
-test('A flag is heard once.', (t) => {
+test('A flag takes effect once.', (t) => {
   const files = aTask(t);
   assert.deepEqual(takeFlags(files), { stop: false, cancel: false });
   mkdirSync(files.dir);
@@ -174,7 +174,7 @@ test('A flag is heard once.', (t) => {
   assert.deepEqual(takeFlags(files), { stop: false, cancel: false });
 });
 
-test('A flag that is a link is heard and goes, its target stays; a directory is no flag.', (t) => {
+test('A flag that is a link takes effect and is removed, its target stays; a directory is not a flag.', (t) => {
   const files = aTask(t);
   const target = join(files.taskDir, 'mine.txt');
   writeFileSync(target, 'mine');
@@ -213,7 +213,7 @@ for (const [name, write] of WRITERS) {
   });
 }
 
-test('The control: a writer that follows the link does write outside.', (t) => {
+test('Control: a writer that follows the link does write outside.', (t) => {
   const files = aTask(t);
   const outside = join(files.taskDir, '..', 'outside');
   mkdirSync(outside);
@@ -222,7 +222,7 @@ test('The control: a writer that follows the link does write outside.', (t) => {
   assert.deepEqual(readdirSync(outside), ['status.json']);
 });
 
-test('A journal, a transcripts folder or an active-loops folder that is a link is refused; a status is replaced.', (t) => {
+test('Refuses a journal, a transcripts folder or an active-loops folder that is a link, and replaces such a status.', (t) => {
   const files = aTask(t);
   const outside = join(files.taskDir, '..', 'outside');
   mkdirSync(join(outside, 'dir'), { recursive: true });

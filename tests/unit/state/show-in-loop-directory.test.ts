@@ -38,13 +38,13 @@ function directory(context: TestContext) {
   return { base, files: loopDirectoryIn(dir) };
 }
 
-test('two iterations of one number lie side by side', (context) => {
+test('keeps two iterations of the same number side by side', (context) => {
   const { files } = directory(context);
   for (const number of [1, 1, 2]) showIteration(files, entry(number));
   assert.deepEqual(readdirSync(files.iterationsDir), ['001-2.json', '001.json', '002.json']);
 });
 
-test('what a run showed is put away whole, under a name of its own, and nothing where there was none', (context) => {
+test('archives what a run showed completely under its own name, and nothing if there was nothing', (context) => {
   const { files } = directory(context);
   putRunAway(files, AT);
   assert.equal(existsSync(files.runsDir), false);
@@ -60,7 +60,7 @@ test('what a run showed is put away whole, under a name of its own, and nothing 
   assert.deepEqual(readdirSync(files.dir), ['runs']);
 });
 
-test('nothing is written through a link', (context) => {
+test('writes nothing through a link', (context) => {
   const { base, files } = directory(context);
   const outside = join(base, 'outside');
   writeFileSync(outside, 'mine');
@@ -75,7 +75,7 @@ test('nothing is written through a link', (context) => {
   assert.deepEqual(readdirSync(join(base, 'elsewhere')), []);
 });
 
-test('a .gitignore of the user’s own stays as it is', (context) => {
+test("leaves the user's own .gitignore unchanged", (context) => {
   const { files } = directory(context);
   keepOutOfGit(files);
   const path = join(files.dir, '.gitignore');
@@ -85,7 +85,7 @@ test('a .gitignore of the user’s own stays as it is', (context) => {
   assert.equal(readFileSync(path, 'utf8'), 'mine\n');
 });
 
-test('a summary is the first lines that say something, bounded, with secrets masked', () => {
+test('a summary is the first lines with content, bounded, with secrets masked', () => {
   assert.equal(summaryOf('\n\nOne.\n\nTwo.\nThree.\nFour.'), 'One.\nTwo.\nThree.');
   assert.equal(summaryOf(''), '');
   assert.ok(summaryOf('x'.repeat(10_000)).length <= 500);

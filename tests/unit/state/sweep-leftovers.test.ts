@@ -23,7 +23,7 @@ function names(paths: readonly string[]): string[] {
   return paths.map((path) => basename(path)).sort();
 }
 
-test('Drafts of dead processes go, wherever the state layer makes them.', (t) => {
+test('Removes drafts of dead processes everywhere in the state.', (t) => {
   const files = aProject(t);
   const token = tokenOf(deadPid());
   const marker = `${files.lock}.reap-12345678`;
@@ -53,7 +53,7 @@ test('Drafts of dead processes go, wherever the state layer makes them.', (t) =>
   assert.deepEqual(sweepLeftovers(files, LATER), []);
 });
 
-test('Drafts of living processes stay, and so do those younger than a minute.', (t) => {
+test('Keeps drafts of living processes and those younger than a minute.', (t) => {
   const files = aProject(t);
   writeFileSync(`${files.state}.${tokenOf(process.pid)}.tmp`, '');
   assert.deepEqual(sweepLeftovers(files, LATER), []);
@@ -62,7 +62,7 @@ test('Drafts of living processes stay, and so do those younger than a minute.', 
   assert.equal(readdirSync(files.runtimeDir).length, 2);
 });
 
-test('Everything that is no leftover of ours stays.', (t) => {
+test('Keeps everything that is not our own left-over.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   const token = tokenOf(deadPid());
@@ -80,7 +80,7 @@ test('Everything that is no leftover of ours stays.', (t) => {
   assert.deepEqual(readdirSync(files.runtimeDir), before);
 });
 
-test('Markers of dead reapers go when their lock is gone, and stay while it is there.', (t) => {
+test('Removes markers of dead reapers when their lock is gone, and keeps them while it exists.', (t) => {
   const files = aProject(t);
   const dead = { ...newOwner(), pid: deadPid() };
   const marker = `${files.lock}.reap-${dead.token.slice(-8)}`;
@@ -99,7 +99,7 @@ test('Markers of dead reapers go when their lock is gone, and stay while it is t
   assert.deepEqual(readdirSync(files.runtimeDir), []);
 });
 
-test('Markers for every lock of ours go, of whichever loop: the list of scenarios has one, and so has a router.', (t) => {
+test('Removes markers of every kind of lock: of loops, scenario lists and routers.', (t) => {
   const files = aProject(t);
   mkdirSync(files.outsideDir, { recursive: true });
   const dead = (token: string): string => JSON.stringify({ ...newOwner(), pid: deadPid(), token });
@@ -119,13 +119,13 @@ test('Markers for every lock of ours go, of whichever loop: the list of scenario
   assert.deepEqual(readdirSync(files.runtimeDir).sort(), names([first, needed]));
 });
 
-test('Markers of living reapers stay, and so does the one for a lock without an owner.', (t) => {
+test('Keeps markers of living reapers, and one for a lock without an owner.', (t) => {
   const files = aProject(t);
   writeFileSync(`${files.lock}.reap-12345678`, JSON.stringify(newOwner()));
   writeFileSync(`${files.lock}.reap-`, JSON.stringify({ ...newOwner(), pid: deadPid() }));
   assert.deepEqual(sweepLeftovers(files, LATER), []);
 });
 
-test('A loop that never ran has nothing to sweep.', (t) => {
+test('Does nothing for a loop that never ran.', (t) => {
   assert.deepEqual(sweepLeftovers(aProject(t), LATER), []);
 });

@@ -40,13 +40,13 @@ const aside = (files: LoopFiles): string[] => {
 };
 const PROVED = after(aList(2), 'sc-001 red', 'sc-001 green');
 
-test('who only asks makes nothing where there is nothing', (context) => {
+test('reading creates nothing where there is nothing', (context) => {
   const files = aProject(context);
   assert.deepEqual(look(files), { kind: 'none', left: { kind: 'absent' } });
   assert.deepEqual(readdirSync(files.projectDir), []);
 });
 
-test('what was proved lies outside the project, for its owner alone, and is shown in the project', (context) => {
+test('what was proved is outside the project, readable by its owner only, and shown in the project', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   const { record, lock } = tddFiles(files);
@@ -58,7 +58,7 @@ test('what was proved lies outside the project, for its owner alone, and is show
   assert.deepEqual(peekTdd(files), PROVED);
 });
 
-test('a named loop has a list of its own', (context) => {
+test('a named loop has its own list', (context) => {
   const files = aProject(context);
   const named = loopFiles(files.projectDir, 'docs', { XDG_STATE_HOME: dirname(dirname(files.outsideDir)) });
   keep(named, PROVED);
@@ -80,7 +80,7 @@ const LEFT: readonly (readonly [string, unknown, RegExp | string])[] = [
   ],
 ];
 for (const [what, content, problem] of LEFT) {
-  test(`what is no state is told and nothing is lost, with a list and without: ${what}`, (context) => {
+  test(`reports an invalid state and loses nothing, with and without a list: ${what}`, (context) => {
     const files = aProject(context);
     const { state } = tddFiles(files);
     put(state, content);
@@ -104,7 +104,7 @@ for (const [what, content, problem] of LEFT) {
   });
 }
 
-test('a state that is gone is made anew, and that is told once', (context) => {
+test('recreates a missing state and reports that once', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   rmSync(tddFiles(files).state);
@@ -116,7 +116,7 @@ test('a state that is gone is made anew, and that is told once', (context) => {
   assert.deepEqual(second.kind === 'list' && second.notes, []);
 });
 
-test('the whole runtime folder may be gone', (context) => {
+test('survives the loss of the whole runtime folder', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   rmSync(join(files.projectDir, '.claude'), { recursive: true });
@@ -124,7 +124,7 @@ test('the whole runtime folder may be gone', (context) => {
   assert.deepEqual(shown(files), publishedState(PROVED));
 });
 
-test('a state that somebody forged counts for nothing: it is moved aside, whole, and told', (context) => {
+test('moves a forged state aside whole, ignores it and reports it', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   const forged = publishedState(after(PROVED, 'sc-002 red', 'sc-002 green'));
@@ -142,7 +142,7 @@ test('a state that somebody forged counts for nothing: it is moved aside, whole,
   });
 });
 
-test('a state that is behind its record is caught up silently', (context) => {
+test('updates a state that is behind its record silently', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   put(tddFiles(files).state, publishedState(after(aList(2), 'sc-001 red')));
@@ -152,7 +152,7 @@ test('a state that is behind its record is caught up silently', (context) => {
   assert.deepEqual(aside(files), []);
 });
 
-test('a state that is a link to an endless file is not read', (context) => {
+test('does not read a state that links to an endless file', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   const { state } = tddFiles(files);
@@ -166,7 +166,7 @@ test('a state that is a link to an endless file is not read', (context) => {
   assert.deepEqual(shown(files), publishedState(PROVED));
 });
 
-test('a list that takes over a state stands before that state is moved: whoever dies in between has lost nothing', (context) => {
+test('a list that takes over a state is written before that state is moved, so that a crash loses nothing', (context) => {
   const files = aProject(context);
   const { state, asideDir } = tddFiles(files);
   put(state, publishedState(PROVED));
@@ -177,7 +177,7 @@ test('a list that takes over a state stands before that state is moved: whoever 
   assert.deepEqual(found.kind === 'list' && found.record, PROVED);
 });
 
-test('nothing is recorded that could not be read again', (context) => {
+test('records nothing that could not be read back', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   const output = 'x'.repeat(64 * 1024 * 1024);
@@ -189,7 +189,7 @@ test('nothing is recorded that could not be read again', (context) => {
   assert.deepEqual(look(files), { kind: 'list', record: PROVED, notes: [] });
 });
 
-test('a list that is given up is kept without the environment of whoever agreed to it', (context) => {
+test('an abandoned list is kept without the environment of the user who approved it', (context) => {
   const files = aProject(context);
   withTdd(files, AT, () => {
     keepOldRecord(files, AT, { ...PROVED, environment: { PATH: '/secret' } });
@@ -199,7 +199,7 @@ test('a list that is given up is kept without the environment of whoever agreed 
   assert.deepEqual(JSON.parse(readFileSync(join(tddFiles(files).asideDir, kept), 'utf8')), PROVED);
 });
 
-test('files of a newer program are left as they are, and the message names them', (context) => {
+test('leaves files of a newer program alone, and names them in the message', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   const { state, record } = tddFiles(files);
@@ -218,7 +218,7 @@ test('files of a newer program are left as they are, and the message names them'
   }
 });
 
-test('a record that cannot be read is left as it is, and nothing is made in its place', (context) => {
+test('leaves an unreadable record alone and creates nothing in its place', (context) => {
   const files = aProject(context);
   keep(files, PROVED);
   const { record } = tddFiles(files);

@@ -15,7 +15,7 @@ function refused(code: ErrorCode, work: () => unknown): void {
   assert.throws(work, (error) => error instanceof RalphError && error.code === code);
 }
 
-test('The first state of a loop makes its file.', (t) => {
+test('The first state of a loop creates its file.', (t) => {
   const files = aProject(t);
   const found = withState(files, AT_ONCE, (current) => ({ next: aState(), result: current.kind }));
   assert.equal(found, 'absent');
@@ -23,7 +23,7 @@ test('The first state of a loop makes its file.', (t) => {
   assert.deepEqual(leftovers(files, 'ralph-state.json'), []);
 });
 
-test('Where there is no folder for a loop there is none: whoever asks leaves no trace, and nothing can be written.', (t) => {
+test('Without a folder there is no loop: reading leaves no trace, and writing fails.', (t) => {
   const files = aProject(t);
   rmSync(files.runtimeDir, { recursive: true });
   assert.equal(
@@ -34,7 +34,7 @@ test('Where there is no folder for a loop there is none: whoever asks leaves no 
   assert.equal(existsSync(files.runtimeDir), false);
 });
 
-test('A change is decided on what lies on disk, under the lock, and is on disk afterwards.', (t) => {
+test('Decides a change on the content on disk under the lock, and writes it to disk.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   for (let iteration = 1; iteration <= 3; iteration++) {
@@ -48,7 +48,7 @@ test('A change is decided on what lies on disk, under the lock, and is on disk a
   }
 });
 
-test('Nothing is written where nothing changed.', (t) => {
+test('Writes nothing if nothing changed.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   const before = statSync(files.state).ino;
@@ -57,7 +57,7 @@ test('Nothing is written where nothing changed.', (t) => {
   assert.equal(statSync(files.state).ino, before);
 });
 
-test('A change made in the very object that was read is written too.', (t) => {
+test('Also writes a change made in the very object that was read.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   withState(files, AT_ONCE, (current) => {
@@ -68,7 +68,7 @@ test('A change made in the very object that was read is written too.', (t) => {
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState({ iteration: 7 }) });
 });
 
-test('A removed state is gone, and one that was gone already is as good as removed.', (t) => {
+test('Removes a state, and treats a missing one as removed.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   for (const kind of ['loop', 'absent']) {
@@ -78,7 +78,7 @@ test('A removed state is gone, and one that was gone already is as good as remov
   }
 });
 
-test('A decision that fails changes nothing and gives the lock back.', (t) => {
+test('A decision that throws changes nothing and releases the lock.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   assert.throws(() => withState(files, AT_ONCE, () => assert.fail('no decision')), /no decision/);
@@ -89,7 +89,7 @@ test('A decision that fails changes nothing and gives the lock back.', (t) => {
   );
 });
 
-test('A write from an older epoch is fenced off; the same epoch, a newer one and another loop may write.', (t) => {
+test('Fences off a write from an older epoch; the same epoch, a newer one and another loop may write.', (t) => {
   const files = aProject(t);
   putState(files, aState({ epoch: 5 }));
   const write = (next: LoopState): void => withState(files, AT_ONCE, () => ({ next, result: undefined }));
@@ -101,7 +101,7 @@ test('A write from an older epoch is fenced off; the same epoch, a newer one and
   }
 });
 
-test('A holder of a lease is not even asked once another took the loop over, replaced it or removed nothing of it.', (t) => {
+test('Does not ask the holder of a lease once another took the loop over or replaced it.', (t) => {
   const files = aProject(t);
   const lease = { loopId: 'loop-1', epoch: 4 };
   const remove = (): void =>
@@ -120,7 +120,7 @@ test('A holder of a lease is not even asked once another took the loop over, rep
   assert.deepEqual([asked, readState(files.state).kind], [1, 'absent']);
 });
 
-test("A newer program's file is neither overwritten nor removed.", (t) => {
+test('Neither overwrites nor removes a file of a newer program.', (t) => {
   const files = aProject(t);
   const text = '{"schemaVersion":2,"iteration":40}';
   writeFileSync(files.state, text);
@@ -129,7 +129,7 @@ test("A newer program's file is neither overwritten nor removed.", (t) => {
   assert.equal(readFileSync(files.state, 'utf8'), text);
 });
 
-test('A corrupt file is not written over: it is moved aside first, or stays.', (t) => {
+test('Does not overwrite a corrupt file: it is moved aside first, or stays.', (t) => {
   const files = aProject(t);
   writeFileSync(files.state, '{"iter');
   refused('state-corrupt', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
@@ -142,7 +142,7 @@ test('A corrupt file is not written over: it is moved aside first, or stays.', (
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
 });
 
-test('A state that was moved aside as tampered is written anew even when the restored one is the same.', (t) => {
+test('Rewrites a state that was moved aside as tampered with, even if the restored one is equal.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   withState(files, AT_ONCE, () => {
@@ -152,7 +152,7 @@ test('A state that was moved aside as tampered is written anew even when the res
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
 });
 
-test('A state that nobody could read again is refused, and the old one stands.', (t) => {
+test('Refuses a state that could not be read back, and keeps the old one.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   const bad: Partial<LoopState>[] = [
@@ -168,7 +168,7 @@ test('A state that nobody could read again is refused, and the old one stands.',
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
 });
 
-test('Two loops of one project have locks and states of their own.', (t) => {
+test('Two loops of one project have separate locks and states.', (t) => {
   const files = aProject(t);
   const named = { ...files, state: `${files.state}.x`, lock: `${files.state}.x.lock` };
   withState(files, AT_ONCE, () => {
@@ -179,7 +179,7 @@ test('Two loops of one project have locks and states of their own.', (t) => {
   assert.equal(readFileSync(named.state, 'utf8'), serialise(aState({ name: 'x' })));
 });
 
-test('A state that cannot be read for a reason of the system is no loop and no corruption, but an error.', (t) => {
+test('A state that cannot be read for a reason of the system is an error, neither missing nor corrupt.', (t) => {
   const files = aProject(t);
   // A link to itself stands for any error that readState does not know.
   symlinkSync(files.state, files.state);

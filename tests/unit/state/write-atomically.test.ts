@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { syncDirectory, writeAtomically } from '../../../src/state/files/write-atomically.ts';
 import { aProject } from './a-loop.ts';
 
-test('The content is there in every byte, and no draft beside it.', (t) => {
+test('Writes every byte and leaves no draft beside the file.', (t) => {
   const { state, runtimeDir } = aProject(t);
   for (const content of ['', 'one\n', 'ü\u2028\u{1f600}\0end', 'x'.repeat(3_000_000)]) {
     writeAtomically(state, content);
@@ -14,7 +14,7 @@ test('The content is there in every byte, and no draft beside it.', (t) => {
   assert.deepEqual(readdirSync(runtimeDir), ['ralph-state.json']);
 });
 
-test('A reader that opened the old file goes on reading the old content.', (t) => {
+test('A reader that opened the old file continues to read the old content.', (t) => {
   const { state } = aProject(t);
   writeAtomically(state, 'old');
   const before = statSync(state).ino;
@@ -22,7 +22,7 @@ test('A reader that opened the old file goes on reading the old content.', (t) =
   assert.notEqual(statSync(state).ino, before);
 });
 
-test('A contract is readable by its owner alone, other files by everybody the umask allows.', (t) => {
+test('A contract is readable by its owner only, other files as the umask allows.', (t) => {
   const { state, contract, outsideDir } = aProject(t);
   mkdirSync(outsideDir, { recursive: true });
   const umask = process.umask(0o022);
@@ -36,7 +36,7 @@ test('A contract is readable by its owner alone, other files by everybody the um
   assert.deepEqual([statSync(contract).mode & 0o777, statSync(state).mode & 0o777], [0o600, 0o644]);
 });
 
-test('What cannot be replaced stays as it was, the error is told, and no draft is left.', (t) => {
+test('What cannot be replaced stays unchanged, the error is thrown, and no draft is left.', (t) => {
   const { runtimeDir } = aProject(t);
   const folder = join(runtimeDir, 'folder');
   mkdirSync(join(folder, 'full'), { recursive: true });
@@ -46,7 +46,7 @@ test('What cannot be replaced stays as it was, the error is told, and no draft i
   assert.deepEqual(readdirSync(folder), ['full']);
 });
 
-test('A link in the place of the file is replaced, and what it points to is left alone.', (t) => {
+test('Replaces a link in the place of the file and leaves its target alone.', (t) => {
   const { state, runtimeDir } = aProject(t);
   const target = join(runtimeDir, 'target');
   writeFileSync(target, 'mine');
@@ -55,7 +55,7 @@ test('A link in the place of the file is replaced, and what it points to is left
   assert.deepEqual([readFileSync(target, 'utf8'), readFileSync(state, 'utf8')], ['mine', 'new']);
 });
 
-test('A folder that may be written and not read does not fail a write that is done.', (t) => {
+test('A folder that is writable but not readable does not fail a completed write.', (t) => {
   const { state, runtimeDir } = aProject(t);
   chmodSync(runtimeDir, 0o300);
   try {
@@ -66,6 +66,6 @@ test('A folder that may be written and not read does not fail a write that is do
   }
 });
 
-test('A folder that is gone cannot be made durable, and that is said.', (t) => {
+test('A missing folder cannot be made durable, which is reported.', (t) => {
   assert.throws(() => syncDirectory(join(aProject(t).runtimeDir, 'absent')), { code: 'ENOENT' });
 });

@@ -64,7 +64,7 @@ const CASES: readonly (readonly [string, string, string])[] = [
 ];
 
 for (const [what, before, after] of CASES) {
-  test(`commands are added to a file with ${what}, and the rest stays byte for byte`, () => {
+  test(`adds commands to a file with ${what} and keeps the rest byte for byte`, () => {
     assert.equal(addValidation(before, ['npm test', 'a: b # c']), after);
     const { frontmatter, problems } = checkTaskFile('plan.md', after, 'plan');
     assert.deepEqual(
@@ -109,7 +109,7 @@ for (const command of [
   });
 }
 
-test('nothing to add changes nothing', () => {
+test('adding nothing changes nothing', () => {
   for (const text of ['', '# Task\n', '---\nmodel: x\n---\n']) assert.equal(addValidation(text, []), text);
 });
 
@@ -122,7 +122,7 @@ for (const text of [
   '---\na: &a [x]\nvalidation: *a\n---\n',
   '---\nx: 1\n...\n---\n',
 ]) {
-  test(`a form that cannot be added to is refused: ${JSON.stringify(text)}`, () => {
+  test(`refuses a form that cannot be added to: ${JSON.stringify(text)}`, () => {
     assert.throws(
       () => addValidation(text, ['npm test']),
       (error) => error instanceof RalphError && error.code === 'task-invalid',

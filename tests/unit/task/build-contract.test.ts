@@ -10,13 +10,13 @@ import { project, writeFiles } from '../../support/folder.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-test('a contract is of its schema and carries its own hash', (context) => {
+test('a contract matches its schema and contains its own hash', (context) => {
   const stored = buildContract(terms(project(context), ['npm test']));
   assert.deepEqual(schema.parse(stored.contract), stored.contract);
   assert.equal(stored.hash, hashContract(stored.contract));
 });
 
-test('commands without a name are called what they run, each by a name of its own', (context) => {
+test('commands without a name are named after what they run, each uniquely', (context) => {
   const { contract } = buildContract(
     terms(project(context), [
       'npm   test',
@@ -48,7 +48,7 @@ test('two commands of the same name are an error', (context) => {
   );
 });
 
-test('the hashes of the scripts that the commands name are kept by their path in the project', (context) => {
+test('stores the hashes of the scripts that the commands name under their path in the project', (context) => {
   const directory = project(context, {
     'check.sh': 'exit 0\n',
     'package.json': '{"scripts":{"test":"node --test"},"version":"1.0.0"}',
@@ -62,7 +62,7 @@ test('the hashes of the scripts that the commands name are kept by their path in
   });
 });
 
-test('the contract does not change with a package.json whose script stays, and does with the script', (context) => {
+test('the contract ignores changes of package.json except to the named script', (context) => {
   const directory = project(context, { 'package.json': '{"scripts":{"test":"node --test"}}' });
   const before = buildContract(terms(directory, ['npm test']));
   writeFiles(directory, { 'package.json': '{"scripts":{"test":"node --test"},"dependencies":{"x":"1"}}' });

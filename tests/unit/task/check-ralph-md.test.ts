@@ -36,7 +36,7 @@ guardrails:
     allow: ['(?i)^npm test$']
 `;
 
-test('every key of a task folder is accepted, and so are its aliases', () => {
+test('accepts every key of a task folder and its aliases', () => {
   const body = '{{ args.owner }} {{ commands.tests }} {{ commands.verify }} {{ ralph.name }}\n';
   const checked = ralph(WHOLE, body);
   assert.deepEqual(checked.problems, []);
@@ -47,7 +47,7 @@ test('every key of a task folder is accepted, and so are its aliases', () => {
   assert.deepEqual(ralph(aliases, body), checked);
 });
 
-test('the problems of a task folder are all reported at once, each with its path and its place', () => {
+test('reports all problems of a task folder at once, each with its path and its place', () => {
   const checked = ralph(`args: [owner, "a b", owner]
 commands:
   - name: tests
@@ -118,13 +118,13 @@ for (const [pattern, reason] of [
   ['a(?i)b', /only at the beginning/],
   ['  ', /blank/],
 ] as const) {
-  test(`the pattern ${pattern} is refused with its reason`, () => {
+  test(`refuses the pattern ${pattern} with its reason`, () => {
     const { problems } = ralph(`guardrails: { block_commands: [${JSON.stringify(pattern)}] }\n`);
     assert.match(problems[0]?.message ?? '', reason);
   });
 }
 
-test('an allowlist needs patterns, and a blocklist has none', () => {
+test('an allowlist needs patterns, and a blocklist may have none', () => {
   const policy = (text: string) => rules(ralph(`guardrails: { shell_policy: { ${text} } }\n`));
   assert.deepEqual(policy('mode: allowlist'), ['guardrails.shell_policy.allow shell-policy']);
   assert.deepEqual(policy('mode: allowlist, allow: []'), ['guardrails.shell_policy.allow shell-policy']);
@@ -134,7 +134,7 @@ test('an allowlist needs patterns, and a blocklist has none', () => {
 });
 
 for (const glob of ['*', '**', '**/*', '/**', './**', '{*,x}', '!x', '***', '?(*)*', '/']) {
-  test(`nothing would be left to work on if ${glob} were protected`, () => {
+  test(`protecting ${glob} would leave nothing to work on`, () => {
     const { problems } = ralph(`guardrails: { protected_files: [${JSON.stringify(glob)}] }\n`);
     assert.match(problems[0]?.message ?? '', /match everything/);
   });
@@ -145,7 +145,7 @@ test('globs that match a part of a project can be protected', () => {
   assert.deepEqual(ralph(`guardrails: { protected_files: ${JSON.stringify(globs)} }\n`).problems, []);
 });
 
-test('a command gets at most the time of its iteration, which is 300 s where nothing is said', () => {
+test('a command gets at most the time of its iteration, 300 s by default', () => {
   const commands = (timeout: number) => `commands: [{ name: a, run: x, timeout: ${timeout}, acceptance: true }]\n`;
   const gate = 'completion_promise: DONE\n';
   assert.deepEqual(rules(ralph(gate + commands(300))), []);
@@ -175,13 +175,13 @@ test('a RALPH.md, a task.md and a PROMPT.md take the same keys, a plan does not 
   assert.match(plan.problems[0]?.message ?? '', /args belongs in a task file \(PROMPT\.md, RALPH\.md or task\.md\)/);
 });
 
-test('placeholders of a PROMPT.md are checked where it has arguments or commands, and are text elsewhere', () => {
+test('checks placeholders of a PROMPT.md if it has arguments or commands, and treats them as text otherwise', () => {
   const body = 'Fix {{ args.what }}.\n';
   assert.deepEqual(checkTaskFile('PROMPT.md', `---\nmodel: opus\n---\n${body}`).problems, []);
   assert.deepEqual(rules(checkTaskFile('PROMPT.md', `---\nargs: [who]\n---\n${body}`)), [' placeholder']);
 });
 
-test('a misspelt key of a rule is pointed out with what was meant', () => {
+test('suggests the right spelling for a misspelt key of a rule', () => {
   const checked = ralph('guardrails:\n  block_comands: [x]\n  block_commands:\n    - { comand: git }\n');
   assert.deepEqual(brief(checked), [
     ['guardrails.block_comands', 3, 3, 'unknown-key', 'warning'],
@@ -190,7 +190,7 @@ test('a misspelt key of a rule is pointed out with what was meant', () => {
   ]);
 });
 
-test('an argument that nobody declares is an error where it stands, in the body and in commands', () => {
+test('an undeclared argument is an error in its place, in the body and in commands', () => {
   const checked = ralph(
     'args: [owner]\ncommands:\n  - name: t\n    run: x {{ args.owners }}\n',
     'One {{ commands.t }}\n<!-- {{ args.gone }} -->\nTwo {{ args.owners }} {{ args.owner }}\n',
@@ -203,7 +203,7 @@ test('an argument that nobody declares is an error where it stands, in the body 
   assert.equal(checked.frontmatter, null);
 });
 
-test('a command that nobody has is empty, and a name that is none of ours stays: both are pointed out', () => {
+test('warns of an undefined command, which is empty, and of an unknown name, which stays', () => {
   const checked = ralph('', '{{ commands.test }}\n  {{ ralph.mood }} {{ commands.* }} {{ x }}\n');
   assert.deepEqual(brief(checked), [
     ['', 3, 1, 'unknown-placeholder', 'warning'],
@@ -242,13 +242,13 @@ for (const [run, rule] of [
   ['[[ {{ args.x }} -eq 1 ]]', 'unsafe-placeholder'],
   ['let "n = {{ args.x }}"', 'unsafe-placeholder'],
 ] as const) {
-  test(`a value has no place in ${JSON.stringify(run.slice(0, 60))}`, () => {
+  test(`a value is not allowed in ${JSON.stringify(run.slice(0, 60))}`, () => {
     const text = `args: [x]\ncompletion_promise: DONE\ncommands: [{ name: a, acceptance: true, run: ${JSON.stringify(run)} }]\n`;
     assert.deepEqual(rules(ralph(text)), [`commands[0].run ${rule}`]);
   });
 }
 
-test('what does nothing is pointed out', () => {
+test('warns of settings without effect', () => {
   const checked = ralph(
     'completion_gate: required\nrequired_outputs: [a.md, RALPH_PROGRESS.md]\ncommands: [{ name: a, run: x }, { name: b, run: y, acceptance: true }]\n',
   );
@@ -283,7 +283,7 @@ test('a completion that no command supports is a warning', () => {
   assert.deepEqual(rules('commands: [{ name: a, run: npm test }]\nvalidation: [npm test]\n'), []);
 });
 
-test('a number that JSON cannot write is shown as a number', () => {
+test('shows a number that JSON cannot write as a number', () => {
   const [problem] = checkTaskFile('x/RALPH.md', '---\nidle: {backoff: .inf}\n---\nDo it.\n').problems;
   assert.match(problem?.message ?? '', /but is Infinity/);
 });

@@ -41,7 +41,7 @@ max_iterations: 100
 findings_log: docs/findings.md
 `;
 
-test('every key of the table is accepted and durations come out as milliseconds', () => {
+test('accepts every key of the table and converts durations to milliseconds', () => {
   const { frontmatter, problems, kind } = prompt(EVERYTHING);
   assert.deepEqual(problems, []);
   assert.equal(kind, 'prompt');
@@ -52,7 +52,7 @@ test('every key of the table is accepted and durations come out as milliseconds'
   assert.deepEqual(frontmatter?.validation?.[1], { name: 'types', run: 'npx tsc --noEmit', timeout: 600 });
 });
 
-test('camelCase aliases are the same settings', () => {
+test('accepts camelCase aliases as the same settings', () => {
   const snake = prompt(EVERYTHING).frontmatter;
   const keys = EVERYTHING.replace(/\b[a-z]+(?:_[a-z]+)+(?=:)/g, (key) =>
     key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
@@ -63,13 +63,13 @@ test('camelCase aliases are the same settings', () => {
   assert.deepEqual(camel.frontmatter, snake);
 });
 
-test('where both spellings stand, snake_case wins and the other is pointed out', () => {
+test('with both spellings, snake_case wins and the other one is reported', () => {
   const checked = prompt('maxIterations: 7\nmax_iterations: 9\n');
   assert.equal(checked.frontmatter?.max_iterations, 9);
   assert.deepEqual(brief(checked), [['maxIterations', 2, 1, 'alias', 'warning']]);
 });
 
-test('no frontmatter and empty frontmatter are valid', () => {
+test('missing and empty frontmatter are valid', () => {
   for (const text of ['# Task\n', '---\n---\nx', '---\n\n# nothing yet\n---\nbody', '\ufeff---\r\n---\r\nx\r\n']) {
     assert.deepEqual(checkTaskFile('.claude/ralph/PROMPT.md', text), { kind: 'prompt', frontmatter: {}, problems: [] });
   }
@@ -92,7 +92,7 @@ test('bad YAML, unclosed frontmatter and a non-mapping are three different error
   assert.equal(unclosed.frontmatter, null);
 });
 
-test('YAML that is given twice, missing an anchor or nested without end is an error, never an exception', () => {
+test('YAML with duplicates, missing anchors or endless nesting is an error and never throws', () => {
   assert.deepEqual(brief(prompt('model: a\nmodel: b\n')), [['', 3, 1, 'yaml', 'error']]);
   assert.deepEqual(brief(prompt('model: *gone\n')), [['', 2, 8, 'yaml', 'error']]);
   assert.equal(prompt(`a: ${'['.repeat(50_000)}\n`).frontmatter, null);
@@ -104,13 +104,13 @@ test('YAML that is given twice, missing an anchor or nested without end is an er
   assert.equal(prompt(`model: x\n# ${'y'.repeat(300_000)}\n`).problems[0]?.rule, 'too-large');
 });
 
-test('a value that holds itself can still be printed', () => {
+test('a value that contains itself can still be printed', () => {
   const checked = prompt('validation: &v [*v]\n');
   assert.equal(checked.frontmatter, null);
   JSON.stringify(checked);
 });
 
-test('a value that has a text of its own making is printed as any other', () => {
+test('prints a value with its own toString like any other', () => {
   const checked = prompt('validation: [{ toString: null }]\ncommands: [{ name: { toString: 1, toJSON: 2 } }]\n');
   assert.equal(checked.frontmatter, null);
   assert.ok(checked.problems.length >= 2);
@@ -127,7 +127,7 @@ test('frontmatter runs no code', () => {
   );
 });
 
-test('all problems are reported at once, in the order of the file, with path, place, value and rule', () => {
+test('reports all problems at once in the order of the file, with path, place, value and rule', () => {
   const checked = prompt(`max_iterations: 500
 idle:
   delay: 0
@@ -163,7 +163,7 @@ budget:
   assert.equal(checked.frontmatter, null);
 });
 
-test('the place of a key is its place in the whole file', () => {
+test('reports the place of a key in the whole file', () => {
   const checked = checkTaskFile(
     'PROMPT.md',
     '\ufeff<!-- two\nlines -->\r\n---\r\nidle:\r\n  maxDelay: soon\r\n---\r\nWork.\r\n',
@@ -171,7 +171,7 @@ test('the place of a key is its place in the whole file', () => {
   assert.deepEqual(brief(checked), [['idle.max_delay', 5, 13, 'duration', 'error']]);
 });
 
-test('an unknown key is a warning that names the nearest known one', () => {
+test('an unknown key is a warning that suggests the nearest known one', () => {
   const checked = prompt('max_iteration: 3\nidle: { dealy: 1s }\nzzzzzzzzzzzz: 1\n');
   assert.deepEqual(brief(checked), [
     ['max_iteration', 2, 1, 'unknown-key', 'warning'],
@@ -184,7 +184,7 @@ test('an unknown key is a warning that names the nearest known one', () => {
   assert.deepEqual(checked.frontmatter, { idle: {} });
 });
 
-test('a key that JavaScript knows is as unknown as any other', () => {
+test('a key that JavaScript defines on objects is as unknown as any other', () => {
   const checked = prompt('__proto__: { max_iterations: 3 }\nconstructor: 1\ntoString: 2\n');
   assert.deepEqual(
     checked.problems.map(({ rule }) => rule),
@@ -211,7 +211,7 @@ test('idle keys that contradict each other are an error that names the key', () 
   assert.deepEqual(brief(prompt('idle: {}\n')), []);
 });
 
-test('an error elsewhere does not hide what is wrong between idle keys or names', () => {
+test('another error does not hide problems of idle keys or names', () => {
   const checked = prompt(
     'model: 7\nidle: { delay: 2m, max: 1m }\nvalidation: [{ name: a, run: x }, { name: a, run: y }, 5]\n',
   );
@@ -234,7 +234,7 @@ test('a loop of a task folder gets at most 50 iterations', () => {
 });
 
 for (const path of ['/etc/passwd', '../x.md', 'a/../b', 'C:/x', 'a\\b', 'dir/', './x.md', ' x', '""']) {
-  test(`the findings log must be a file of the project: ${path} is none`, () => {
+  test(`the findings log has to be a file of the project: ${path} is not`, () => {
     const checked = prompt(`findings_log: ${path === '""' ? path : `'${path}'`}\n`);
     assert.deepEqual(
       checked.problems.map(({ rule }) => rule),
@@ -249,7 +249,7 @@ test('an unknown policy is an error', () => {
   assert.equal(problems[0]?.severity, 'error');
 });
 
-test('a section of validation commands that nothing enforces is pointed out', () => {
+test('warns of a section of validation commands that nothing enforces', () => {
   const body = 'Do it.\n\n## Validation Commands\n\n- `npm test`\n';
   assert.deepEqual(brief(prompt('', body)), [['validation', 5, 1, 'unenforced-validation', 'warning']]);
   assert.deepEqual(brief(checkTaskFile('PROMPT.md', body)), [['validation', 3, 1, 'unenforced-validation', 'warning']]);
@@ -257,12 +257,12 @@ test('a section of validation commands that nothing enforces is pointed out', ()
   assert.deepEqual(brief(prompt('', '```\n## Validation Commands\n```\n')), []);
 });
 
-test('waking on change with nothing to watch is pointed out', () => {
+test('warns of waking on change with nothing to watch', () => {
   assert.deepEqual(brief(prompt('idle: { wake: change }\n')), [['idle.wake', 2, 15, 'nothing-to-watch', 'warning']]);
   assert.deepEqual(brief(prompt('idle: { wake: change, watch: [inbox/**] }\n')), []);
 });
 
-test('a plan of tasks that is given as a prompt is pointed out, with the line of its first task', () => {
+test('warns of a plan that is given as a prompt, with the line of its first task', () => {
   const plan = 'Words.\n\n- [ ] **Task 1: Schema**\n  - Acceptance: it works\n';
   const found = (path: string, text: string) =>
     checkTaskFile(path, text).problems.map(({ rule, line, severity }) => [rule, line, severity]);
@@ -312,7 +312,7 @@ test('a template is an error until its placeholder is replaced', () => {
   }
 });
 
-test('a permission mode that the client does not know is refused with those that it knows', () => {
+test('refuses an unknown permission mode with the known ones', () => {
   const [problem] = prompt('permission_mode: yolo\n').problems;
   assert.equal(
     problem?.message,
@@ -335,7 +335,7 @@ test('an empty value of a key that protects the user is an error', () => {
   }
 });
 
-test('commands that cannot run in the project are warnings, and those that can are none', (t) => {
+test('warns of commands that cannot run in the project, and of no others', (t) => {
   const dir = project(t, {
     'package.json': '{"scripts":{"test":"x","lint:ts":"y"}}',
     Makefile: 'build test: src\n\tcc\n',

@@ -32,7 +32,7 @@ describe('the file of a checklist', () => {
     test(`with ${what} is ${unfilled ? 'not ' : ''}filled in`, () => assert.equal(isUnfilled(text), unfilled));
   }
 
-  test('needs no frontmatter, takes the keys of a task folder, and at most 50 iterations', () => {
+  test('needs no frontmatter, takes the keys of a task folder, and has at most 50 iterations', () => {
     assert.deepEqual(rules('# Goals\n\nA site.\n\n- [ ] one\n'), []);
     assert.deepEqual(rules('---\nreflect_every: 2\nitems_per_iteration: 1\n---\n- [ ] one\n'), []);
     assert.deepEqual(rules('---\nmax_iterations: 51\nreflect_every: 1\n---\n- [ ] one\n'), [
@@ -67,7 +67,7 @@ describe('the file of a checklist', () => {
     assert.deepEqual(rules('---\ncompletion_gate: required\n---\n- [ ] one\n'), []);
   });
 
-  test('completes by its own state, a promise or a signal serving too where it is set', () => {
+  test('completes by its own state, or by a configured promise or signal', () => {
     const completion = (keys: string): unknown => {
       const resolved = resolve(`---\n${keys}\n---\n- [ ] one\n`);
       return resolved.ok && resolved.policy.completion;
@@ -87,7 +87,7 @@ describe('the settings of a checklist', () => {
     userConfig: { max_iterations: 8, budget: { max_cost: 1 } },
   };
 
-  test('come from the nearest that says it', () => {
+  test('come from the nearest layer that sets them', () => {
     const resolved = resolve('---\nmodel: own\n---\n- [ ] one\n', layers);
     assert.ok(resolved.ok, JSON.stringify(resolved.problems));
     const { settings, policy, sources } = resolved;
@@ -102,7 +102,7 @@ describe('the settings of a checklist', () => {
     );
   });
 
-  test('of other files say what else they could be about, and a PROMPT.md passes over the reflection', () => {
+  test('of other files name the file they could belong to, and a PROMPT.md ignores the reflection', () => {
     const resolved = resolvePolicy({ kind: 'prompt', projectConfig: { reflect_every: 3 } });
     assert.ok(resolved.ok);
     const refused = resolvePolicy({ kind: 'checklist', projectConfig: { required_outputs: ['a'] } });
@@ -111,7 +111,7 @@ describe('the settings of a checklist', () => {
   });
 });
 
-test('a loop directory is .ralph/NAME with its task.md, and nothing else in .ralph is one', () => {
+test('only .ralph/NAME with its task.md is a loop directory in .ralph', () => {
   assert.equal(loopDirectoryName('.ralph/site/task.md'), 'site');
   for (const path of [
     'task.md',

@@ -54,11 +54,11 @@ for (const [kind, texts] of Object.entries(TASKS)) {
   }
 }
 
-test('case and line ends make no difference', () => {
+test('ignores case and line ends', () => {
   assert.equal(classifyTask('MIGRATE\r\nit'), 'migration');
   assert.equal(classifyTask('find\nout why'), 'analysis');
 });
 
-test('a task of a million characters is classified by its beginning', () => {
+test('classifies a task of a million characters by its beginning', () => {
   assert.equal(classifyTask(`fix it ${'port '.repeat(200_000)}`), 'fix');
 });

@@ -54,7 +54,7 @@ async function place(context: TestContext): Promise<Place> {
   };
 }
 
-test('checks on a clean copy see what is changed, new and gone, and no ignored file', async (context) => {
+test('checks on a clean copy see changed, new and removed files, and no ignored ones', async (context) => {
   const { dir, root, check } = await place(context);
   writeFiles(dir, { 'src/a.txt': 'changed\n', 'new/n.txt': 'n\n', 'out/done': '', 'secret.env': '' });
   symlinkSync('a.txt', join(dir, 'src/link'));
@@ -84,7 +84,7 @@ test('control: leftovers of the agent pass a check that runs in the project', as
   );
 });
 
-test('an ignore rule of the agent keeps no file of its work out of the copy', async (context) => {
+test('an ignore rule of the agent keeps none of its files out of the copy', async (context) => {
   const { dir, check } = await place(context);
   writeFiles(dir, { 'bad.txt': '' });
   writeFileSync(join(dir, '.git/info/exclude'), 'bad.txt\n');
@@ -94,7 +94,7 @@ test('an ignore rule of the agent keeps no file of its work out of the copy', as
   );
 });
 
-test('worktree_copy and worktree_setup make the copy ready, and a failing set-up runs no check', async (context) => {
+test('worktree_copy and worktree_setup prepare the copy, and a failing set-up runs no check', async (context) => {
   const { dir, root, check } = await place(context);
   writeFiles(dir, { 'a.env': 'x', 'out/done': '', 'setup.sh': 'cp a.env made; echo "$RALPH_MAIN_PROJECT" > main\n' });
   const ready = await check(['test -e made && grep -qx "$PWD" main; test $? = 1 && test ! -e out'], {
@@ -113,7 +113,7 @@ test('worktree_copy and worktree_setup make the copy ready, and a failing set-up
   assert.deepEqual(readdirSync(root), []);
 });
 
-test('a script that changed is refused before it runs on a copy', async (context) => {
+test('refuses a changed script before it runs on a copy', async (context) => {
   const { dir, check } = await place(context);
   const first = check(['sh run.sh']);
   assert.deepEqual(
@@ -129,7 +129,7 @@ test('a script that changed is refused before it runs on a copy', async (context
   );
 });
 
-test('a copy of a process that was killed is removed by the next one, and one in use is kept', async (context) => {
+test('removes the copy of a killed process and keeps one in use', async (context) => {
   const { root, check } = await place(context);
   for (const [name, pid] of [
     ['dead', 2 ** 22 - 1],

@@ -31,21 +31,21 @@ const PLANS = ['SKILL.md', 'docs/tasks.md'].flatMap((path) =>
 
 for (const { path, text } of TASKS) {
   const mission = /# Mission\n+(.*)/.exec(text)?.[1] ?? '';
-  test(`the task file of ${path} (${mission}) has no problems, for a loop in a session and in a folder of its own`, () => {
+  test(`the task file of ${path} (${mission}) has no problems, for a loop in a session and in its own folder`, () => {
     assert.deepEqual(checkTaskFile('.claude/ralph/PROMPT.md', text).problems, []);
     assert.deepEqual(checkTaskFile('x/RALPH.md', text).problems, []);
   });
 }
 
 for (const { path, text } of PLANS) {
-  test(`the plan of ${path} is one that the loop executes`, () => {
+  test(`the plan of ${path} can be executed`, () => {
     const { tasks, problems } = readPlan(text);
     assert.ok(tasks.length > 0);
     assert.deepEqual(problems, []);
   });
 }
 
-test('the examples are found, and a sign and a finding are read as they are shown', () => {
+test('finds the examples and reads a sign and a finding as shown', () => {
   assert.deepEqual([TASKS.length, PLANS.length], [6, 2]);
   const skill = readFileSync(join(root, 'SKILL.md'), 'utf8').replace(/^ {6}/gm, '');
   assert.equal(parseSigns(skill)[0]?.name, 'Name');
@@ -56,7 +56,7 @@ test('the examples are found, and a sign and a finding are read as they are show
   );
 });
 
-test('the control: an example with a key that does not exist, and a plan whose task hangs in the air, are seen', () => {
+test('control: detects an example with an unknown key, and a plan with a dangling task', () => {
   assert.notDeepEqual(checkTaskFile('x/RALPH.md', '---\nvalidate: [a]\n---\n\nDo it.\n').problems, []);
   const { problems } = readPlan('- [ ] **Task 1: One**\n  - Depends on: Task 9\n  - Acceptance: it is there\n');
   assert.notDeepEqual(problems, []);

@@ -42,7 +42,7 @@ for (const task of TASKS) {
   }
 }
 
-test('a fix gets tests, types, lint and build as evidence, and has to pass all but lint', () => {
+test('the draft of a fix has tests, types, lint and build as evidence, and requires all but lint', () => {
   const { commands } = settingsOf(draftTask('fix it', NODE).text) as { commands: Record<string, unknown>[] };
   assert.deepEqual(
     commands.map(({ name, run, acceptance }) => [name, run, acceptance]),
@@ -57,7 +57,7 @@ test('a fix gets tests, types, lint and build as evidence, and has to pass all b
   );
 });
 
-test('limits and outputs follow the kind', () => {
+test('limits and outputs depend on the kind', () => {
   const of = (task: string): unknown[] => {
     const { max_iterations, items_per_iteration, required_outputs } = settingsOf(draftTask(task, NONE).text);
     return [max_iterations, items_per_iteration, required_outputs];
@@ -81,7 +81,7 @@ test('every draft denies git push, rm -rf /, downloads piped into a shell, and w
   }
 });
 
-test('a project without a command that proves the work is noted, an analysis needs none', () => {
+test('notes a project without a command that proves the work, except for an analysis', () => {
   assert.match(draftTask('fix it', NONE).notes.join(), /no command was found/);
   const lint: ProjectSignals = { commands: [{ role: 'lint', run: 'x', from: 'y' }], leftOut: [], tests: [] };
   assert.match(draftTask('fix it', lint).notes.join(), /no test command/);
@@ -93,7 +93,7 @@ test('a project without a command that proves the work is noted, an analysis nee
   assert.deepEqual(draftTask('analyse it', NONE).notes, []);
 });
 
-test('a stated figure that no check measures is noted', () => {
+test('notes a stated figure that no check measures', () => {
   const noted = (task: string, signals = NODE): boolean =>
     /No check measures/.test(draftTask(task, signals).notes.join());
   assert.deepEqual(
@@ -108,7 +108,7 @@ test('a stated figure that no check measures is noted', () => {
   assert.equal(noted('raise test coverage to 90 %', measured), false);
 });
 
-test('a draft that makes tests pass keeps them as they are, and says so', () => {
+test('a draft for failing tests keeps the tests unchanged, and says so', () => {
   for (const task of ['make the failing tests pass', 'get the test suite green', 'make npm test pass']) {
     const draft = draftTask(task, NODE);
     assert.deepEqual(settingsOf(draft.text)['unchanged'], ['test/**', '**/*.spec.*'], task);
@@ -126,7 +126,7 @@ test('a draft that makes tests pass keeps them as they are, and says so', () => 
   assert.equal(settingsOf(draftTask('make the failing tests pass', NONE).text)['unchanged'], undefined);
 });
 
-test('a draft of a migration frees the configuration of the runners that it names', () => {
+test('a draft for a migration may change the configuration of the runners that it names', () => {
   for (const [task, globs] of [
     [
       'migrate the tests from jest to vitest',
@@ -162,10 +162,10 @@ for (const [task, name] of [
   [`a${'b'.repeat(100)}`, `a${'b'.repeat(39)}`],
   ['one two three four five six', 'one-two-three-four-five'],
 ] as const) {
-  test(`the folder of "${task.slice(0, 40)}" is called ${name}`, () => assert.equal(draftTask(task, NONE).name, name));
+  test(`names the folder of "${task.slice(0, 40)}" ${name}`, () => assert.equal(draftTask(task, NONE).name, name));
 }
 
-test('the metadata comment gives the task back, whatever it holds, and stands before the frontmatter', () => {
+test('the metadata comment contains the task, whatever it contains, and precedes the frontmatter', () => {
   for (const task of ['fix it', 'end --> the comment', '-- a <!-- b --', '---\nmax_iterations: 1\n---', '"\\\u2028']) {
     const { text } = draftTask(task, NONE);
     const [, json = ''] = /^<!-- ralph-loop: (.*) -->\n---\n/.exec(text) ?? [];
@@ -182,7 +182,7 @@ test('a task that looks like Markdown, comments or placeholders stays a quotatio
   nothingWrong(text);
 });
 
-test('whatever the task is, the draft has no problems and a name that is a plain folder', () => {
+test('any task gives a draft without problems and a name that is a plain folder', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), fc.boolean(), (task, bare) => {
       const draft = draftTask(task, bare ? NONE : NODE);
@@ -193,7 +193,7 @@ test('whatever the task is, the draft has no problems and a name that is a plain
   );
 });
 
-test('a file of open questions is needed only where the task asks for one', () => {
+test('requires a file of open questions only if the task asks for one', () => {
   const of = (task: string) => settingsOf(draftTask(task, NONE).text)['open_questions'];
   assert.deepEqual(TASKS.map(of), ['optional', 'optional', 'optional', 'optional']);
   assert.equal(of('list the open questions about billing, and have them answered'), 'required');

@@ -44,13 +44,13 @@ const CASES: readonly (readonly [string, string, readonly string[]])[] = [
 ];
 
 for (const [what, content, expected] of CASES) {
-  test(`the commands of ${what} are found`, () => {
+  test(`finds the commands of ${what}`, () => {
     assert.deepEqual(extractValidationCommands(section(content)), expected);
     assert.deepEqual(extractValidationCommands(section(content).replaceAll('\n', '\r\n')), expected, 'with CRLF');
   });
 }
 
-test('without such a section there is nothing to adopt', () => {
+test('finds nothing to adopt without such a section', () => {
   assert.deepEqual(extractValidationCommands('# Task\n\n- `npm test`\n'), []);
   assert.deepEqual(extractValidationCommands('## Validation\n\n- `npm test`\n'), []);
 });
@@ -66,7 +66,7 @@ for (const heading of [
   });
 }
 
-test('A line separator ends no line of a section, and a lone carriage return does.', () => {
+test('A line separator ends no line of a section, a lone carriage return does.', () => {
   assert.deepEqual(
     extractValidationCommands('## Validation Commands\r\r```sh\u2028\rnpm test\r```\r## Next\r- `x y`\r'),
     ['npm test'],

@@ -451,7 +451,7 @@ test('an honest agent that adds a dependency, a source file and a test is not re
   assert.deepEqual(reported(place), []);
 });
 
-test('what may_change names is not refused, and is reported; a refusal names the file and the key', async (context) => {
+test('does not refuse but reports what may_change names; a refusal names the file and the key', async (context) => {
   const game = {
     check: 'npm test',
     files: { ...JEST.files, 'jest.config.js': 'red' },

@@ -21,7 +21,7 @@ function changedGate(context: TestContext, change: (directory: string) => void) 
   return runGate(contract, directory, OPTIONS);
 }
 
-test('a script that changed is not run, and every check that names it says what to do', async (context) => {
+test('does not run a script that changed, and every check that names it says what to do', async (context) => {
   const results = await changedGate(context, (directory) =>
     writeFiles(directory, { 'check.sh': '#!/bin/sh\ntouch forged\n' }),
   );
@@ -35,7 +35,7 @@ test('a script that changed is not run, and every check that names it says what 
   );
 });
 
-test('control: nothing changed, everything is run', async (context) => {
+test('control: without changes everything runs', async (context) => {
   const results = await changedGate(context, () => {});
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
@@ -43,7 +43,7 @@ test('control: nothing changed, everything is run', async (context) => {
   );
 });
 
-test('a script that is gone counts as changed', async (context) => {
+test('a missing script counts as changed', async (context) => {
   const results = await changedGate(context, (directory) => rmSync(join(directory, 'check.sh')));
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
@@ -52,7 +52,7 @@ test('a script that is gone counts as changed', async (context) => {
   assert.match(results[1]?.detail ?? '', /^check\.sh is gone since/);
 });
 
-test('a package script that was rewritten is not run, other changes of package.json are allowed', async (context) => {
+test('does not run a rewritten package script, and allows other changes of package.json', async (context) => {
   const forged = await changedGate(context, (directory) =>
     writeFiles(directory, { 'package.json': '{"scripts":{"test":"true","lint":"true"}}' }),
   );

@@ -15,7 +15,7 @@ const FAMILY = 'sleep 300 & echo $! > grandchild; echo $$ > child; ';
 const pidIn = (directory: string, name: string) => Number(readFileSync(join(directory, name), 'utf8'));
 const isThere = (directory: string) => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0;
 
-test('a command over its time is ended with everything it started', async (context) => {
+test('ends a command over its time limit with everything that it started', async (context) => {
   const directory = project(context);
   const lines: string[] = [];
   const [result] = await whenTimeIsUp(
@@ -34,7 +34,7 @@ test('a command over its time is ended with everything it started', async (conte
   assert.equal(alive(pidIn(directory, 'grandchild')), false);
 });
 
-test('a process that ignores SIGTERM is ended all the same', async (context) => {
+test('ends a process that ignores SIGTERM too', async (context) => {
   const directory = project(context);
   const stubborn = `trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo $! > grandchild; echo $$ > child; while :; do sleep 0.1; done`;
   const [result] = await whenTimeIsUp(
@@ -49,7 +49,7 @@ test('a process that ignores SIGTERM is ended all the same', async (context) => 
   await until('the family is gone', () => !['child', 'grandchild'].some((name) => alive(pidIn(directory, name))));
 });
 
-test('what a command leaves behind when it ends is ended too', async (context) => {
+test('ends what a command leaves running', async (context) => {
   const directory = project(context);
   const [result] = await gate(directory, [`${FAMILY} exit 0`]);
   assert.equal(result?.outcome, 'ok');
@@ -74,7 +74,7 @@ test('an abort before the start runs nothing', async (context) => {
   assert.equal(existsSync(join(directory, 'ran')), false);
 });
 
-test('a process that ends while its gate runs takes the commands with it', async (context) => {
+test('a process that ends during its gate ends the commands too', async (context) => {
   const directory = project(context);
   const program = `
     import { runCommand } from ${JSON.stringify(new URL('../../../src/task/commands/run-command.ts', import.meta.url).href)};

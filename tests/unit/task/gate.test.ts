@@ -14,7 +14,7 @@ test('a loop with nothing to check has no result', async (context) => {
   assert.deepEqual(await gate(project(context), []), []);
 });
 
-test('every command is run, and each says how it ended', async (context) => {
+test('runs every command and reports how each ended', async (context) => {
   const results = await gate(project(context), [
     'true',
     'echo out; echo err >&2; exit 3',
@@ -33,7 +33,7 @@ test('every command is run, and each says how it ended', async (context) => {
   assert.equal(results[4]?.detail, 'exit code 1. It printed nothing.');
 });
 
-test('commands run in the project directory, with no input, outside the loop', async (context) => {
+test('commands run in the project directory, without input, outside the loop', async (context) => {
   const directory = project(context);
   const env = {
     ...ENV,
@@ -53,7 +53,7 @@ test('commands run in the project directory, with no input, outside the loop', a
   assert.equal(bare?.detail, 'exit code 9.\n0');
 });
 
-test('bash is found by PATH, and sh serves without it', async (context) => {
+test('finds bash on the PATH, and uses sh without it', async (context) => {
   const directory = project(context);
   const [bash] = await gate(directory, ['[[ bash == b* ]] && echo bash; exit 1']);
   assert.match(bash?.detail ?? '', /\nbash$/);
@@ -64,13 +64,13 @@ test('bash is found by PATH, and sh serves without it', async (context) => {
   assert.match(posix?.detail ?? '', /\nfrom-sh$/);
 });
 
-test('a shell in the project is not found by a relative PATH', async (context) => {
+test('does not find a shell in the project through a relative PATH', async (context) => {
   const directory = project(context, { 'bin/bash': '#!/bin/sh\nexit 0\n' });
   const [result] = await gate(directory, ['exit 4'], { env: { PATH: `bin:.:${ENV['PATH']}` } });
   assert.match(result?.detail ?? '', /^exit code 4\./);
 });
 
-test('output that comes through a process substitution is not lost', async (context) => {
+test('keeps output that comes through a process substitution', async (context) => {
   // However late it is: here nothing but a look at processes is given up.
   const real = globalThis.setTimeout;
   const patient = (run: () => void, ms = 0): NodeJS.Timeout => real(run, ms <= 20 ? ms : 600_000);
@@ -79,7 +79,7 @@ test('output that comes through a process substitution is not lost', async (cont
   assert.equal(result?.detail, 'exit code 1.\nlate');
 });
 
-test('a long output keeps its head and its tail with the count of its bytes', async (context) => {
+test('keeps the head and the tail of a long output with the count of its bytes', async (context) => {
   const [result] = await gate(project(context), [
     'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo last; exit 1',
   ]);
@@ -91,7 +91,7 @@ test('a long output keeps its head and its tail with the count of its bytes', as
   assert.ok(tail.length > 3500);
 });
 
-test('lines are passed on as they come', async (context) => {
+test('passes lines on as they arrive', async (context) => {
   const lines: string[] = [];
   await gate(project(context), [{ name: 'talk', run: 'printf "a\\r\\nb"; echo c >&2' }], {
     onLine: (line, name) => lines.push(`${name}: ${line}`),
@@ -99,7 +99,7 @@ test('lines are passed on as they come', async (context) => {
   assert.deepEqual(lines.toSorted(), ['talk: a', 'talk: b', 'talk: c']);
 });
 
-test('a green that executed no test is vacuous, even when its summary is lost in the middle', async (context) => {
+test('a green run that executed no test is vacuous, even if its summary is in the omitted middle', async (context) => {
   const directory = project(context);
   const noise = 'head -c 100000 /dev/zero | tr "\\0" "\\n"';
   const [plain, lost, real] = await gate(directory, [
@@ -140,7 +140,7 @@ test('a missing package script fails by its exit code', async (context) => {
   assert.equal(result?.outcome, 'failed');
 });
 
-test('an open finding rejects; a log without one proves nothing, as no log does', async (context) => {
+test('an open finding rejects; a log without one proves nothing, nor does a missing log', async (context) => {
   const directory = project(context);
   assert.deepEqual(await gate(directory, []), []);
   const log = '.ralph/findings.md';
@@ -158,7 +158,7 @@ test('an open finding rejects; a log without one proves nothing, as no log does'
   assert.deepEqual(await gate(directory, []), []);
 });
 
-test('a findings log that leads out of the project, or is no file, is no proof', async (context) => {
+test('a findings log that links out of the project, or is not a file, proves nothing', async (context) => {
   const directory = project(context, { 'logs/x.md': '' });
   symlinkSync('/etc/hostname', join(directory, 'out.md'));
   for (const findingsLog of ['../x.md', '/etc/hostname', 'out.md', 'logs']) {
@@ -168,7 +168,7 @@ test('a findings log that leads out of the project, or is no file, is no proof',
   }
 });
 
-test('a project that is gone makes the command unavailable, not the gate fail', async (context) => {
+test('a missing project makes the command unavailable and does not fail the gate', async (context) => {
   const directory = project(context);
   const { contract } = buildContract(terms(directory, ['true', 'a\0b']));
   const [gone] = await runGate(contract, join(directory, 'gone'), OPTIONS);

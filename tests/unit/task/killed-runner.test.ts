@@ -21,7 +21,7 @@ const running = (commandLine: string): number[] =>
 /** Two processes, one of them deaf to a polite word. */
 const command = (seconds: string) => `(trap '' TERM; sleep ${seconds}) & sleep ${seconds}`;
 
-test('a command ends with all it started when the process that runs it is killed', {
+test('a command ends with everything it started when the process that runs it is killed', {
   skip: process.platform !== 'linux' && 'there is no /proc here to see it',
 }, async (context) => {
   const [watched, unwatched] = [`600.${process.pid}`, `601.${process.pid}`];

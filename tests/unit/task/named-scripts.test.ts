@@ -63,7 +63,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 for (const [run, expected] of CASES) {
-  test(`the project's own files that ${JSON.stringify(run)} names are found`, (context) => {
+  test(`finds the project's own files that ${JSON.stringify(run)} names`, (context) => {
     assert.deepEqual(namedScripts(project(context, FILES), run), expected);
   });
 }
@@ -81,12 +81,12 @@ test('a symlink that leads out of the project names none of its files', (context
   assert.deepEqual(namedScripts(directory, 'sh link.sh; sh inside.sh; sh elsewhere'), ['inside.sh']);
 });
 
-test('a file that is gone is still named where it is known', (context) => {
+test('a missing file is still named if it is known', (context) => {
   const known = new Set(['gone.sh', 'package.json#scripts.gone']);
   assert.deepEqual(namedScripts(project(context, FILES), './gone.sh && npm run gone', known), [...known]);
 });
 
-test('a text nested without end names what was found until then, and never throws', (context) => {
+test('a deeply nested text names what was found until the limit and never throws', (context) => {
   const directory = project(context, FILES);
   for (const text of ['$('.repeat(20_000), `./check.sh ${'x'.repeat(100_000)}`, 'a\0b ./check.sh']) {
     assert.doesNotThrow(() => namedScripts(directory, text), text.slice(0, 20));

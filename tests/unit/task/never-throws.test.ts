@@ -86,7 +86,7 @@ const taskText = fc.oneof(
   fc.tuple(text, text).map(([a, b]) => `---\n${a}\n---\n## Validation Commands\n${b}`),
 );
 
-test('a split text can be put together again', () => {
+test('the parts of a split text can be joined again', () => {
   fc.assert(
     fc.property(taskText, (whole) => {
       const { frontmatter, frontmatterLine, body, bodyLine, problem } = splitFrontmatter(whole);
@@ -104,7 +104,7 @@ test('a split text can be put together again', () => {
   );
 });
 
-test('any text is checked without an exception, and its problems can be printed and lie in the file', () => {
+test('checks any text without throwing, with printable problems inside the file', () => {
   fc.assert(
     fc.property(taskText, fc.constantFrom('PROMPT.md', 'RALPH.md', 'task.md'), (whole, path) => {
       const { frontmatter, problems } = checkTaskFile(path, whole);
@@ -124,7 +124,7 @@ test('any text is checked without an exception, and its problems can be printed 
   );
 });
 
-test('validation commands are added to any file, or it is refused', () => {
+test('adds validation commands to any file, or refuses it', () => {
   fc.assert(
     fc.property(
       taskText,
@@ -148,7 +148,7 @@ test('validation commands are added to any file, or it is refused', () => {
   );
 });
 
-test('whatever the agent writes is read without an exception', () => {
+test('reads anything that the agent writes without throwing', () => {
   fc.assert(
     fc.property(text, (whole) => {
       extractValidationCommands(`## Validation Commands\n${whole}`);

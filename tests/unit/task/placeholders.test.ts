@@ -15,28 +15,28 @@ const VALUES: BodyValues = {
 };
 const rendered = (body: string, values = VALUES) => renderBody(body, values);
 
-test('every placeholder is replaced, whatever white space it has', () => {
+test('replaces every placeholder, with any white space', () => {
   const body = '{{ commands.tests }}|{{commands.type-check}}|{{\targs.owner\n}}|{{ args.empty }}|';
   assert.equal(rendered(body), '2 failed|ok|Ada||');
   const own = '{{ ralph.iteration }} of {{ ralph.max_iterations }} in {{ ralph.name }}';
   assert.equal(rendered(own), '3 of 20 in my-task');
 });
 
-test('a command that is not there is empty, and an argument that nobody gave stays as it stands', () => {
+test('an undefined command is empty, and a missing argument stays as it is', () => {
   assert.equal(rendered('[{{ commands.none }}] {{ args.none }}'), '[] {{ args.none }}');
 });
 
-test('a name that every JavaScript object has is none of ours', () => {
+test('a name that every JavaScript object has is not a placeholder', () => {
   assert.equal(rendered('[{{ commands.constructor }}] {{ args.toString }}'), '[] {{ args.toString }}');
 });
 
-test('what is no placeholder of ours stays as it stands', () => {
+test('leaves anything but its own placeholders as it is', () => {
   const body =
     '{{ commands.* }} {{ x }} {{ site.title }} {{commands.}} {{ args.a.b }} {{ ralph.mood }} { { args.owner } }';
   assert.equal(rendered(body), body);
 });
 
-test('what a command prints is not expanded again, not even across its edge', () => {
+test('does not expand the output of a command again, not even across its edge', () => {
   const commands = { tests: '{{ args.owner }} <!-- kept --> {{ commands.tests }} {{', half: '{{ args.' };
   assert.equal(
     rendered('{{ commands.tests }} {{ commands.half }}owner }}', { ...VALUES, commands }),
@@ -44,14 +44,14 @@ test('what a command prints is not expanded again, not even across its edge', ()
   );
 });
 
-test('comments of the body are left out, with the lines that they have to themselves', () => {
+test('leaves out comments of the body with the lines that contain nothing else', () => {
   assert.equal(rendered('<!-- a -->\n# Task\n<!-- b\n{{ args.owner }}\n-->\nDo it<!-- c -->.\n'), '# Task\nDo it.\n');
   assert.equal(rendered('a\r\n  <!-- x -->  \r\nb\r\n'), 'a\r\nb\r\n');
   assert.equal(rendered('a <!-- x --> <!-- y --> b'), 'a   b');
   assert.equal(rendered('a\n<!-- x -->'), 'a\n');
 });
 
-test('a comment in a fence or in inline code is an example and stays', () => {
+test('keeps a comment in a fence or in inline code as an example', () => {
   const body = '```html\n<!-- shown -->\n{{ args.owner }}\n```\nWrite `<!-- x -->` and ``<!-- ` -->``.\n';
   assert.equal(rendered(body), body.replace('{{ args.owner }}', 'Ada'));
   assert.equal(rendered('a ` b <!-- x --> c'), 'a ` b  c');
@@ -61,13 +61,13 @@ test('a fence within a comment opens nothing', () => {
   assert.equal(rendered('<!--\n```\n-->\na <!-- b --> c\n'), 'a  c\n');
 });
 
-test('a comment that is never closed hides nothing', () => {
+test('an unclosed comment hides nothing', () => {
   const body = '# Task\n<!-- oh\nAll of it.\n';
   assert.equal(rendered(body), body);
   assert.equal(rendered('--> a <!-- b'), '--> a <!-- b');
 });
 
-test('placeholders are found where they stand in the whole body, and none in comments', () => {
+test('finds placeholders in the whole body but not in comments', () => {
   const body = '<!-- {{ args.a }} -->\n{{ args.b }} {{ commands.c }}';
   assert.deepEqual(
     bodyPlaceholders(body).map(({ kind, name, start, end }) => [kind, name, body.slice(start, end)]),
@@ -78,11 +78,11 @@ test('placeholders are found where they stand in the whole body, and none in com
   );
 });
 
-test('the iteration of a command is filled in when it runs', () => {
+test('fills in the iteration of a command when it runs', () => {
   assert.equal(runOfIteration('echo {{ralph.iteration}} {{ ralph.name }}', 7), 'echo 7 {{ ralph.name }}');
 });
 
-test('a body without comments and placeholders is rendered as it is, and any body without an exception', () => {
+test('renders a body without comments and placeholders unchanged, and any body without throwing', () => {
   const pieces = [
     '<!--',
     '-->',

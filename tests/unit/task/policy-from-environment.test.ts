@@ -28,7 +28,7 @@ test('the three variables are read', () => {
 });
 
 for (const bad of ['0', '101', '-1', '2.5', '25x', ' 25', '1e2', 'Infinity', '9'.repeat(400)]) {
-  test(`RALPH_MAX_ITERATIONS=${bad.slice(0, 12)} gives way to the default with a note`, () => {
+  test(`RALPH_MAX_ITERATIONS=${bad.slice(0, 12)} falls back to the default with a note`, () => {
     const { policy, notes } = policyFromEnvironment({ RALPH_MAX_ITERATIONS: bad });
     assert.equal(policy.maxIterations, 25);
     assert.equal(notes.length, 1);
@@ -37,7 +37,7 @@ for (const bad of ['0', '101', '-1', '2.5', '25x', ' 25', '1e2', 'Infinity', '9'
 }
 
 for (const bad of ['two\nlines', '   ', ' DONE', '`DONE`', '> DONE', '```']) {
-  test(`a signal that could never count, ${JSON.stringify(bad)}, gives way to the default with a note`, () => {
+  test(`a signal that could never match, ${JSON.stringify(bad)}, falls back to the default with a note`, () => {
     const { policy, notes } = policyFromEnvironment({ RALPH_COMPLETION_SIGNAL: bad });
     assert.deepEqual(policy.completion, DEFAULT_POLICY.completion);
     assert.match(notes[0] ?? '', /^RALPH_COMPLETION_SIGNAL must /);

@@ -8,13 +8,13 @@ import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
 import { project, writeFiles } from '../../support/folder.ts';
 import { after, changed, ENV, look, PATIENT, repository, TASK } from '../../support/repository.ts';
 
-test('without git only the task folder is known', async (context) => {
+test('without git only the task folder is measured', async (context) => {
   const directory = repository(context);
   const { progress, bounded } = await after(directory, () => {}, { env: { PATH: join(directory, 'src') } });
   assert.deepEqual([progress, bounded], ['unknown', ['git-missing']]);
 });
 
-test('a git that takes too long is ended, and nothing is known of it', async (context) => {
+test('a git that takes too long is ended, and the result is unknown', async (context) => {
   const directory = repository(context);
   writeFiles(directory, { 'bin/git.sh': '#!/bin/sh\necho $$ > "$PIDS"; exec sleep 300\n' });
   symlinkSync('git.sh', join(directory, 'bin/git'));
@@ -28,12 +28,12 @@ test('a git that takes too long is ended, and nothing is known of it', async (co
   assert.equal(existsSync(pids), true, 'control: it was started');
 });
 
-test('an abort ends the look with its reason', async (context) => {
+test('an abort ends the measurement with its reason', async (context) => {
   const directory = repository(context);
   await assert.rejects(look(directory, { signal: AbortSignal.abort(new Error('told to go')) }), /told to go/);
 });
 
-test('over the bounds a seen change is progress, and otherwise nobody knows', async (context) => {
+test('beyond the bounds an observed change is progress, and otherwise the result is unknown', async (context) => {
   const directory = repository(context);
   for (let n = 0; n < 30; n++) writeFiles(directory, { [`tasks/one/a${String(n).padStart(2, '0')}.md`]: 'x' });
   const folderLimits = { ...PATIENT.folderLimits, entries: 10 };
@@ -54,7 +54,7 @@ test('over the bounds a seen change is progress, and otherwise nobody knows', as
   assert.deepEqual(changedFiles, [], 'a file that a bound may have cut is not called changed');
 });
 
-test('a folder of a few files is seen whole however late it is, of a large one the beginning', (context) => {
+test('reads a small folder completely however late it is, and the beginning of a large one', (context) => {
   const names = Array.from({ length: 101 }, (_, n) => `tasks/one/a${1000 + n}.md`);
   const directory = project(context, Object.fromEntries(names.slice(1).map((name) => [name, ''])));
   const late = (): ReturnType<typeof markFolder> =>
@@ -64,7 +64,7 @@ test('a folder of a few files is seen whole however late it is, of a large one t
   assert.deepEqual([late().limits, Object.keys(late().files)], [['task-time'], names.slice(0, 100)]);
 });
 
-test('what is not read is known by size and time', async (context) => {
+test('compares what is not read by size and time', async (context) => {
   const directory = repository(context);
   writeFiles(directory, { 'tasks/one/large.bin': '', 'tasks/one/small.md': 'one' });
   truncateSync(join(directory, 'tasks/one/large.bin'), 6 * 1024 * 1024);
@@ -76,7 +76,7 @@ test('what is not read is known by size and time', async (context) => {
   assert.deepEqual([progress, changedFiles, bounded], ['yes', ['tasks/one/small.md'], ['git-bytes', 'task-bytes']]);
 });
 
-test('links are not followed, and a FIFO holds nobody up', async (context) => {
+test('does not follow links and is not blocked by a FIFO', async (context) => {
   const directory = repository(context);
   const outside = project(context, { 'x.md': 'x' });
   symlinkSync(outside, join(directory, 'tasks/one/out'));
@@ -87,7 +87,7 @@ test('links are not followed, and a FIFO holds nobody up', async (context) => {
   assert.deepEqual(await after(directory, () => appendFileSync(join(outside, 'x.md'), 'more')), changed('no'));
 });
 
-test('a task folder that leads out of the project is not looked at', async (context) => {
+test('does not measure a task folder that links out of the project', async (context) => {
   const directory = project(context);
   const outside = project(context, { 'RALPH.md': '' });
   mkdirSync(join(directory, 'tasks'));
@@ -109,7 +109,7 @@ function isReadByNobody(directory: string): boolean {
   }
 }
 
-test('what cannot be read leaves the answer open', (context) => {
+test('an unreadable part leaves the result open', (context) => {
   const directory = project(context, {
     'tasks/one/RALPH.md': '',
     'tasks/one/secret.md': 'x',
@@ -140,7 +140,7 @@ test('what cannot be read leaves the answer open', (context) => {
   chmodSync(join(directory, 'tasks/one/closed'), 0o755);
 });
 
-test('at most 200 changed files are named', async (context) => {
+test('names at most 200 changed files', async (context) => {
   const directory = repository(context);
   const many = () =>
     writeFiles(directory, Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`src/n${n}.ts`, ''])));

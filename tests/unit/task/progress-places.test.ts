@@ -5,7 +5,7 @@ import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
 import { project, writeFiles } from '../../support/folder.ts';
 import { after, changed, ENV, FILES, git, repository } from '../../support/repository.ts';
 
-test('a project inside a larger repository is its own part of it', async (context) => {
+test('measures a project inside a larger repository as its own part', async (context) => {
   const top = repository(context, { 'part/src/a.ts': 'a\n', 'part/tasks/one/RALPH.md': '', 'elsewhere/x.ts': 'x\n' });
   const directory = join(top, 'part');
   assert.deepEqual(await after(directory, () => writeFiles(top, { 'elsewhere/x.ts': 'X\n' })), changed('no'));
@@ -17,7 +17,7 @@ test('a project inside a larger repository is its own part of it', async (contex
   assert.deepEqual(await after(directory, commit), changed('yes', 'src/a.ts'));
 });
 
-test('without a repository only the task folder is known', async (context) => {
+test('without a repository only the task folder is measured', async (context) => {
   const directory = project(context, FILES);
   const bounded = ['git-repository'];
   assert.deepEqual(await after(directory, () => writeFiles(directory, { 'src/a.ts': 'A' })), {
@@ -28,14 +28,14 @@ test('without a repository only the task folder is known', async (context) => {
   assert.deepEqual(await after(directory, inTask), { ...changed('yes', 'tasks/one/notes.md'), bounded });
 });
 
-test('a repository above that ignores the project knows nothing of it', async (context) => {
+test('a repository above that ignores the project does not measure it', async (context) => {
   const top = repository(context, { '.gitignore': 'part/\n' });
   writeFiles(join(top, 'part'), FILES);
   const { progress, bounded } = await after(join(top, 'part'), () => {});
   assert.deepEqual([progress, bounded], ['unknown', ['git-repository']]);
 });
 
-test('a repository inside the project is known by its commits', async (context) => {
+test('measures a repository inside the project by its commits', async (context) => {
   const directory = repository(context);
   const nested = join(directory, 'nested');
   writeFiles(nested, { 'x.ts': 'x' });
@@ -46,7 +46,7 @@ test('a repository inside the project is known by its commits', async (context) 
   assert.deepEqual(await after(directory, commit), changed('yes', 'nested/'));
 });
 
-test('a task folder that is the project itself is looked at', async (context) => {
+test('measures a task folder that is the project itself', async (context) => {
   const directory = repository(context, { 'RALPH.md': '', 'src/a.ts': 'a', 'node_modules/x.js': '' });
   const before = await snapshot(directory, directory, { env: ENV });
   writeFiles(directory, { 'RALPH_PROGRESS.md': 'x', '.ralph-runner/status.json': '', '.claude/context/runtime/x': '' });
@@ -55,7 +55,7 @@ test('a task folder that is the project itself is looked at', async (context) =>
   assert.deepEqual(compare(before, await snapshot(directory, '', { env: ENV })), changed('yes', 'src/a.ts'));
 });
 
-test('folders above the task folder may be called what they like', async (context) => {
+test('folders above the task folder may have any name', async (context) => {
   const directory = repository(context, { 'build/tasks/one/RALPH.md': '', 'build/x': '' });
   const before = await snapshot(directory, 'build/tasks/one', { env: ENV });
   writeFiles(directory, { 'build/tasks/one/out.md': '', 'build/x': 'x' });
@@ -63,7 +63,7 @@ test('folders above the task folder may be called what they like', async (contex
   assert.deepEqual(compare(before, now), changed('yes', 'build/tasks/one/out.md'));
 });
 
-test('a repository without a commit yet is seen', async (context) => {
+test('measures a repository without a commit', async (context) => {
   const directory = project(context, FILES);
   git(directory, 'init', '--quiet');
   assert.deepEqual(await after(directory, () => {}), changed('no'));

@@ -15,7 +15,7 @@ const PROGRAMS: readonly (readonly [key: string, attributes: string])[] = [
 ];
 
 for (const [key, attributes] of PROGRAMS) {
-  test(`no program that the repository names is started, and nothing is written: ${key}`, async (context) => {
+  test(`starts no program that the repository names and writes nothing: ${key}`, async (context) => {
     const directory = repository(context, { ...FILES, '.gitattributes': attributes });
     const ran = join(directory, 'tasks/one/.ralph-runner.ran');
     const hooks = join(directory, 'hooks');
@@ -34,7 +34,7 @@ for (const [key, attributes] of PROGRAMS) {
   });
 }
 
-test('a submodule is known by its commits, and its own configuration starts nothing', async (context) => {
+test('measures a submodule by its commits, and its own configuration starts nothing', async (context) => {
   const library = repository(context, { 'x.ts': 'x' });
   const directory = repository(context);
   git(directory, 'submodule', '--quiet', 'add', library, 'lib');
@@ -61,7 +61,7 @@ test('a stored HEAD is never taken for an option of git', async (context) => {
   assert.deepEqual([now.git?.committed, existsSync(written)], [null, false]);
 });
 
-test('a program that only the user configures is believed', async (context) => {
+test('trusts a program that only the user configures', async (context) => {
   const directory = repository(context, { ...FILES, '.gitattributes': '*.ts filter=mine\n' });
   const config = join(directory, 'src/config');
   writeFileSync(config, '[filter "mine"]\n\tclean = "sed s/A/a/"\n');
@@ -70,7 +70,7 @@ test('a program that only the user configures is believed', async (context) => {
   assert.equal((await after(directory, () => writeFiles(directory, { 'src/a.ts': 'B\n' }), { env })).progress, 'yes');
 });
 
-test('variables of git in the environment lead nowhere else', async (context) => {
+test('git variables in the environment redirect nothing', async (context) => {
   const directory = repository(context);
   const other = repository(context);
   const env = { ...ENV, GIT_DIR: join(other, '.git'), GIT_WORK_TREE: other, GIT_INDEX_FILE: join(other, '.git/index') };

@@ -154,7 +154,7 @@ for (const [what, files, runs] of PROJECTS) {
   });
 }
 
-test('what was found and left out is told with the reason', (t) => {
+test('reports what was found and left out, with the reason', (t) => {
   const signals = projectSignals(project(t, { 'Cargo.toml': '', Makefile: 'test:\n' }), { PATH: '' });
   assert.deepEqual(signals.leftOut, [
     'cargo test (make test is chosen)',
@@ -162,7 +162,7 @@ test('what was found and left out is told with the reason', (t) => {
   ]);
 });
 
-test('folders in the place of the files are no signals that break anything', (t) => {
+test('ignores folders in the place of the files', (t) => {
   const dir = project(t);
   for (const name of ['package.json', 'pyproject.toml', 'Makefile']) mkdirSync(join(dir, name));
   assert.deepEqual(projectSignals(dir).commands, []);

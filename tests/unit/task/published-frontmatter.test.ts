@@ -49,7 +49,7 @@ idle: { delay: 30s, max: 3600 }
 };
 
 for (const [name, frontmatter] of Object.entries(EXAMPLES)) {
-  test(`an example that the documentation has passes the published schema and the check: ${name}`, () => {
+  test(`an example from the documentation passes the published schema and the check: ${name}`, () => {
     assert.ok(RALPH.accepts(parse(frontmatter)), JSON.stringify(RALPH.accepts.errors));
     const errors = checkTaskFile('t/RALPH.md', `---\n${frontmatter}---\nWork.\n`).problems.filter(
       (one) => one.severity === 'error',

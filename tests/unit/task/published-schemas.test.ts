@@ -100,7 +100,7 @@ const EXAMPLES: readonly (readonly [string, z.ZodType, readonly unknown[], reado
 ];
 
 for (const [name, definition, good, bad] of EXAMPLES) {
-  test(`the published schema ${name} is the one that the code uses, and takes its examples and no others`, () => {
+  test(`the published schema ${name} is the one that the code uses, and accepts exactly its examples`, () => {
     const made = z.toJSONSchema(definition, { target: 'draft-7', io: 'input', unrepresentable: 'throw' });
     assert.deepEqual(read(name), JSON.parse(JSON.stringify(made)), 'run npm run build');
     for (const value of good) assert.ok(accepts(name, value), JSON.stringify(value));
@@ -108,7 +108,7 @@ for (const [name, definition, good, bad] of EXAMPLES) {
   });
 }
 
-test('every published schema is one that a validator can compile', () => {
+test('a validator can compile every published schema', () => {
   const names = readdirSync(FOLDER).map((file) => file.replace('.schema.json', ''));
   for (const name of names) assert.doesNotThrow(() => new Ajv({ strict: false }).compile(read(name)), name);
   for (const wanted of ['input', 'output', 'state', 'tdd-state', 'ralph-md-frontmatter', 'event']) {
@@ -116,7 +116,7 @@ test('every published schema is one that a validator can compile', () => {
   }
 });
 
-test('everything that is wrong with an input is said at once, with its path, its value and the rule', () => {
+test('reports everything wrong with an input at once, with its path, its value and the rule', () => {
   const value = {
     maxIterations: 0,
     completionSignal: '',
@@ -138,7 +138,7 @@ test('everything that is wrong with an input is said at once, with its path, its
   assert.deepEqual(unknownKeys({ maxIteration: 1, tdd: true }), ['maxIteration']);
 });
 
-test('what a value must be is said in words, also where it may be of several types', () => {
+test('describes the expected value in words, also if it may have several types', () => {
   const messages = (value: unknown): string[] => checkInput(value).map(({ message }) => message);
   assert.deepEqual(messages({ settings: { 'idle.watch': ['a'] } }), [
     'settings.idle.watch must be a text, a number or true or false, but is ["a"]',
@@ -148,7 +148,7 @@ test('what a value must be is said in words, also where it may be of several typ
   ]);
 });
 
-test('an answer is held against the form that it means', () => {
+test('compares an answer with the form that it is meant to have', () => {
   assert.deepEqual(
     checkOutput({ active: true, iteration: -1 }).map(({ message }) => message),
     [
@@ -168,7 +168,7 @@ test('an answer is held against the form that it means', () => {
   assert.match(checkOutput('done')[0]?.message ?? '', /not an answer/);
 });
 
-test('what is no JSON is said to be none, with exit code 2', () => {
+test('reports what is not JSON with exit code 2', () => {
   for (const text of ['', ' ', '{', 'maxIterations: 5']) {
     const judged = evaluateJson(text, 'input', checkInput);
     assert.equal(judged.code, 2);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readMemory } from '../../../src/task/memory/read-memory.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
-test("the agent's memory is read from a plain file, and from nothing else that lies in its place", (context) => {
+test("reads the agent's memory from a plain file only", (context) => {
   const folder = emptyFolder(context);
   const path = join(folder, 'RALPH_PROGRESS.md');
   const elsewhere = join(folder, 'elsewhere.md');

@@ -50,7 +50,7 @@ test('the checklist and the settings of the cookbook have no problems', () => {
   assert.ok(resolved.ok && resolved.policy.maxIterations === 20 && resolved.settings.task?.reflectEvery === 5);
 });
 
-test('the five purposes have a pattern and a recipe each, and no block is passed over', () => {
+test('each of the five purposes has a pattern and a recipe, and no block is skipped', () => {
   assert.equal(blocks(read(PATTERNS), 'markdown').length, 5);
   assert.ok(blocks(read(COOKBOOK), 'yaml').length > 15);
   for (const path of [PATTERNS, COOKBOOK]) {
@@ -61,12 +61,12 @@ test('the five purposes have a pattern and a recipe each, and no block is passed
   }
 });
 
-test('the control: a recipe with a misspelt key is seen', () => {
+test('control: detects a recipe with a misspelt key', () => {
   assert.notDeepEqual(checkTaskFile('x/RALPH.md', '---\nmax_iteration: 3\n---\n\nDo it.\n').problems, []);
 });
 
 for (const skill of ['skills/ralph-draft/SKILL.md', 'SKILL.md']) {
-  test(`${skill} has a name and a description as the Agent Skills standard wants them, and its references are there`, () => {
+  test(`${skill} has a name and a description as the Agent Skills standard requires, and its references exist`, () => {
     const { frontmatter, body } = splitFrontmatter(read(skill));
     const { name, description, ...others } = parse(frontmatter) as Record<string, string>;
     assert.equal(name, skill === 'SKILL.md' ? 'ralph-loop' : 'ralph-draft');

@@ -27,7 +27,7 @@ function frontmatter(text: string, path = 'PROMPT.md') {
   return checked.frontmatter;
 }
 
-test('where nobody says anything the defaults of the table hold', () => {
+test('without settings the defaults of the table apply', () => {
   const { policy, settings, sources } = resolved();
   assert.deepEqual(policy, DEFAULT_POLICY);
   assert.deepEqual(settings, {
@@ -60,7 +60,7 @@ test('where nobody says anything the defaults of the table hold', () => {
   assert.equal(sources['breaker.same_reply'], 'default');
 });
 
-test('the keys of notify are merged one by one, and refuse what cannot be sent', () => {
+test('merges the keys of notify one by one and refuses what cannot be sent', () => {
   const { settings, sources } = resolved({
     frontmatter: frontmatter('notify:\n  "on": [blocked]\n  command: [notify-send, the loop]\n'),
     userConfig: { notify: { url: 'https://example.org/hook', template: 'slack' } },
@@ -97,7 +97,7 @@ test('flag, environment, frontmatter, project config, user config and default wi
   assert.equal(resolved(left).policy.maxIterations, 25);
 });
 
-test('groups are merged key by key', () => {
+test('merges groups key by key', () => {
   const { policy, sources } = resolved({
     flags: { 'breaker.findings': '7', 'idle.delay': '10s' },
     frontmatter: frontmatter('idle: { max: 1h }\nbreaker: { findings: 1, denials: 0 }\n'),
@@ -121,7 +121,7 @@ test('a list of a higher layer replaces the lower one whole', () => {
   assert.deepEqual(settings.validation, ['npm test']);
 });
 
-test('the variables of the environment are read, and empty ones are not', () => {
+test('reads the variables of the environment and ignores empty ones', () => {
   const { policy } = resolved({
     env: { RALPH_COMPLETION_SIGNAL: 'OVER', RALPH_CIRCUIT_BREAKER_THRESHOLD: '0', RALPH_MAX_ITERATIONS: '' },
   });
@@ -136,7 +136,7 @@ for (const [value, because] of [
   ['many', '"many"'],
   ['2.5', '2.5'],
 ] as const) {
-  test(`RALPH_MAX_ITERATIONS=${value} is an error that names where it comes from`, () => {
+  test(`RALPH_MAX_ITERATIONS=${value} is an error that names its source`, () => {
     const [problem, ...more] = refused({ env: { RALPH_MAX_ITERATIONS: value } });
     assert.deepEqual(more, []);
     assert.equal(problem?.path, 'max_iterations');
@@ -149,7 +149,7 @@ for (const [value, because] of [
   });
 }
 
-test('a bad value is an error even where a better one wins', () => {
+test('an invalid value is an error even if a valid one wins', () => {
   const problems = refused({
     flags: { max_iterations: 3 },
     env: { RALPH_MAX_ITERATIONS: 'x', RALPH_COMPLETION_SIGNAL: 'a\nb' },
@@ -167,7 +167,7 @@ test('a bad value is an error even where a better one wins', () => {
   );
 });
 
-test('a task folder has a cap of 50, wherever the value comes from', () => {
+test('a task folder has a cap of 50, whatever layer sets the value', () => {
   const [problem] = refused({ kind: 'ralph-md', env: { RALPH_MAX_ITERATIONS: '80' } });
   assert.equal(
     problem?.message,
@@ -202,7 +202,7 @@ test('the default max_delay follows a longer delay', () => {
   assert.equal(policy.idle?.maxDelayMs, 600_000);
 });
 
-test('idle keys of different layers are judged together, with where each comes from', () => {
+test('checks idle keys of different layers together and names the source of each', () => {
   const [problem, ...more] = refused({ flags: { 'idle.delay': '10m' }, projectConfig: { idle: { max_delay: '5m' } } });
   assert.deepEqual(more, []);
   assert.equal(problem?.path, 'idle.max_delay');
@@ -213,7 +213,7 @@ test('idle keys of different layers are judged together, with where each comes f
   );
 });
 
-test('a loop has one form of completion, by its kind', () => {
+test('a loop has one form of completion, depending on its kind', () => {
   const kinds = ['prompt', 'ralph-md', 'checklist', 'plan', 'tdd'] as const;
   const of = (input: Omit<Input, 'kind'>) => kinds.map((kind) => resolved({ kind, ...input }).policy.completion.kind);
   assert.deepEqual(of({}), ['signal', 'none', 'none', 'none', 'none']);
@@ -222,16 +222,16 @@ test('a loop has one form of completion, by its kind', () => {
 });
 
 for (const bad of ['two\nlines', 'a<b', 'a>b', '', ' x']) {
-  test(`a promise is one line without angle brackets: ${JSON.stringify(bad)} is none`, () => {
+  test(`a promise is one line without angle brackets: ${JSON.stringify(bad)} is invalid`, () => {
     assert.equal(refused({ flags: { completion_promise: bad } })[0]?.rule, 'completion-promise');
   });
 }
 
-test('a signal made of digits stays text', () => {
+test('a signal of digits stays text', () => {
   assert.deepEqual(resolved({ flags: { completion_signal: '42' } }).policy.completion, { kind: 'signal', text: '42' });
 });
 
-test('what comes out is a policy of the schema, whatever was set', () => {
+test('the result matches the schema of a policy, whatever was set', () => {
   const { policy, settings } = resolved({
     flags: { 'budget.max_cost': '2.5', 'budget.warn_at': '0', 'guardrails.strict': 'true', signal_match: 'anywhere' },
     userConfig: {
@@ -252,24 +252,24 @@ test('a flag named after the prototype sets nothing', () => {
   }
 });
 
-test('of a flag for a group and one for a part of it the later one counts', () => {
+test('of a flag for a group and one for a part of it the later one wins', () => {
   assert.equal(resolved({ flags: { idle: '1', 'idle.delay': '5s' } }).policy.idle?.delayMs, 5_000);
   assert.match(refused({ flags: { 'idle.delay': '5s', idle: '1' } })[0]?.message ?? '', /^idle must be a mapping/);
 });
 
-test('a flag in camelCase takes numbers and truth values as well', () => {
+test('a flag in camelCase accepts numbers and truth values too', () => {
   const { policy, settings } = resolved({ flags: { maxIterations: '7', 'guardrails.strict': 'true' } });
   assert.deepEqual([policy.maxIterations, settings.guardrails.strict], [7, true]);
 });
 
-test('a cost limit is refused where nobody knows the cost', () => {
+test('refuses a cost limit if the cost is not reported', () => {
   const budget = { ...DEFAULT_POLICY.budget, maxCostUsd: 3 };
   assert.match(costProblem(budget, false) ?? '', /^budget\.max_cost is \$3, /);
   assert.equal(costProblem(budget, true), null);
   assert.equal(costProblem(DEFAULT_POLICY.budget, false), null);
 });
 
-test('what depends on the name of the task file, and nothing else, differs by default', () => {
+test('only what depends on the name of the task file differs by default', () => {
   const row = (kind: 'prompt' | 'ralph-md' | 'checklist') => {
     const resolved = resolvePolicy({ kind, frontmatter: { completion_gate: 'required' } });
     assert.ok(resolved.ok);
@@ -289,7 +289,7 @@ test('what depends on the name of the task file, and nothing else, differs by de
   assert.deepEqual(checklist.own, [50, ofFolder, 'none', 300, 'required']);
 });
 
-test('a prompt file has terms where it sets one of their keys, and a gate where it names something to check', () => {
+test('a prompt file has terms if it sets one of their keys, and a gate if it names something to check', () => {
   const task = (frontmatter: Frontmatter, more: Partial<Parameters<typeof resolvePolicy>[0]> = {}) => {
     const resolved = resolvePolicy({ kind: 'prompt', frontmatter, ...more });
     assert.ok(resolved.ok);

@@ -36,7 +36,7 @@ test('a loop without a task folder has no evidence', async (context) => {
   assert.deepEqual(await runEvidence({ ...contract, task: null }, directory, options), []);
 });
 
-test('commands run in order, and each says how it ended', async (context) => {
+test('commands run in order, and each reports how it ended', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const found = await evidence(directory, [
     { name: 'good', run: 'echo err >&2' },
@@ -58,7 +58,7 @@ test('commands run in order, and each says how it ended', async (context) => {
   for (const { exitCode: _, output: __, ...record } of found) commandOutcome.parse(record);
 });
 
-test('a command runs in the directory that the contract says', async (context) => {
+test('a command runs in the directory from the contract', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const found = await evidence(directory, [
     { name: 'task', run: 'pwd', directory: 'task' },
@@ -70,7 +70,7 @@ test('a command runs in the directory that the contract says', async (context) =
   );
 });
 
-test('a task folder that is gone is named, and the next command runs', async (context) => {
+test('names a missing task folder, and the next command runs', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const { contract } = buildContract(
     taskTerms(directory, {
@@ -94,7 +94,7 @@ test('a command is outside the loop, and knows its iteration', async (context) =
   assert.equal(output, '0 7 7');
 });
 
-test('a command over its time keeps what it printed, with the mark', async (context) => {
+test('keeps the output of a command over its time limit, with the mark', async (context) => {
   let heard: number | null = null;
   const onLine = (): void => {
     heard ??= performance.now();
@@ -136,7 +136,7 @@ test('a guardrail sees what would really run, and where', async (context) => {
   assert.equal(existsSync(join(directory, 'tasks/one/ran-3')), false);
 });
 
-test('a script that changed since the start is not run', async (context) => {
+test('does not run a script that changed since the start', async (context) => {
   const directory = project(context, { 'tasks/one/check.sh': '#!/bin/sh\necho honest\n' });
   const { contract } = buildContract(
     taskTerms(directory, { commands: [{ name: 'a', run: './check.sh', directory: 'task' }] }),
@@ -151,7 +151,7 @@ test('a script that changed since the start is not run', async (context) => {
   assert.equal(existsSync(join(directory, 'tasks/one/forged')), false);
 });
 
-test('a script that is named by the number of an iteration is pinned for each of them', async (context) => {
+test('pins a script that is named by the number of an iteration for each iteration', async (context) => {
   const directory = project(context, { 'tasks/one/step-3.sh': 'echo third\n', 'tasks/one/step-4.sh': 'echo fourth\n' });
   const { contract } = buildContract(
     taskTerms(directory, { commands: [{ run: 'sh ./step-{{ ralph.iteration }}.sh', directory: 'task' }] }),
@@ -164,7 +164,7 @@ test('a script that is named by the number of an iteration is pinned for each of
   assert.equal((await at(4))[0]?.outcome, 'blocked');
 });
 
-test('a long output is cut to what fits a prompt, with how it ended', async (context) => {
+test('cuts a long output to what fits into a prompt, with how it ended', async (context) => {
   const run = 'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo last; exit 4';
   const { output, bytes, truncated, preview } = await one(context, { run });
   assert.equal(bytes, 1_000_012);
@@ -175,7 +175,7 @@ test('a long output is cut to what fits a prompt, with how it ended', async (con
   assert.match(preview, /^first\nx+\n\[\.\.\. \d+ characters in all \.\.\.\]\nx+\nlast\n\[exit code 4\]$/);
 });
 
-test('an output of 12,000 characters is whole, and one more is cut', async (context) => {
+test('keeps an output of 12,000 characters whole and cuts a longer one', async (context) => {
   const whole = await one(context, { run: 'head -c 12000 /dev/zero | tr "\\0" x' });
   assert.deepEqual([whole.truncated, whole.output], [false, 'x'.repeat(12_000)]);
   const cut = await one(context, { run: 'head -c 12001 /dev/zero | tr "\\0" x' });
@@ -186,7 +186,7 @@ test('an output of 12,000 characters is whole, and one more is cut', async (cont
   assert.ok(ended.output.length <= 12_000);
 });
 
-test('an output without end is bounded in memory and ended at its time', async (context) => {
+test('bounds an endless output in memory and ends it at its time limit', async (context) => {
   const before = process.memoryUsage().rss;
   let heard = 0;
   const onLine = (line: string): void => {
@@ -206,7 +206,7 @@ test('an output without end is bounded in memory and ended at its time', async (
   assert.ok(process.memoryUsage().rss - before < 200_000_000);
 });
 
-test('an abort ends the command that runs, and the next one never begins', async (context) => {
+test('an abort ends the running command, and the next one never begins', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const abort = new AbortController();
   const commands = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 
-test('the text between the markers and the text after them are given exactly', () => {
+test('returns the text between the markers and after them exactly', () => {
   const split = splitFrontmatter('---\na: 1\nb: 2\n---\n# Task\n\nDo it.\n');
   assert.deepEqual(split, {
     frontmatter: 'a: 1\nb: 2\n',
@@ -12,7 +12,7 @@ test('the text between the markers and the text after them are given exactly', (
   });
 });
 
-test('a file without frontmatter is all body', () => {
+test('a file without frontmatter is only body', () => {
   assert.deepEqual(splitFrontmatter('# Task\n---\nrule\n---\n'), {
     frontmatter: '',
     frontmatterLine: null,
@@ -22,7 +22,7 @@ test('a file without frontmatter is all body', () => {
   assert.equal(splitFrontmatter('').body, '');
 });
 
-test('empty frontmatter differs from none by its line', () => {
+test('tells empty frontmatter from missing frontmatter by its line', () => {
   assert.deepEqual(splitFrontmatter('---\n---\nbody'), {
     frontmatter: '',
     frontmatterLine: 2,
@@ -31,42 +31,42 @@ test('empty frontmatter differs from none by its line', () => {
   });
 });
 
-test('a byte-order mark is no part of anything', () => {
+test('leaves out a byte order mark', () => {
   assert.equal(splitFrontmatter('\ufeff---\na: 1\n---\nbody').frontmatter, 'a: 1\n');
   assert.equal(splitFrontmatter('\ufeffbody').body, 'body');
 });
 
-test('CRLF is accepted and kept', () => {
+test('accepts and keeps CRLF', () => {
   const split = splitFrontmatter('---\r\na: 1\r\n---\r\nbody\r\n');
   assert.equal(split.frontmatter, 'a: 1\r\n');
   assert.equal(split.body, 'body\r\n');
   assert.equal(split.bodyLine, 4);
 });
 
-test('HTML comments may stand before the first marker, over several lines', () => {
+test('accepts HTML comments before the first marker, over several lines', () => {
   const split = splitFrontmatter('<!-- draft: {"a":1}\n---\n-->\n\n<!-- two -->\n---\na: 1\n---\nbody\n');
   assert.equal(split.frontmatter, 'a: 1\n');
   assert.equal(split.frontmatterLine, 7);
   assert.equal(split.bodyLine, 9);
 });
 
-test('a marker on the line of a comment, or indented, is none', () => {
+test('a marker on the line of a comment, or indented, does not count', () => {
   assert.equal(splitFrontmatter('<!-- x --> ---\na: 1\n---\n').frontmatterLine, null);
   assert.equal(splitFrontmatter('  ---\na: 1\n---\n').frontmatterLine, null);
 });
 
-test('a comment that is never closed leaves everything body', () => {
+test('with an unclosed comment everything is body', () => {
   assert.equal(splitFrontmatter('<!-- x\n---\na: 1\n---\n').frontmatterLine, null);
 });
 
-test('white space after a marker is allowed, anything else is not', () => {
+test('allows only white space after a marker', () => {
   assert.equal(splitFrontmatter('--- \t\na: 1\n---  \nbody').frontmatter, 'a: 1\n');
   assert.equal(splitFrontmatter('---js\na: 1\n---\n').frontmatterLine, null);
   assert.equal(splitFrontmatter('----\na: 1\n----\n').frontmatterLine, null);
   assert.equal(splitFrontmatter('---\na: 1\n----\n---\nbody').frontmatter, 'a: 1\n----\n');
 });
 
-test('frontmatter that is never closed is a problem, and the file is body', () => {
+test('unclosed frontmatter is a problem, and the file is body', () => {
   const split = splitFrontmatter('---\na: 1\nbody\n');
   assert.equal(split.problem, 'unclosed');
   assert.equal(split.frontmatter, '');
@@ -83,7 +83,7 @@ test('a closing marker may end the file', () => {
   });
 });
 
-test('10 MB of any kind are split without quadratic work', () => {
+test('splits 10 MB of any kind in linear time', () => {
   const size = 10 * 1024 * 1024;
   for (const unit of ['-', '---', '--- ', '<!--', '<!-- -->', '\n', '---x\n', ' ', '\r']) {
     const text = unit.repeat(Math.ceil(size / unit.length));

@@ -46,7 +46,7 @@ test('a required gate that is ready says what it found, and runs the acceptance 
   assert.equal(existsSync(join(directory, 'stats')), false, 'mere evidence is not run again');
 });
 
-test('a missing output and missing questions are named, and nothing is run', async (context) => {
+test('names a missing output and missing questions, and runs nothing', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const contract = contractOf(directory, { commands: [ACCEPTED], requiredOutputs: ['out/FIXES.md'] });
   assert.deepEqual(await gate(contract, directory), [
@@ -69,7 +69,7 @@ test('an empty OPEN_QUESTIONS.md is ready', async (context) => {
   assert.deepEqual(await outcomes(contractOf(directory), directory), ['OPEN_QUESTIONS.md: ok']);
 });
 
-test('open questions are shown with their lines, and nothing is run', async (context) => {
+test('shows open questions with their lines, and runs nothing', async (context) => {
   const directory = project(context, {
     ...READY,
     'tasks/one/OPEN_QUESTIONS.md': `## P0\n- [x] a\n- [ ] Which store?\n## P1\n- ${'y'.repeat(300)}\n${'- more\n'.repeat(20)}`,
@@ -85,7 +85,7 @@ test('open questions are shown with their lines, and nothing is run', async (con
   assert.equal(existsSync(join(directory, 'ran')), false);
 });
 
-test('an output must be a regular file that really lies in the task folder', async (context) => {
+test('an output has to be a regular file inside the task folder', async (context) => {
   const directory = project(context, { ...READY, 'tasks/one/real.md': '', 'outside.md': '' });
   const folder = join(directory, 'tasks/one');
   mkdirSync(join(folder, 'folder.md'));
@@ -106,7 +106,7 @@ test('an output must be a regular file that really lies in the task folder', asy
   );
 });
 
-test('questions that lead out of the task folder, or never end, are not read', async (context) => {
+test('does not read questions that link out of the task folder or are endless', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '', 'ready.md': '' });
   const path = join(directory, 'tasks/one/OPEN_QUESTIONS.md');
   const contract = contractOf(directory);
@@ -120,13 +120,13 @@ test('questions that lead out of the task folder, or never end, are not read', a
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: unavailable']);
 });
 
-test('the rolling memory is no required output', async (context) => {
+test('the rolling memory is not a required output', async (context) => {
   const directory = project(context, READY);
   const contract = contractOf(directory, { requiredOutputs: ['RALPH_PROGRESS.md'] });
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok']);
 });
 
-test('every way in which an acceptance command is not well rejects', async (context) => {
+test('an acceptance command rejects in every way that it can fail', async (context) => {
   const directory = project(context, READY);
   const commands = [
     { name: 'fails', run: 'exit 1', acceptance: true },
@@ -150,7 +150,7 @@ test('an acceptance command runs where the contract says, with the number of its
   assert.equal(result?.detail, `exit code 1.\n${directory}/tasks/one 4`);
 });
 
-test('an acceptance command whose script changed is not run', async (context) => {
+test('does not run an acceptance command whose script changed', async (context) => {
   const directory = project(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\nexit 1\n' });
   const commands = [{ run: './check.sh', directory: 'task' as const, acceptance: true }];
   const contract = contractOf(directory, { commands });
@@ -158,7 +158,7 @@ test('an acceptance command whose script changed is not run', async (context) =>
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'check: changed']);
 });
 
-test('a script that only evidence names may change without a word of the gate', async (context) => {
+test('a script that only evidence names may change without affecting the gate', async (context) => {
   const directory = project(context, { ...READY, 'tasks/one/stats.sh': '#!/bin/sh\n' });
   const commands = [ACCEPTED, { name: 'stats', run: './stats.sh', directory: 'task' as const }];
   const contract = contractOf(directory, { commands });
@@ -166,14 +166,14 @@ test('a script that only evidence names may change without a word of the gate', 
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'tests: ok']);
 });
 
-test('validation runs besides, whether the folder is ready or not', async (context) => {
+test('validation also runs, whether the folder is ready or not', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const { contract } = buildContract({ ...taskTerms(directory, { commands: [ACCEPTED] }), validation: ['true'] });
   const [questions, validation, ...others] = await gate(contract, directory);
   assert.deepEqual([questions?.outcome, validation?.outcome, others.length], ['failed', 'ok', 0]);
 });
 
-test('an open finding keeps acceptance commands from running', async (context) => {
+test('an open finding prevents acceptance commands from running', async (context) => {
   const directory = project(context, { ...READY, '.ralph/findings.md': '### FINDING-001: x\nStatus: OPEN\n' });
   const contract = contractOf(directory, { commands: [ACCEPTED] });
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'findings log: failed']);
@@ -181,7 +181,7 @@ test('an open finding keeps acceptance commands from running', async (context) =
 });
 
 for (const mode of ['optional', 'disabled'] as const) {
-  test(`with a gate that is ${mode} the promise is enough, but validation still holds`, async (context) => {
+  test(`with a gate that is ${mode} the promise is enough, but validation still applies`, async (context) => {
     const directory = project(context, { 'tasks/one/RALPH.md': '', 'stats.sh': '#!/bin/sh\n' });
     const task = {
       commands: [ACCEPTED, { name: 'stats', run: './stats.sh' }],
@@ -203,7 +203,7 @@ test('an abort during an acceptance command rejects', async (context: TestContex
   await assert.rejects(gate(contract, directory, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
 });
 
-test('a gate of a prompt file looks in the project, and needs no OPEN_QUESTIONS.md', async (context) => {
+test('the gate of a prompt file looks in the project, and needs no OPEN_QUESTIONS.md', async (context) => {
   const directory = project(context, { 'REPORT.md': '', 'check.sh': 'exit 0\n' });
   const run = [{ name: 'check', run: './check.sh', acceptance: true, directory: 'task' as const }];
   const terms = { commands: run, requiredOutputs: ['REPORT.md'], openQuestions: 'optional' as const };
@@ -214,7 +214,7 @@ test('a gate of a prompt file looks in the project, and needs no OPEN_QUESTIONS.
   assert.deepEqual(await outcomes(contract, directory), ['required output REPORT.md: ok', 'OPEN_QUESTIONS.md: failed']);
 });
 
-test('a promise in a prompt file is refused while OPEN_QUESTIONS.md has open items, a signal is not', async (context) => {
+test('refuses a promise in a prompt file while OPEN_QUESTIONS.md has open items, but not a signal', async (context) => {
   const directory = project(context, { 'OPEN_QUESTIONS.md': '## P0\n- which one?\n' });
   const of = (completion: Contract['policy']['completion']): Contract => {
     const contract = contractOf(directory, {}, { taskPath: '.claude/ralph/PROMPT.md', task: null });

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { writeFiles } from '../../support/folder.ts';
 import { after, changed, git, repository, TASK } from '../../support/repository.ts';
 
-test('nothing changed is no progress', async (context) => {
+test('no change is no progress', async (context) => {
   assert.deepEqual(await after(repository(context), () => {}), changed('no'));
 });
 
@@ -138,7 +138,7 @@ for (const { name, change } of NO_CHANGES) {
   });
 }
 
-test('a second change of a file that git knows as changed already is progress', async (context) => {
+test('a second change of a file that git already lists as changed is progress', async (context) => {
   const directory = repository(context);
   writeFiles(directory, { 'src/a.ts': 'one\n', 'src/new.ts': 'one\n' });
   const statusBefore = git(directory, 'status', '--porcelain');
@@ -147,7 +147,7 @@ test('a second change of a file that git knows as changed already is progress', 
   assert.equal(git(directory, 'status', '--porcelain'), statusBefore, "control: git's own answer is the same");
 });
 
-test('what is staged counts, and so does staging something else', async (context) => {
+test('staging counts as progress, and so does staging something else', async (context) => {
   const directory = repository(context);
   writeFiles(directory, { 'src/a.ts': 'one\n' });
   assert.deepEqual(await after(directory, () => git(directory, 'add', 'src/a.ts')), changed('yes', 'src/a.ts'));
@@ -158,7 +158,7 @@ test('what is staged counts, and so does staging something else', async (context
   assert.deepEqual(await after(directory, again), changed('yes', 'src/a.ts'));
 });
 
-test('a conflict and its solution are progress', async (context) => {
+test('a conflict and its resolution are progress', async (context) => {
   const directory = repository(context);
   git(directory, 'checkout', '--quiet', '-b', 'other');
   writeFiles(directory, { 'src/a.ts': 'theirs\n' });

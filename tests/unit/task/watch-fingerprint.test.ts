@@ -21,7 +21,7 @@ function notices(
   return watchFingerprint(directory, globs, TASK) !== before;
 }
 
-test('a new file, a changed one and a removed one are noticed', (context) => {
+test('notices new, changed and removed files', (context) => {
   const files = { 'inbox/a.md': 'a', 'other.md': 'o' };
   const watch = ['inbox/**'];
   assert.equal(
@@ -47,7 +47,7 @@ test('a new file, a changed one and a removed one are noticed', (context) => {
   );
 });
 
-test('the task file is always watched', (context) => {
+test('always watches the task file', (context) => {
   assert.equal(
     notices(context, [], {}, (d) => writeFiles(d, { [TASK]: 'changed' })),
     true,
@@ -58,7 +58,7 @@ test('the task file is always watched', (context) => {
   );
 });
 
-test('without a task file the project directory itself counts for nothing', (context) => {
+test('without a task file the project directory itself does not count', (context) => {
   const directory = project(context, { 'a.md': 'x' });
   const before = watchFingerprint(directory, ['**'], '');
   writeFiles(directory, { 'node_modules/x.js': '' });
@@ -83,7 +83,7 @@ for (const folder of [
   '.cache',
   '.claude/context/runtime',
 ]) {
-  test(`${folder} is not looked into by a wildcard`, (context) => {
+  test(`a wildcard does not enter ${folder}`, (context) => {
     assert.equal(
       notices(context, ['**'], {}, (d) => writeFiles(d, { [`${folder}/x/y.md`]: 'x', [`${folder}/z.md`]: 'x' })),
       false,
@@ -91,7 +91,7 @@ for (const folder of [
   });
 }
 
-test('a folder that a glob names literally is looked into, whatever it is called', (context) => {
+test('enters a folder that a glob names literally, whatever its name', (context) => {
   assert.equal(
     notices(context, ['**', 'dist/report.json'], {}, (d) => writeFiles(d, { 'dist/report.json': 'x' })),
     true,
@@ -106,14 +106,14 @@ test('a folder that a glob names literally is looked into, whatever it is called
   );
 });
 
-test('a single file may be watched before it is there', (context) => {
+test('a single file may be watched before it exists', (context) => {
   assert.equal(
     notices(context, ['TODO.md'], {}, (d) => writeFiles(d, { 'TODO.md': 'x' })),
     true,
   );
 });
 
-test('what lies outside the project is never looked at', (context) => {
+test('never looks outside the project', (context) => {
   const outside = project(context, { 'a.md': 'x' });
   const globs = ['../**', `${outside}/**`, 'link/**', 'link/a.md', '**'];
   const changed = notices(context, globs, {}, (d) => {
@@ -130,7 +130,7 @@ test('what lies outside the project is never looked at', (context) => {
   assert.equal(watchFingerprint(directory, globs, TASK), before);
 });
 
-test('a symlink to a file of the project is followed', (context) => {
+test('follows a symlink to a file of the project', (context) => {
   const directory = project(context, { [TASK]: 'x', 'dist/real.md': 'x' });
   symlinkSync('dist/real.md', join(directory, 'link.md'));
   const before = watchFingerprint(directory, ['*.md'], TASK);
@@ -138,7 +138,7 @@ test('a symlink to a file of the project is followed', (context) => {
   assert.notEqual(watchFingerprint(directory, ['*.md'], TASK), before);
 });
 
-test('a tree over the limit has a fingerprint of what comes first', (context) => {
+test('the fingerprint of a tree over the limit covers its first part', (context) => {
   const files = Object.fromEntries([...Array(30).keys()].map((file) => [`many/${file % 3}/${file}.md`, '']));
   const directory = project(context, { [TASK]: 'x', ...files });
   const seen = () => watchFingerprint(directory, ['many/**'], TASK, 15);
@@ -150,14 +150,14 @@ test('a tree over the limit has a fingerprint of what comes first', (context) =>
   assert.notEqual(seen(), before);
 });
 
-test('a project that is gone has a fingerprint too', (context) => {
+test('a missing project has a fingerprint too', (context) => {
   const gone = join(project(context), 'gone');
   const fingerprint = watchFingerprint(gone, ['**'], TASK);
   assert.notEqual(fingerprint, '');
   assert.equal(watchFingerprint(gone, ['**'], TASK), fingerprint);
 });
 
-test('a glob of nothing stands for the project, and one without an end for nothing', (context) => {
+test('an empty glob means the project, and an endless one nothing', (context) => {
   const directory = project(context, { [TASK]: 'x', 'src/a.md': 'x' });
   const endless = 'a'.repeat(70_000);
   for (const glob of ['', './', '././']) {

@@ -41,7 +41,7 @@ const EVENTS: readonly StreamEvent[] = [
   event('loop.ended', 90, { status: 'complete', verified: true, message: 'Complete.' }),
 ];
 
-test('a loop is a tree of spans: loop, iteration, check, and waits beside the iterations', () => {
+test('a loop is a tree of spans: loop, iteration and check, with waits beside the iterations', () => {
   const { spans, pending } = telemetryOf(EVENTS, LOOP, ROOT);
   const named = Object.fromEntries(spans.map((span) => [span.name, span]));
   const [loop, iteration, wait] = [named['invoke_workflow docs'], named['invoke_agent claude-code'], named['wait']];
@@ -91,7 +91,7 @@ test('an iteration has the names of the GenAI conventions', () => {
   });
 });
 
-test('no prompt, command, output or path is sent', () => {
+test('sends no prompt, command, output or path', () => {
   const sent = JSON.stringify(telemetryOf(EVENTS, LOOP, ROOT));
   for (const text of ['secret words', '--token=abc', 'tsc', '.env', 'Complete.']) {
     assert.equal(sent.includes(text), false, text);
@@ -99,7 +99,7 @@ test('no prompt, command, output or path is sent', () => {
   assert.ok(sent.includes('"ralph.check.name":"types"'));
 });
 
-test('a wait that goes on is kept for the next export', () => {
+test('keeps a wait that continues for the next export', () => {
   const first = telemetryOf(EVENTS.slice(0, 8), LOOP, ROOT);
   assert.deepEqual(first.spans.map(({ name }) => name).includes('wait'), false);
   assert.equal(first.pending?.['type'], 'wait.started');
@@ -135,7 +135,7 @@ test('every process that drives a loop adds to the same tree, below the trace of
   assert.equal(traceparentFor('l-1', 3, undefined), `00-${ROOT.traceId}-${spanId('l-1', 'iteration', 3)}-01`);
 });
 
-test('nothing is exported without an endpoint, or where the SDK is disabled', () => {
+test('exports nothing without an endpoint, or if the SDK is disabled', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/' };
   assert.equal(exporterOf({}), null);
   assert.equal(exporterOf({ ...endpoint, OTEL_SDK_DISABLED: 'True' }), null);
@@ -174,7 +174,7 @@ test('requests have the form of OTLP in JSON: hexadecimal ids, nanoseconds and 6
   assert.equal(all[0].sum.isMonotonic, true);
 });
 
-test('an export that fails is reported in one line, without the address, and never thrown', async () => {
+test('reports a failed export on one line without the address, and never throws', async () => {
   const seen: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     seen.push(request);

@@ -5,7 +5,7 @@ import { painter } from '../../../src/term/paint.ts';
 import { bar } from '../../../src/term/table.ts';
 import fc from '../../support/property.ts';
 
-test('a bar is as long as its value, to an eighth of a cell, and what is more than nothing shows', () => {
+test('a bar is as long as its value, to an eighth of a cell, and anything above zero is visible', () => {
   assert.equal(bar(6, 6, 6), '██████');
   assert.equal(bar(3, 6, 6), '███');
   assert.equal(bar(1, 16, 2), '▏');
@@ -13,7 +13,7 @@ test('a bar is as long as its value, to an eighth of a cell, and what is more th
   assert.deepEqual([bar(0, 5, 6), bar(5, 0, 6), bar(Number.NaN, 5, 6), bar(-1, 5, 6)], ['', '', '', '']);
 });
 
-test('a bar never leaves its cells, and a greater value has no shorter one', () => {
+test('a bar stays within its cells, and a greater value has no shorter bar', () => {
   const length = (one: number): number => [...bar(one, 1_000, 6)].length;
   fc.assert(
     fc.property(
@@ -39,7 +39,7 @@ const entries = [
   record(2, { kind: 'idle', idleIterations: 1, outputTokens: null }),
 ];
 
-test('the table of iterations draws what each took beside the greatest, and leaves unknown unknown', () => {
+test('the table of iterations draws each value relative to the greatest and leaves unknown ones out', () => {
   assert.equal(
     iterationTable(entries, painter(false, {})),
     [
@@ -51,12 +51,12 @@ test('the table of iterations draws what each took beside the greatest, and leav
   );
 });
 
-test('a loop in a session, of which nobody told the cost, has no such column', () => {
+test('a loop in a session without a known cost has no cost column', () => {
   const table = iterationTable([record(1, {})], painter(false, {}));
   assert.equal(table, ['   time        tokens', '1  30s ██████  20 ██████'].join('\n'));
 });
 
-test('in a pipe every figure stands as it was told, in as many columns in every line', () => {
+test('in a pipe every figure is exact, with the same columns on every line', () => {
   const lines = iterationColumns(entries)
     .split('\n')
     .map((line) => line.split(/\s+/));
@@ -90,7 +90,7 @@ test('in a pipe every figure stands as it was told, in as many columns in every 
   assert.equal(new Set(lines.map(({ length }) => length)).size, 1);
 });
 
-test('a journal that somebody filled with odd values cannot move the cursor or break the table', () => {
+test('a journal with odd values cannot move the cursor or break the table', () => {
   const odd = record(1, {
     durationMs: '\u001b[2J',
     findings: -3,

@@ -12,7 +12,7 @@ const began: RunnerEvent = {
 const words = 'one two three four five six seven eight nine ten eleven twelve';
 const bars = (rows: readonly string[]): number => rows.filter((row) => row.includes('iter 1/7')).length;
 
-test('a terminal that is made narrower and wider again shows one bottom, and all that was said above it', async () => {
+test('a terminal that becomes narrower and wider again shows one footer and all messages above it', async () => {
   const screen = liveScreen({ columns: 80, rows: 24 });
   screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 });
   screen.tell({ type: 'text-delta', text: `${words}\n\nmore` }).draw();
@@ -29,7 +29,7 @@ test('a terminal that is made narrower and wider again shows one bottom, and all
   }
 });
 
-test('the bottom shows a cost that is unknown, or known in part', async () => {
+test('the footer shows a cost that is unknown or partly known', async () => {
   const screen = liveScreen({ columns: 100, rows: 12 });
   const usage = { inputTokens: 9, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const run = { type: 'agent-ended', iteration: 1, outcome: 'ok', message: '', durationMs: 10, toolCalls: 0 } as const;
@@ -39,7 +39,7 @@ test('the bottom shows a cost that is unknown, or known in part', async () => {
   assert.match((await screen.rows()).join('\n'), /─── 10ms │ 2 turns │ \$0\.50 ───[\s\S]*│ at least \$0\.50 │/);
 });
 
-test('a bottom that grows and shrinks leaves nothing behind', async () => {
+test('a footer that grows and shrinks leaves nothing behind', async () => {
   const screen = liveScreen({ columns: 60, rows: 10 });
   screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();
   const before = await screen.rows();
@@ -66,7 +66,7 @@ test('a bottom that grows and shrinks leaves nothing behind', async () => {
   assert.equal(rows.length, before.length + 15);
 });
 
-test('where only a second has passed, only the row with the time is written', () => {
+test('if only a second has passed, rewrites only the row with the time', () => {
   const screen = liveScreen({ columns: 80, rows: 24 });
   screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();
   const before = screen.written().length;
@@ -76,14 +76,14 @@ test('where only a second has passed, only the row with the time is written', ()
   assert.ok(!more.includes('Enter:'), more);
 });
 
-test('where nothing has changed nothing is written', () => {
+test('if nothing has changed, writes nothing', () => {
   const screen = liveScreen({ columns: 80, rows: 24 });
   screen.tell(began).draw();
   const before = screen.written();
   assert.equal(screen.draw().written(), before);
 });
 
-test('an escape sequence that comes in two pieces is as little shown as one that comes whole', async () => {
+test('hides an escape sequence that arrives in two pieces like a whole one', async () => {
   const screen = liveScreen({ columns: 80, rows: 24 });
   screen.tell(began);
   const shown: (string | undefined)[] = [];
@@ -93,7 +93,7 @@ test('an escape sequence that comes in two pieces is as little shown as one that
   assert.deepEqual(shown, ['plain', 'plain', 'plain red', 'plain red and', 'plain red and  more']);
 });
 
-test('after the end the cursor stands at the beginning of an empty row, under the last word', async () => {
+test('at the end the cursor is at the start of an empty row below the last message', async () => {
   const screen = liveScreen({ columns: 40, rows: 8 });
   screen.tell(began).wait(2_000).draw();
   screen.tell({
@@ -108,7 +108,7 @@ test('after the end the cursor stands at the beginning of an empty row, under th
   assert.deepEqual(await screen.cursor(), { row: rows.length, column: 0 });
 });
 
-test('bold, inline code and headings of the agent are rendered, and its other signs stay', async () => {
+test('renders bold text, inline code and headings of the agent, and keeps other markup', async () => {
   const screen = liveScreen({ columns: 60, rows: 12 });
   screen.tell(began, { type: 'text', text: '# Result\nOne **bold** word, `a*b` and 2 ** 3.\n- item\n' }).draw().close();
   const rows = await screen.rows();

@@ -160,7 +160,7 @@ const SIZES: Readonly<Record<string, readonly (readonly [columns: number, rows: 
 
 describe('the live view shows', () => {
   for (const [name, scene] of Object.entries(SCENES)) {
-    test(`the scene ${name} as pinned`, async () => {
+    test(`the scene ${name} as in its fixture`, async () => {
       const shown: string[] = [];
       for (const [columns, rows] of SIZES[name] ?? []) {
         const screen = liveScreen({ columns, rows });

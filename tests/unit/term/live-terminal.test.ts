@@ -71,7 +71,7 @@ const withView = async (
 const listeners = (): number[] =>
   ['exit', 'uncaughtExceptionMonitor', 'SIGCONT'].map((name) => process.listenerCount(name));
 
-test('the terminal is taken with the first word and put back with the last, and no listener is left', async () => {
+test('takes the terminal with the first message, restores it after the last, and leaves no listener', async () => {
   const before = listeners();
   const terminal = await withView(async () => {
     const more = listeners().map((count, index) => count - (before[index] ?? 0));
@@ -86,7 +86,7 @@ test('the terminal is taken with the first word and put back with the last, and 
   assert.deepEqual(listeners(), before);
 });
 
-test('Enter says it now, Alt+Enter with the next prompt, and an empty line says nothing', async () => {
+test('Enter sends now, Alt+Enter with the next prompt, and an empty line sends nothing', async () => {
   await withView(async (keys, calls) => {
     await keys('fix it\r', '\r', 'then test\u001b\r', 'and\nso on\r');
     assert.deepEqual(calls, [
@@ -97,28 +97,28 @@ test('Enter says it now, Alt+Enter with the next prompt, and an empty line says 
   });
 });
 
-test('a paste of several lines is one message, whose escape sequences are gone', async () => {
+test('a paste of several lines is one message without escape sequences', async () => {
   await withView(async (keys, calls) => {
     await keys('\u001b[200~one\r\ntwo\u001b[31m\u0003', '\r\u001b[20', '1~\r');
     assert.deepEqual(calls, [['say', 'one\ntwo', 'now']]);
   });
 });
 
-test('Escape interrupts once nothing follows it, and an arrow key is none', async () => {
+test('Escape interrupts unless more follows, and an arrow key does not', async () => {
   await withView(async (keys, calls) => {
     await keys('\u001b', '\u001b[A', '\u001bOC', '\u001b[1;5D', '\u001b[15~');
     assert.deepEqual(calls, [['interrupt']]);
   });
 });
 
-test('Ctrl+C is heard as a key, in the middle of a line too', async () => {
+test('Ctrl+C works as a key, also in the middle of a line', async () => {
   await withView(async (keys, calls) => {
     await keys('half a li\u0003');
     assert.deepEqual(calls, [['press']]);
   });
 });
 
-test('a line is edited and recalled by the usual keys', async () => {
+test('the usual keys edit and recall a line', async () => {
   await withView(async (keys, calls) => {
     await keys('wrold\u001b[D\u001b[D\u001b[D\u007f\u001b[1~hello \u0005!\r');
     await keys('a b c\u0017\u0017d\r', 'gone\u0015kept\r', '\u001b[A\u001b[A\u001b[B\r', 'draft\u001b[A\u001b[B\r');
@@ -129,7 +129,7 @@ test('a line is edited and recalled by the usual keys', async () => {
   });
 });
 
-test('what cannot be said stays in the line, and the reason is shown', async () => {
+test('what cannot be sent stays in the line, with the reason', async () => {
   const refuse = (): void => {
     throw new Error('there is no live loop.');
   };
@@ -138,14 +138,14 @@ test('what cannot be said stays in the line, and the reason is shown', async () 
   assert.match(terminal.written.slice(terminal.written.indexOf('no live loop')), /> fix it/);
 });
 
-test('what was being written when the loop ended stands in the terminal afterwards', async () => {
+test('an unfinished line is in the terminal after the loop ended', async () => {
   const terminal = await withView(async (keys) => keys('sent', '\r', 'half a', '\n', 'sentence'));
   assert.match(terminal.written, /not sent: half a\r\nsentence\r\n(?!.*> )/);
   const nothing = await withView(async (keys) => keys('sent', '\r'));
   assert.doesNotMatch(nothing.written, /not sent:/);
 });
 
-test('in a pause Enter alone goes on, and with words it goes on with them', async () => {
+test('in a pause Enter alone continues, and with text it continues with that text', async () => {
   const terminal = new FakeTerminal();
   const view = liveView(terminal as never, terminal as never, {});
   const went: string[] = [];

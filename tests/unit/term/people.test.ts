@@ -7,7 +7,7 @@ import { costText, instantText } from '../../../src/term/figures.ts';
 import { painter, printable } from '../../../src/term/paint.ts';
 import { table } from '../../../src/term/table.ts';
 
-test('colour is for people at a terminal that knows it, and NO_COLOR turns it off', () => {
+test('uses colours only at a terminal that supports them, and NO_COLOR turns them off', () => {
   assert.equal(painter(true, {})('red', 'x'), '\u001B[31mx\u001B[39m');
   assert.equal(painter(false, {})('red', 'x'), 'x');
   assert.equal(painter(true, { NO_COLOR: '1' })('red', 'x'), 'x');
@@ -15,18 +15,18 @@ test('colour is for people at a terminal that knows it, and NO_COLOR turns it of
   assert.equal(painter(true, { TERM: 'dumb' })('red', 'x'), 'x');
 });
 
-test('an agent’s text cannot move the cursor, set the title or hide what stands before it', () => {
+test('an agent’s text cannot move the cursor, set the title or hide what precedes it', () => {
   const evil = 'done\u001B[2K\u001B[1A\u001B]0;title\u0007\rfailed\u009B31m\u0000';
   assert.ok(!/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(printable(evil)));
   assert.equal(printable('two\nlines\tand a tab'), 'two\nlines\tand a tab');
 });
 
-test('columns line up by what is seen, not by the bytes of a colour', () => {
+test('aligns columns by visible width, not by the bytes of a colour', () => {
   const red = painter(true, {})('red', 'a');
   assert.equal(table([[red, 'x'], ['bbb', 'y'], ['c']]), `${red}    x\nbbb  y\nc`);
 });
 
-test('an instant is shown in local time, with how long ago it was or how long it will be', (t) => {
+test('shows an instant in local time, with how long ago it was or how long it will be', (t) => {
   const { TZ = 'UTC' } = process.env;
   t.after(() => {
     process.env['TZ'] = TZ;
@@ -36,7 +36,7 @@ test('an instant is shown in local time, with how long ago it was or how long it
   assert.equal(instantText('2026-01-01T15:30:00.5Z', '2026-01-01T14:00:00.5Z'), '2026-01-02 00:30:00, in 1h 30m');
 });
 
-test('the number of an iteration never goes back while it is checked, paused or resumed', () => {
+test('the number of an iteration never decreases while it is checked, paused or resumed', () => {
   const at = '2026-01-01T10:00:00Z';
   const loop = {
     ...initialState({
@@ -64,7 +64,7 @@ test('the number of an iteration never goes back while it is checked, paused or 
   }
 });
 
-test('a cost of which a part is unknown is a lower bound', () => {
+test('a cost that is partly unknown is a lower bound', () => {
   assert.deepEqual([costText(null), costText(1.444), costText(0.5, true)], ['cost unknown', '$1.44', 'at least $0.50']);
 });
 

@@ -49,7 +49,7 @@ for (const columns of [80, 120]) {
   });
 }
 
-test('any text keeps its words, and no row is wider than the terminal but for one long word', () => {
+test('any text keeps its words, and no row is wider than the terminal except for one long word', () => {
   const word = fc.oneof(
     fc.stringMatching(/^[!-~]{1,30}$/),
     fc.constantFrom('漢字かな', '👩‍👩‍👧', '\u001b[31mred\u001b[39m'),
@@ -62,7 +62,7 @@ test('any text keeps its words, and no row is wider than the terminal but for on
   );
 });
 
-test('further rows stand below the text of a list item and below the last column of a table', () => {
+test('continuation rows are indented to the text of a list item or to the last column of a table', () => {
   assert.equal(wrapText('  - one two three', 11), '  - one two\n    three');
   assert.equal(wrapText('task  docs is a folder with much in it', 24), 'task  docs is a folder\n      with much in it');
   assert.equal(

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digest } from '../../../src/text/digest.ts';
 
-test('the same text has the same digest, of 16 hexadecimal digits', () => {
+test('equal texts have the same digest of 16 hexadecimal digits', () => {
   assert.equal(digest('still failing'), digest('still failing'));
   assert.match(digest('still failing'), /^[0-9a-f]{16}$/);
 });
 
-test('a digest never changes, since state files keep it', () => {
+test('a digest never changes, because state files store it', () => {
   assert.deepEqual(['', 'a', 'b', 'ab', 'ba', 'é', 'a\u0100', '\u{1F600}', 'still failing, 3 tests'].map(digest), [
     'cbf29ce4811c9dc5',
     'c3b71f6be40c292c',
@@ -21,7 +21,7 @@ test('a digest never changes, since state files keep it', () => {
   ]);
 });
 
-test('texts of the same characters in another order have other digests', () => {
+test('texts of the same characters in another order have different digests', () => {
   const texts = Array.from({ length: 5_000 }, (_, index) => `${index}:${index * 7919}`);
   assert.equal(new Set(texts.map(digest)).size, texts.length);
 });

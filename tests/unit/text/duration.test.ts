@@ -29,7 +29,7 @@ describe('a duration', () => {
   }
 });
 
-describe('no duration is', () => {
+describe('not a duration:', () => {
   const cases: Record<string, string> = {
     'an empty text': '',
     'a blank': ' ',
@@ -63,7 +63,7 @@ describe('no duration is', () => {
   for (const [name, text] of Object.entries(cases)) test(name, () => assert.equal(parseDuration(text), null));
 });
 
-test('the largest exact number of milliseconds is a duration, and the next one is none', () => {
+test('the largest safe integer of milliseconds is a duration, and the next one is not', () => {
   assert.equal(parseDuration(`${Number.MAX_SAFE_INTEGER}ms`), Number.MAX_SAFE_INTEGER);
   assert.equal(parseDuration('9007199254740992ms'), null);
 });

@@ -8,7 +8,7 @@ const LATER = '2026-02-28T12:00:01.500Z';
 
 test('elapsed time is the wall clock’s difference in milliseconds', () => assert.equal(elapsed(NOON, LATER), 1_500));
 test('a clock that jumped back counts as no time', () => assert.equal(elapsed(LATER, NOON), 0));
-test('an instant that is no time counts as no time', () => {
+test('an invalid instant counts as no elapsed time', () => {
   assert.equal(elapsed('2026-13-45T99:99:99Z', NOON), 0);
   assert.equal(elapsed(NOON, '2026-13-45T99:99:99Z'), 0);
 });
@@ -17,15 +17,16 @@ test('an instant after another may have fractions, and is never early', () => {
   assert.equal(after(NOON, 1_499.2), LATER);
 });
 test('an instant before another has a negative distance', () => assert.equal(after(LATER, -1_500), NOON));
-test('an instant past the year 9999 is its last, which a state file can still hold', () => {
+test('an instant beyond the year 9999 becomes its last, which a state file can store', () => {
   assert.equal(after(NOON, 1e18), '9999-12-31T23:59:59.999Z');
   assert.equal(after(NOON, Number.POSITIVE_INFINITY), '9999-12-31T23:59:59.999Z');
 });
-test('an instant before the year 0 is its first', () => assert.equal(after(NOON, -1e18), '0000-01-01T00:00:00.000Z'));
-test('what is no time is given back as it is', () => {
+test('an instant before the year 0 becomes its first', () =>
+  assert.equal(after(NOON, -1e18), '0000-01-01T00:00:00.000Z'));
+test('returns an invalid instant unchanged', () => {
   assert.equal(after('2026-13-45T99:99:99Z', 5), '2026-13-45T99:99:99Z');
 });
-test('an instant of a file is UTC to the second or finer, and nothing else', () => {
+test('an instant in a file is UTC to the second or finer, and nothing else', () => {
   for (const good of ['2026-02-28T12:00:00Z', '2026-02-28T12:00:00.5Z', '2026-02-28T12:00:00.123456789Z']) {
     assert.match(good, INSTANT);
   }
@@ -47,7 +48,7 @@ test('an instant is before a later one and not before itself', () => {
   assert.equal(isBefore(LATER, NOON), false);
 });
 
-test('an instant is written as node writes it', () => {
+test('writes an instant as node does', () => {
   const years = fc.integer({ min: Date.parse('0000-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') });
   fc.assert(fc.property(years, (at) => assert.equal(instantOf(at), new Date(at).toISOString())));
 });

@@ -9,7 +9,7 @@ test('a message without advice is its text', () => {
   assert.equal(render({ text: 'Done.' }, { name: 'a', mode: 'hook' }), 'Done.');
 });
 
-test('resume is one command, whatever drives the loop', () => {
+test('resume is one command for every mode', () => {
   for (const mode of ['hook', 'runner', 'router'] as const) {
     assert.equal(render(STOPPED, { name: null, mode }), 'Stopped. Resume: ralph-loop resume.');
     assert.equal(render(STOPPED, { name: 'docs', mode }), 'Stopped. Resume: ralph-loop resume docs.');
@@ -19,7 +19,7 @@ test('resume is one command, whatever drives the loop', () => {
   assert.equal(render(more, { name: 'docs', mode: 'runner' }), granted);
 });
 
-test('a restart and a consent depend on what drives the loop', () => {
+test('a restart and a consent depend on the mode', () => {
   const expected: Record<LoopMode, [string, string]> = {
     hook: ['start --loop docs --fresh', 'start --consent --loop docs'],
     runner: ['run --loop docs --fresh', 'run --consent docs'],
@@ -39,14 +39,14 @@ test('only a command about a loop names the loop', () => {
   assert.equal(command('list'), 'A: ralph-loop list.');
 });
 
-test('the program is the one that the user can call', () => {
+test('names the program as the user can call it', () => {
   assert.equal(
     render(STOPPED, { name: null, mode: 'hook', program: 'node dist/scripts/main.cjs' }),
     'Stopped. Resume: node dist/scripts/main.cjs resume.',
   );
 });
 
-test('a message that names its loop is rendered for that one', () => {
+test('a message that names its loop is rendered for that loop', () => {
   const message = about(advise('Found a loop.', 'Start over', 'restart'), { name: 'docs', mode: 'runner' });
   assert.equal(
     render(message, { name: null, mode: 'hook' }),

@@ -144,7 +144,7 @@ const LINES = [
 ];
 
 for (const { line, ran, whole } of LINES) {
-  test(`${JSON.stringify(line)} says that ${ran ? 'a test ran' : 'none ran'}, and says nothing where it is quoted`, () => {
+  test(`${JSON.stringify(line)} says that ${ran ? 'a test ran' : 'none ran'}, and nothing if it is quoted`, () => {
     assert.equal(isVacuousGreen(line), !ran);
     assert.equal(isVacuousGreen(`${NOTHING}\n${line}`), !ran, 'beside a runner that found nothing');
     for (const quoted of [`note: ${line}`, ...(whole ? [`${line} it says`] : [])]) {
@@ -154,7 +154,7 @@ for (const { line, ran, whole } of LINES) {
   });
 }
 
-test('what was skipped is taken off the total that a runner prints on another line', () => {
+test('subtracts skipped tests from the total that a runner prints on another line', () => {
   const skips = [
     'Ran 12 tests in 0.1s\n\nOK (skipped=12)',
     'Ran 12 tests in 0.1s\n\nFAILED (failures=10, expected failures=10, skipped=12)',
@@ -171,7 +171,7 @@ test('what was skipped is taken off the total that a runner prints on another li
   assert.equal(isVacuousGreen('Total tests: 2\n Skipped: 2'), false);
 });
 
-test('a file that node:test passes for itself is no test, in either reporter and on either system', () => {
+test('a file that node:test itself reports as passed is not a test, in either reporter and on either system', () => {
   for (const file of ['/p/a.test.js', 'C:\\p\\a.mts', 'd:/p/a.cjs', '/p/a.tsx']) {
     assert.equal(isVacuousGreen(`ok 12 - ${file}\n# pass 1`), true, file);
     assert.equal(isVacuousGreen(`✔ ${file} (12.5ms)\nℹ pass 1`), true, file);
@@ -187,7 +187,7 @@ test('a file that node:test passes for itself is no test, in either reporter and
     assert.equal(isVacuousGreen(`${test}\n# pass 1`), false, test);
 });
 
-test('results beneath a file are tests, and what was seen before them stays seen', () => {
+test('results below a file are tests, and earlier results still count', () => {
   for (const inner of ['    ok 1 - a', '    not ok 1 - a', '  ✔ a (1ms)', '  ✖ a (1ms)'])
     assert.equal(isVacuousGreen(`✔ /p/a.test.js (9ms)\n${inner}\nℹ pass 1`), false, inner);
   for (const outer of ['x   ok 1 - a', ' ✔ a (1ms)', 'x   ✔ a (1ms)'])
@@ -195,7 +195,7 @@ test('results beneath a file are tests, and what was seen before them stays seen
   assert.equal(isVacuousGreen('1..0\n    ok 1 - a'), true);
 });
 
-test('the results of a Go package count for that package alone', () => {
+test('the results of a Go package count for that package only', () => {
   const skipped = '    --- SKIP: TestA (0.00s)\nok  \ta\t0.1s';
   assert.equal(isVacuousGreen(skipped), true);
   assert.equal(isVacuousGreen(`--- PASS: TestA/b (0.00s)\n${skipped}`), false);
@@ -204,19 +204,19 @@ test('the results of a Go package count for that package alone', () => {
   assert.equal(isVacuousGreen('note: --- SKIP: TestA (0.00s)\nok  \ta\t0.1s'), false);
 });
 
-test('a word that only ends or begins like a result is none', () => {
+test('a word that only begins or ends like a result is not one', () => {
   for (const list of ['3 bypassed', '3 passedby', '3 unfailed'])
     assert.equal(isVacuousGreen(`Tests:  1 skipped, ${list}, 4 total`), true, list);
   for (const list of ['3 bypassed, 1 skipped', '1 skipped, 3 passedby', '1 deselected, 3 errorss'])
     assert.equal(isVacuousGreen(`== ${list} in 0.1s ==`), true, list);
 });
 
-test('what a carriage return overwrote is not looked at', () => {
+test('ignores what a carriage return overwrote', () => {
   assert.equal(isVacuousGreen('running 12 …\r  0 passing (2ms)\r\n'), true);
   assert.equal(isVacuousGreen('  0 passing (2ms)\rbuild done\n'), false);
 });
 
-test('a line of more than 1,000 characters is no summary', () => {
+test('a line of more than 1,000 characters is not a summary', () => {
   assert.equal(isVacuousGreen('0 passing '.padEnd(1000, 'x')), true);
   assert.equal(isVacuousGreen('0 passing '.padEnd(1001, 'x')), false);
 });

@@ -189,7 +189,7 @@ for (const [runner, vacuous, output] of RUNS) {
   });
 }
 
-test('a command that is no test run is never vacuous', () => {
+test('a command that is not a test run is never vacuous', () => {
   for (const output of [
     '',
     'Checked 12 files. No fixes applied.\n',
@@ -202,18 +202,18 @@ test('a command that is no test run is never vacuous', () => {
   }
 });
 
-test('two runners in one command are taken together', () => {
+test('combines two runners in one command', () => {
   assert.equal(isVacuousGreen('No tests found, exiting with code 0\n3 passed in 0.12s\n'), false);
   assert.equal(isVacuousGreen('No tests found, exiting with code 0\nno tests ran in 0.01s\n'), true);
 });
 
-test('a huge output is read in one pass', () => {
+test('reads a huge output in one pass', () => {
   const noise =
     `${'x'.repeat(5000)}\n`.repeat(200) + 'some log line of a build, 12 ms\n'.repeat(20_000) + ' '.repeat(2_000_000);
   assert.equal(isVacuousGreen(`${noise}\n0 passing (1ms)\n`), true);
 });
 
-test('a file that passes for the tests in it is no empty file, however many they are', () => {
+test('a file that counts as passed with tests in it is not empty, however many they are', () => {
   const nested = 'TAP version 13\n    ok 1 - a\n    ok 2 - b\nok 1 - /project/a.test.js\n# tests 1\n# pass 1\n';
   assert.equal(isVacuousGreen(nested), false);
 });

@@ -42,23 +42,23 @@ for (const pattern of [
   '\\p{Lu}\\x41',
   '(?:a)\\/',
 ]) {
-  test(`${pattern} is used as it is written`, () => {
+  test(`${pattern} is used as it is`, () => {
     assert.equal(compilePattern(pattern).source, pattern);
   });
 }
 
-test('leading flags count for the whole pattern, each once', () => {
+test('leading flags apply to the whole pattern, each once', () => {
   const { source, flags } = compilePattern('(?im)(?si)a|b');
   assert.deepEqual([source, flags], ['a|b', 'imsu']);
 });
 
-test('a whole match ends with the text, even where (?m) gives ^ and $ to every line', () => {
+test('a whole match ends with the text, even if (?m) gives ^ and $ to every line', () => {
   assert.equal(compilePattern('(?m)^echo a$', true).test('echo a'), true);
   assert.equal(compilePattern('(?m)^echo a$', true).test('echo a\nrm b'), false);
   assert.equal(compilePattern('echo|rm b', true).test('echo; rm b'), false);
 });
 
-test('white space that RE2 does not know is shown to patterns as a space', () => {
+test('white space unknown to RE2 becomes a space for patterns', () => {
   assert.equal(patternText('a\rb\u2028c\vd\u00a0e\tf\ng'), 'a b c d e\tf\ng');
   assert.equal(compilePattern('git.*push').test(patternText('git\rx\u2029push')), true);
 });

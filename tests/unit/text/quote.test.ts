@@ -13,7 +13,7 @@ for (const name of NAMES) {
   });
 }
 
-test('the command that goes on with a plan can be put into a shell as it is shown', () => {
+test('the command that continues a plan can be pasted into a shell as shown', () => {
   const next = { id: 'Task "x"', title: 'X', status: 'open', dependsOn: [], scope: [], line: 1 } as const;
   const choice = { next, stop: null, passed: [] };
   const plan = { current: null, attempts: 0, done: ['Task 1'], blocked: [], report: null };

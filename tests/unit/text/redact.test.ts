@@ -55,7 +55,7 @@ const MASKED: readonly [what: string, text: string, left: string][] = [
 ];
 
 for (const [what, text, left] of MASKED) {
-  test(`The secret is masked in ${what}, and nothing else changes.`, () => {
+  test(`Masks the secret in ${what} and changes nothing else.`, () => {
     assert.equal(redact(text), left);
     assert.equal(redact(left), left, 'a masked text stays as it is');
     assert.ok(redact(text).length <= text.length, 'no text grows');
@@ -96,10 +96,10 @@ const KEPT = [
 ];
 
 for (const text of KEPT) {
-  test(`Ordinary text stays: ${text.slice(0, 60)}`, () => assert.equal(redact(text), text));
+  test(`Leaves ordinary text: ${text.slice(0, 60)}`, () => assert.equal(redact(text), text));
 }
 
-test('Every text within a record is redacted, its other values stay.', () => {
+test('Masks every text within a record and keeps other values.', () => {
   const record = { a: [{ preview: 'TOKEN=abcdef', n: 1 }], b: null, c: true, d: 'x' };
   assert.deepEqual(redactRecord(record), { a: [{ preview: 'TOKEN=***', n: 1 }], b: null, c: true, d: 'x' });
 });
@@ -135,7 +135,7 @@ const HOSTILE = [
 ];
 
 for (const piece of HOSTILE) {
-  test(`A million characters of ${JSON.stringify(piece)} come to an end.`, () => {
+  test(`Terminates for a million characters of ${JSON.stringify(piece)}.`, () => {
     const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
     assert.ok(redact(text).length <= text.length);
     assert.ok(redact(`token="${text}`).length <= text.length + 7);

@@ -27,7 +27,7 @@ const ended = (iteration: number, more: object = {}): [string, object] => [
   },
 ];
 
-test('the calls that the hooks and a runner record of one iteration are joined by their id', () => {
+test('joins the calls that hooks and runner record for one iteration by their id', () => {
   const { iterations } = historyOf(
     ['tool.started', { id: 'a', tool: 'Bash', about: 'ls', nested: false }],
     ['tool.asked', { callId: 'a', tool: 'Bash', about: 'ls' }],
@@ -50,7 +50,7 @@ test('the calls that the hooks and a runner record of one iteration are joined b
   assert.deepEqual([iteration?.toolCalls, iteration?.denied], [3, 1]);
 });
 
-test('checks belong to the iteration whose claim they judged; one that never ran is named', () => {
+test('checks belong to the iteration whose claim they judged, and one that never ran is named', () => {
   const failed = { name: 'tests', run: 'npm test', outcome: 'failed', tail: 'exit code 1.' };
   const history = historyOf(
     [
@@ -96,7 +96,7 @@ test('checks belong to the iteration whose claim they judged; one that never ran
   ]);
 });
 
-test('a wait ends with what comes after it, and one that is announced twice is one', () => {
+test('a wait ends with the next event, and one that is announced twice is one', () => {
   const { waits } = historyOf(
     ended(1, { kind: 'idle' }),
     ['wait.started', { why: 'idle', until: 'T1' }],
@@ -115,7 +115,7 @@ test('a wait ends with what comes after it, and one that is announced twice is o
   );
 });
 
-test('steering is shown with the iteration that it was delivered to', () => {
+test('shows steering with the iteration that it was delivered to', () => {
   const { iterations } = historyOf(
     ['operator.steer', { id: 's', text: 'Mind the tests' }],
     ['agent.text', { text: 'one' }],
@@ -129,7 +129,7 @@ test('steering is shown with the iteration that it was delivered to', () => {
   );
 });
 
-test('events of any shape make a history and no error', () => {
+test('events of any shape make a history without an error', () => {
   const odd = [null, 'x', 7, [], {}, [null], { text: 1 }];
   for (const value of odd) {
     const more = Object.fromEntries(
@@ -156,7 +156,7 @@ test('events of any shape make a history and no error', () => {
   }
 });
 
-test('the signal that is nearest to its threshold is the level of the circuit breaker', () => {
+test('the signal nearest to its threshold is the level of the circuit breaker', () => {
   const signals = { findings: 0, noProgress: 0, sameReply: 0, sameError: 0, denials: 0, tdd: 0 };
   const { iterations } = historyOf(
     ['loop.started', { limits: {}, breaker: { ...signals, findings: 6, noProgress: 3 } }],
@@ -169,7 +169,7 @@ test('the signal that is nearest to its threshold is the level of the circuit br
   );
 });
 
-test('texts, lists and depths that no version of this program writes are cut', () => {
+test('cuts texts, lists and depths that no version of this program writes', () => {
   let deep: unknown = 'end';
   for (let level = 0; level < 100_000; level += 1) deep = [deep];
   const long = 'x'.repeat(10 * 1024 * 1024);
@@ -183,7 +183,7 @@ test('texts, lists and depths that no version of this program writes are cut', (
   assert.equal(iterations[0]?.steering.length, 2_000);
 });
 
-test('every text is shown as the reader may see it, those that are made of several as well', () => {
+test('masks every text for the reader, also those made of several parts', () => {
   const history = new LoopHistory((text) => text.replaceAll('/home/me', '~').replaceAll('path: ~', 'path: HOME'));
   history.take({ type: 'agent.text', at: 'x', loopId: 'l', iteration: 0, text: 'see /home/me/a' });
   history.take({ type: 'notice.change', at: 'x', loopId: 'l', iteration: 0, path: '/home/me/b' });

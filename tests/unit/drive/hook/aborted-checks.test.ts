@@ -14,7 +14,7 @@ for (const [ends, task] of [
   ['by rejecting', SLOW],
   ['by an answer', NOTHING_TO_CHECK],
 ] as const) {
-  test(`a hook that is told to go while the checks run, which end ${ends}, pauses the loop as interrupted`, async (t) => {
+  test(`a hook that is asked to exit during checks, which end ${ends}, pauses the loop as interrupted`, async (t) => {
     const project = aProject(t, task);
     start(project, true);
     rewrite(project, { sessionId: 'session-1', status: 'verifying', verifying: { since: AT } });

@@ -30,7 +30,7 @@ function anAccepted(t: TestContext): Project {
 
 const CHANGE = 'was changed by ralph-loop accept: validation: sh verify.sh (300 s) -> true (300 s).';
 
-test('the next tool call tells user and agent of an accepted change, once', async (t) => {
+test('the next tool call reports an accepted change to user and agent, once', async (t) => {
   const project = anAccepted(t);
   const call = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: 'c', cwd: project.directory };
   const answer = await postToolUse(aHook(project, 'PostToolUse', call));
@@ -39,7 +39,7 @@ test('the next tool call tells user and agent of an accepted change, once', asyn
   assert.equal(await postToolUse(aHook(project, 'PostToolUse', call)), null);
 });
 
-test('without a tool call the next Stop tells both', async (t) => {
+test('without a tool call the next Stop reports it to both', async (t) => {
   const project = anAccepted(t);
   const answer = await aStop(project);
   assert.equal(answer?.decision, 'block');
@@ -47,7 +47,7 @@ test('without a tool call the next Stop tells both', async (t) => {
   assert.ok(answer?.reason?.includes(CHANGE), answer?.reason);
 });
 
-test('an announcement that never arrived is no message of the user’s', (t) => {
+test('an announcement that was never delivered does not count as a message of the user', (t) => {
   const project = anAccepted(t);
   const state = stateOf(project);
   const ended = { at: AT, as: 'stopped', message: 'x', verified: false } as const;

@@ -24,12 +24,12 @@ const contract = {
 const rulesFor = (env: NodeJS.ProcessEnv): unknown =>
   guardRules(files, { HOME: '/home', ...env }, { hash: 'h', contract }).guardrails;
 
-test("the user's rules hold in a session and in the agent of this loop's own runner", () => {
+test("the user's rules apply in a session and to the agent of this loop's own runner", () => {
   assert.equal(rulesFor({ RALPH_LOOP_ID: 'loop-1' }), guardrails);
   assert.equal(rulesFor({ RALPH_DRIVER: 'runner', RALPH_LOOP_ID: 'loop-1' }), guardrails);
 });
 
-test("the user's rules are none of another runner's", () => {
+test("the user's rules do not apply to another runner", () => {
   assert.equal(rulesFor({ RALPH_DRIVER: 'runner', RALPH_LOOP_ID: 'loop-2' }), null);
   assert.equal(rulesFor({ RALPH_DRIVER: 'runner' }), null);
 });

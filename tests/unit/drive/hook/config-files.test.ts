@@ -86,11 +86,11 @@ const decide = async (command: string, by: GuardRules): Promise<string> =>
 
 describe('files that settings are read from', () => {
   for (const command of DENIED)
-    it(`are not written by: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
+    it(`cannot be written by: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
   for (const command of ALLOWED)
-    it(`are not touched by: ${command}`, async () => assert.equal(await decide(command, rules), 'allow'));
+    it(`are not affected by: ${command}`, async () => assert.equal(await decide(command, rules), 'allow'));
 
-  it('are free without the rule', async () => {
+  it('can be changed without the rule', async () => {
     const without = {
       ...rules,
       ownNames: [],
@@ -101,7 +101,7 @@ describe('files that settings are read from', () => {
     assert.ok(missed.length >= 25, `the control misses only ${missed.length} of ${DENIED.length}`);
   });
 
-  it('are all that the reader reads, wherever XDG_CONFIG_HOME puts them', async () => {
+  it('are all the files that the reader reads, wherever XDG_CONFIG_HOME points', async () => {
     const moved = { ...env, XDG_CONFIG_HOME: join(home, 'elsewhere') };
     const task = '.ralph/old/task.md';
     const { paths } = readConfigs(project, task, moved, true);

@@ -22,7 +22,7 @@ function call(project: Project, session = 'session-1'): Promise<PreToolAnswer | 
 
 const ended = ({ files }: Project) => describeLoop(files, {}).lastLoop;
 
-test('a cancel flag meets the next tool call: it is refused, the turn ends, and the loop is over', async (t) => {
+test('a cancel flag refuses the next tool call, ends the turn and cancels the loop', async (t) => {
   const project = aLiveLoop(t);
   assert.equal(await call(project), null);
   writeFileSync(project.run.cancelFlag, '');
@@ -35,7 +35,7 @@ test('a cancel flag meets the next tool call: it is refused, the turn ends, and 
   assert.equal((await call(project))?.continue, false, 'a call of the same turn, asked for at the same time');
 });
 
-test('a stop flag, or the flag of another session, changes no tool call and is left for the Stop', async (t) => {
+test('a stop flag, or the flag of another session, does not affect tool calls and is left for the Stop', async (t) => {
   const project = aLiveLoop(t);
   writeFileSync(project.run.stopFlag, '');
   assert.equal(await call(project), null);
@@ -45,7 +45,7 @@ test('a stop flag, or the flag of another session, changes no tool call and is l
   assert.equal(existsSync(project.run.cancelFlag), true);
 });
 
-test('a directory in the place of a cancel flag is no flag', async (t) => {
+test('a directory named like a cancel flag is ignored', async (t) => {
   const project = aLiveLoop(t);
   await call(project);
   mkdirSync(project.run.cancelFlag);
@@ -53,7 +53,7 @@ test('a directory in the place of a cancel flag is no flag', async (t) => {
   assert.equal(stateOf(project).status, 'running');
 });
 
-test('run state that leads out of the folder is not heard', async (t) => {
+test('run state that points outside the folder is ignored', async (t) => {
   const project = aLiveLoop(t);
   rmSync(project.run.dir, { recursive: true });
   mkdirSync(join(project.directory, 'away'));
@@ -64,7 +64,7 @@ test('run state that leads out of the folder is not heard', async (t) => {
   assert.equal(existsSync(join(project.directory, 'away/cancel.flag')), true);
 });
 
-test('the end says that a file stopped the loop, and not that the user did', async (t) => {
+test('the end report says that a file stopped the loop, not the user', async (t) => {
   const project = aLiveLoop(t);
   writeFileSync(project.run.stopFlag, '');
   const answer = await aStop(project, {}, JOB);
@@ -72,7 +72,7 @@ test('the end says that a file stopped the loop, and not that the user did', asy
   assert.equal(ended(project)?.message, 'Stopped by the file stop.flag after 1 iteration.');
 });
 
-test('the agent cannot raise a flag by a file tool, nor by a shell command that the parser reads', async (t) => {
+test('the agent cannot raise a flag by a file tool or by a shell command that the parser reads', async (t) => {
   const project = aLiveLoop(t);
   const shell = [
     'touch job/.ralph-runner/cancel.flag',

@@ -52,7 +52,7 @@ function journal({ files }: Project): Record<string, unknown>[] {
 const TEST = { input: { command: 'npm test' } };
 const PUSH = { input: { command: 'git -C . push' } };
 
-test('A denial names its rule, for the model and in the journal.', async (t) => {
+test('A denial names its rule to the model and in the journal.', async (t) => {
   const project = aGuardedLoop(t);
   assert.match(
     reasonOf(await ask(project, PUSH)) ?? '',
@@ -81,7 +81,7 @@ test('A denial names its rule, for the model and in the journal.', async (t) => 
   );
 });
 
-test('A call that no rule forbids goes ahead, and what could not be decided is in the journal.', async (t) => {
+test('A call that no rule forbids is allowed, and what could not be decided is in the journal.', async (t) => {
   const project = aGuardedLoop(t);
   assert.equal(await ask(project, { input: { command: 'npm test' } }), null);
   assert.equal(await ask(project, { input: { command: 'node -e 1 > "$OUT"' } }), null);
@@ -94,19 +94,19 @@ test('A call that no rule forbids goes ahead, and what could not be decided is i
   );
 });
 
-test('Control: without guardrails in its contract the same loop lets the same calls go ahead.', async (t) => {
+test('Control: without guardrails in its contract the same loop allows the same calls.', async (t) => {
   const project = aGuardedLoop(t, 'Do the work.\n');
   assert.equal(await ask(project, PUSH), null);
   assert.equal(await ask(project, { tool: 'Write', input: { file_path: '.env' } }), null);
 });
 
-test('Guardrails that were taken out of the task file during the run hold on.', async (t) => {
+test('Guardrails that were removed from the task file during the run still apply.', async (t) => {
   const project = aGuardedLoop(t);
   put(join(project.directory, '.claude', 'ralph', 'PROMPT.md'), 'Do the work.\n');
   assert.notEqual(reasonOf(await ask(project, PUSH)), undefined);
 });
 
-test('The rules hold in subagents, and the journal says so.', async (t) => {
+test('The rules apply in subagents, and the journal names the subagent.', async (t) => {
   const project = aGuardedLoop(t);
   assert.notEqual(reasonOf(await ask(project, { ...PUSH, payload: { agent_id: 'agent-7' } })), undefined);
   assert.deepEqual(
@@ -115,7 +115,7 @@ test('The rules hold in subagents, and the journal says so.', async (t) => {
   );
 });
 
-test('The rules hold for a loop that is not bound yet, and for nobody else once it is.', async (t) => {
+test('The rules apply to a loop that is not bound yet, and once bound to its session only.', async (t) => {
   const project = aGuardedLoop(t);
   const other = { ...PUSH, payload: { session_id: 'session-2' } };
   assert.equal(await ask(project, other), null);
@@ -125,7 +125,7 @@ test('The rules hold for a loop that is not bound yet, and for nobody else once 
   assert.equal(await ask(project, { ...other, env: { RALPH_LOOP_ID: 'another-loop' } }), null);
 });
 
-test('A client that somebody else drives has rules of its own; the files of the loop are guarded there too.', async (t) => {
+test("A client with another driver has its own rules, but the loop's files are protected there too.", async (t) => {
   const project = aGuardedLoop(t);
   for (const driver of ['runner', 'router']) {
     const env = { RALPH_DRIVER: driver };
@@ -135,13 +135,13 @@ test('A client that somebody else drives has rules of its own; the files of the 
   }
 });
 
-test('The rules outlive a state that somebody made unreadable.', async (t) => {
+test('The rules survive a state that was made unreadable.', async (t) => {
   const project = aGuardedLoop(t);
   put(project.files.state, '{"torn');
   assert.notEqual(reasonOf(await ask(project, PUSH)), undefined);
 });
 
-test('A contract whose guardrails cannot be read lets no call through.', async (t) => {
+test('A contract whose guardrails cannot be read allows no call.', async (t) => {
   const project = aGuardedLoop(t);
   const stored = readContract(project.files);
   assert.ok(stored !== null);
@@ -154,7 +154,7 @@ test('A contract whose guardrails cannot be read lets no call through.', async (
   }
 });
 
-test("The loop's own rules come before the user's.", async (t) => {
+test("The loop's own rules are checked before the user's.", async (t) => {
   const project = aGuardedLoop(t);
   const answer = await ask(project, { input: { command: 'rm -rf .claude && git push' } });
   assert.match(reasonOf(answer) ?? '', /^\[blocked by guardrail: own-files\]/);
@@ -173,7 +173,7 @@ function aTimedLoop(t: TestContext): Project {
   return project;
 }
 
-test('After the time of an iteration every further call is told to end the message.', async (t) => {
+test('After the time limit of an iteration every call is answered with a request to end the message.', async (t) => {
   const project = aTimedLoop(t);
   for (const kind of ['started', 'prompt']) {
     rewrite(project, { turn: 'agent', lastDecision: { at: AT, kind, detail: '' } });
@@ -191,7 +191,7 @@ test('After the time of an iteration every further call is told to end the messa
   );
 });
 
-test('Time is never up for the user, between iterations, or without a limit.', async (t) => {
+test('The time limit does not apply to the user, between iterations, or where none is set.', async (t) => {
   const project = aTimedLoop(t);
   rewrite(project, { turn: 'user', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
   assert.equal(await ask(project, { ...TEST, now: LATER }), null);
@@ -202,7 +202,7 @@ test('Time is never up for the user, between iterations, or without a limit.', a
   assert.equal(await ask(unlimited, { ...TEST, now: LATER }), null);
 });
 
-test('In a subagent of a router’s host the rules hold, in one of another session the files alone.', async (t) => {
+test("The rules apply in a subagent of the router's host; in one of another session only files are protected.", async (t) => {
   const project = aGuardedLoop(t);
   rewrite(project, { mode: 'router' });
   const env = { RALPH_DRIVER: 'router' };
@@ -216,7 +216,7 @@ test('In a subagent of a router’s host the rules hold, in one of another sessi
   assert.notEqual(reasonOf(await ask(project, { ...PUSH, env })), undefined, 'an unreadable state holds the rules');
 });
 
-test('A subagent of a router’s host hears what the user says, and is told when its time is up.', async (t) => {
+test("A subagent of the router's host receives the user's messages and learns when its time is up.", async (t) => {
   const project = aGuardedLoop(t, '---\ntimeout: 60\n---\n\nDo the work.\n');
   rewrite(project, { mode: 'router' });
   const env = { RALPH_DRIVER: 'router' };
@@ -229,7 +229,7 @@ test('A subagent of a router’s host hears what the user says, and is told when
   assert.match(reasonOf(late) ?? '', /Time is up/);
 });
 
-test('A subagent of a router’s host is refused what the host alone may call, and may look.', async (t) => {
+test("A subagent of the router's host may look, but may not call what is reserved for the host.", async (t) => {
   const project = aGuardedLoop(t);
   rewrite(project, { mode: 'router' });
   const env = { RALPH_DRIVER: 'router' };
@@ -242,7 +242,7 @@ test('A subagent of a router’s host is refused what the host alone may call, a
   assert.equal(await ask(project, { ...run('status'), env }), null);
 });
 
-test('The part of the command line that does its work is guarded as the command line is.', async (t) => {
+test('The worker part of the command line is protected like the command line itself.', async (t) => {
   const project = aGuardedLoop(t);
   const scripts = join(project.directory, '.claude/skills/ralph-loop/scripts');
   for (const name of ['main.cjs', 'ralph-main.cjs']) {

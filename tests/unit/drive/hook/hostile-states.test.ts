@@ -62,7 +62,7 @@ function decide(context: DriverContext): Promise<object | null> {
 }
 
 for (const driver of ['runner', 'router']) {
-  test(`A ${driver}'s child beside a state of four keys, or a corrupt one, is not trapped and touches nothing.`, async (t) => {
+  test(`A ${driver}'s child is not trapped beside a four-key or corrupt state and touches nothing.`, async (t) => {
     for (const text of [FOUR_KEYS, '{"torn']) {
       const context = hookOver(t, text, 'Stop', { RALPH_DRIVER: driver });
       assert.equal(await decide(context), null);
@@ -71,7 +71,7 @@ for (const driver of ['runner', 'router']) {
   });
 }
 
-test('Control: the same four keys without a driver are a loop that goes on.', async (t) => {
+test('Control: the same four keys without a driver are a loop that continues.', async (t) => {
   const answer = await decide(hookOver(t, FOUR_KEYS, 'Stop'));
   assert.ok(answer !== null && 'decision' in answer);
 });
@@ -86,7 +86,7 @@ for (const [open, close] of [
       `${open.repeat(levels)}1${close.repeat(levels)}`,
     );
 
-  test(`A state nested too deeply in ${open} to be written again is corrupt, and no exception at every Stop.`, async (t) => {
+  test(`A state nested too deeply in ${open} to be written again is corrupt, and no Stop throws.`, async (t) => {
     for (const levels of [100, 2_000, 2_900, 3_500, 4_000, 5_000, 20_000]) {
       const text = nested(levels);
       const context = hookOver(t, text, 'Stop');
@@ -99,7 +99,7 @@ for (const [open, close] of [
     }
   });
 
-  test(`Control: further keys nested as deeply in ${open} as anybody would are kept.`, async (t) => {
+  test(`Control: extra keys nested in ${open} as deeply as is reasonable are kept.`, async (t) => {
     const context = hookOver(t, nested(99), 'Stop');
     const answer = await decide(context);
     assert.ok(answer !== null && 'decision' in answer);
@@ -107,13 +107,13 @@ for (const [open, close] of [
   });
 }
 
-test('Four keys beside which something is nested too deeply are corrupt too.', () => {
+test('Four keys beside something nested too deeply are corrupt too.', () => {
   const beside = (levels: number): string =>
     FOUR_KEYS.replace('}', `,"further":${'['.repeat(levels)}${']'.repeat(levels)}}`);
   assert.deepEqual([parseState(beside(99)).kind, parseState(beside(100)).kind], ['four-keys', 'corrupt']);
 });
 
-test('A state that was rewritten after the loop had been resumed is restored, not lost behind its own fence.', async (t) => {
+test('A state that was rewritten after a resume is restored and does not fence out its own loop.', async (t) => {
   const context = hookOver(t, null, 'Stop');
   const stored = buildContract(terms(context.files.projectDir, []));
   writeContract(context.files, stored);
@@ -127,7 +127,7 @@ test('A state that was rewritten after the loop had been resumed is restored, no
   assert.deepEqual([now.state.epoch, now.state.maxIterations], [2, 25]);
 });
 
-test('A loop whose contract cannot be read can be cancelled, for an error about it helps nobody.', (t) => {
+test('A loop whose contract cannot be read can be cancelled.', (t) => {
   const { files, env } = hookOver(t, JSON.stringify(LOOP), 'Stop');
   mkdirSync(files.outsideDir, { recursive: true });
   writeFileSync(files.contract, '{"torn');
@@ -136,7 +136,7 @@ test('A loop whose contract cannot be read can be cancelled, for an error about 
   assert.deepEqual([existsSync(files.state), existsSync(files.contract)], [false, false]);
 });
 
-test('A task path that is no path does not end an idle wait with an exception.', async (t) => {
+test('A task path that is not a path does not throw and end an idle wait.', async (t) => {
   const at = '2026-02-28T10:00:00Z';
   const waiting = { since: at, until: at, delayMs: 5, last: false, woken: false, seen: null };
   const state = { ...LOOP, status: 'waiting' as const, waiting };
@@ -150,7 +150,7 @@ test('A task path that is no path does not end an idle wait with an exception.',
   assert.equal(await waitUntil({ context, transcriptPath: null }, { ...wait, taskPath: 'a\0b' }), 'elapsed');
 });
 
-test('Waits that are over before they begin, one after the other, still hear that the client tells the hook to go.', async (t) => {
+test('Successive waits that are over before they begin still notice that the client asks the hook to exit.', async (t) => {
   const context = hookOver(t, JSON.stringify(LOOP), 'Stop');
   const turn = { context, transcriptPath: null };
   const told = new AbortController();
@@ -161,7 +161,7 @@ test('Waits that are over before they begin, one after the other, still hear tha
   assert.equal(end, 'aborted');
 });
 
-test("A rate limit in a session without a loop does not wait for the transcript's line about it.", async (t) => {
+test('A rate limit in a session without a loop does not wait for the line in the transcript.', async (t) => {
   const bound = { ...LOOP, sessionId: 'session-2' };
   for (const state of [null, JSON.stringify(bound)]) {
     const answered = stopFailure(hookOver(t, state, 'StopFailure'));

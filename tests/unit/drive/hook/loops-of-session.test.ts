@@ -17,7 +17,7 @@ const says = (text: string): { hookSpecificOutput: { additionalContext: string }
   hookSpecificOutput: { additionalContext: text },
 });
 
-test('a tool hook of a router’s subagent decides for every loop of the project, and says all that they say', async (t) => {
+test("a tool hook in a router's subagent decides for every loop of the project and reports all messages", async (t) => {
   const project = aProject(t);
   mkdirSync(project.files.runtimeDir, { recursive: true });
   for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
@@ -30,7 +30,7 @@ test('a tool hook of a router’s subagent decides for every loop of the project
   assert.deepEqual(answer?.hookSpecificOutput.additionalContext.split('\n').sort(), ['default', 'lint']);
 });
 
-test('the first loop that refuses the call answers', async (t) => {
+test('the first loop that refuses the call decides', async (t) => {
   const project = aProject(t);
   for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
   const denied = { hookSpecificOutput: { permissionDecision: 'deny' as const } };
@@ -38,7 +38,7 @@ test('the first loop that refuses the call answers', async (t) => {
   assert.equal(await forEachLoopOfSession(context, ({ files }) => (files.name === 'lint' ? denied : null)), denied);
 });
 
-test('a tool hook of a session decides for the loop of its environment alone, and where there is no loop for none', async (t) => {
+test('a tool hook of a session decides only for the loop of its environment, if any', async (t) => {
   const project = aProject(t);
   const asked: (string | null)[] = [];
   const note = ({ files }: { files: { name: string | null } }): null => {

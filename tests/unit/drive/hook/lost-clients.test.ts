@@ -28,7 +28,7 @@ function errorLine(project: Project, quotaLimits: object | null): string {
   return path;
 }
 
-test('what the user says in a session that a new client resumed interrupts nothing', async (t) => {
+test('a prompt of the user in a session that a new client resumed interrupts nothing', async (t) => {
   for (const [client, status] of [
     [NEXT, 'running'],
     [FORMER, 'paused'],
@@ -43,7 +43,7 @@ test('what the user says in a session that a new client resumed interrupts nothi
   }
 });
 
-test('a block that the former client overrode is reported with the next prompt, and interrupts nothing', async (t) => {
+test('a block that the previous client overrode is reported with the next prompt and interrupts nothing', async (t) => {
   const project = aProject(t);
   await inSecondIteration(project);
   const path = join(project.directory, '..', 'transcript.jsonl');
@@ -62,7 +62,7 @@ test('a block that the former client overrode is reported with the next prompt, 
   assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'user']);
 });
 
-test('the API error that ended the former client is recorded, and pauses the loop while it holds', async (t) => {
+test('the API error that ended the previous client is recorded and pauses the loop while it lasts', async (t) => {
   for (const [limits, status] of [
     [null, 'running'],
     [{ resetsAt: Math.floor(Date.now() / 1000) + 900 }, 'paused'],
@@ -77,7 +77,7 @@ test('the API error that ended the former client is recorded, and pauses the loo
   }
 });
 
-test('a headless client whose launcher has exited ends at its next Stop, uncounted', async (t) => {
+test('a headless client whose launcher has exited ends at its next Stop without being counted', async (t) => {
   const project = aProject(t);
   await inSecondIteration(project);
   const launched = await aStop(project, { prompt_id: 'p2' }, { ...FORMER, ...launcherVariable() });

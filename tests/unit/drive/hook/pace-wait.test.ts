@@ -58,12 +58,12 @@ async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'wai
   assert.equal(answer?.decision, 'block');
 }
 
-test('a task file that is edited in the delay between two iterations does not cut it short', async (t) => {
+test('editing the task file during the delay between two iterations does not shorten it', async (t) => {
   const began = performance.now();
   await waited(t, 1_500, { why: 'pace' });
   assert.ok(performance.now() - began >= 1_400, `${performance.now() - began} ms`);
 });
 
-test('control: it does end the wait of an idle agent', async (t) => {
+test('control: editing the task file does end the wait of an idle agent', async (t) => {
   await waited(t, HOUR, {});
 });

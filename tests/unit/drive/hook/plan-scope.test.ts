@@ -10,7 +10,7 @@ const MEMORY = [
   '.claude/ralph/guardrails.md',
 ];
 
-test('the agent of a plan may keep the memory that its prompt names, whatever the scope of its task', (t) => {
+test('the agent of a plan may write the memory that its prompt names, whatever the scope of its task', (t) => {
   const project = aProject(t);
   const { stored } = start(project, true);
   const contract = { ...stored.contract, policy: { ...stored.contract.policy, plan: { maxTasks: 5, from: null } } };

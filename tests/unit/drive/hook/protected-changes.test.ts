@@ -43,7 +43,7 @@ const ended = (project: Project, id: string, input: object, more: object = {}, t
     ...more,
   });
 
-test('agent and user are told what was restored, and the replaced version is kept', async (t) => {
+test('reports to agent and user what was restored, and keeps the replaced version', async (t) => {
   const project = aProtectedLoop(t);
   const { after } = await call(project, () => {
     put(inTests(project, 'file-0.ts'), SPOILED);
@@ -72,7 +72,7 @@ test('agent and user are told what was restored, and the replaced version is kep
   assert.match(textOf(project.files.events), /"type":"notice\.restore"/);
 });
 
-test('a change between two calls is the user’s: left, reported, and the version that is restored from then on', async (t) => {
+test('a change between two calls is the user’s: it is kept, reported and becomes the version to restore', async (t) => {
   const project = aProtectedLoop(t);
   await call(project, () => undefined);
   put(inTests(project, 'file-0.ts'), 'by hand\n');
@@ -88,7 +88,7 @@ test('a change between two calls is the user’s: left, reported, and the versio
   assert.equal(textOf(inTests(project, 'file-0.ts')), 'by hand\n');
 });
 
-test('a change while another call or background work runs is restored', async (t) => {
+test('restores a change made while another call or background work runs', async (t) => {
   const project = aProtectedLoop(t);
   const path = inTests(project, 'file-0.ts');
   await preToolUse(asked(project, 'long', { command: 'sleep 5' }));
@@ -117,7 +117,7 @@ test('background work that the client moved there, and its end, count as the age
   assert.equal(textOf(path), 'test 0\n');
 });
 
-test('a change at the end of the turn: the user’s if nothing ran, the agent’s after background work', async (t) => {
+test('a change at the end of the turn is the user’s if nothing ran, and the agent’s after background work', async (t) => {
   const project = aProtectedLoop(t);
   const path = inTests(project, 'file-0.ts');
   await call(project, () => undefined);
@@ -134,7 +134,7 @@ test('a change at the end of the turn: the user’s if nothing ran, the agent’
   assert.equal(textOf(path), 'by hand\n');
 });
 
-test('a change that came with git is named as such', async (t) => {
+test('names a change that came with git as such', async (t) => {
   const project = aProtectedLoop(t);
   const command = 'git -C . switch other';
   const { after } = await call(project, () => put(inTests(project, 'file-0.ts'), SPOILED), { input: { command } });
@@ -147,7 +147,7 @@ test('a change that came with git is named as such', async (t) => {
   assert.match(script?.systemMessage ?? '', /restored after Bash \(git merge\)/);
 });
 
-test('readers are not looked after, and a look without a change does nothing', async (t) => {
+test('does not look after readers, and a look without a change does nothing', async (t) => {
   const project = aProtectedLoop(t);
   const path = inTests(project, 'file-0.ts');
   await call(project, () => put(path, SPOILED), { tool: 'Read', input: { file_path: 'src/work.ts' } });
@@ -155,7 +155,7 @@ test('readers are not looked after, and a look without a change does nothing', a
   assert.deepEqual(noticesIn(project), []);
 });
 
-test('caches of tools below a protected folder are left alone', async (t) => {
+test('leaves caches of tools below a protected folder alone', async (t) => {
   const project = aProtectedLoop(t);
   const { after } = await call(project, () => {
     put(inTests(project, '__pycache__/a.pyc'), 'x');
@@ -170,7 +170,7 @@ test('caches of tools below a protected folder are left alone', async (t) => {
 
 const HOOKS = JSON.stringify({ hooks: { Stop: [] } });
 
-test('own files are restored: client settings, hooks, configuration; permissions that a person grants are not', async (t) => {
+test('restores own files: client settings, hooks and configuration, but not permissions that a person grants', async (t) => {
   const project = aProject(t);
   const claude = join(project.directory, '.claude');
   const [settings, local, hook] = [
@@ -197,7 +197,7 @@ test('own files are restored: client settings, hooks, configuration; permissions
   assert.equal(textOf(local), granted);
 });
 
-test('what is beyond the bounds is said at the start, and reported when it changes', async (t) => {
+test('reports files beyond the bounds at the start, and again when they change', async (t) => {
   const project = aProject(t, '---\nguardrails:\n  protected_files: ["big/**"]\n---\n\nWork.\n');
   mkdirSync(join(project.directory, 'big'));
   for (const name of ['a', 'b']) {
@@ -223,7 +223,7 @@ test('what is beyond the bounds is said at the start, and reported when it chang
   );
 });
 
-test('accept names the files that the user has changed, and the new version is restored from then on', async (t) => {
+test('accept names the files that the user has changed and restores the new version from then on', async (t) => {
   const project = aProtectedLoop(t);
   await call(project, () => undefined);
   put(inTests(project, 'file-0.ts'), 'by hand\n');
@@ -235,7 +235,7 @@ test('accept names the files that the user has changed, and the new version is r
   assert.deepEqual(changedContract(project.files, project.env).changes, []);
 });
 
-test('what the task’s own commands change is restored, and a change before them is the user’s', async (t) => {
+test('restores what the task’s own commands change; a change before them is the user’s', async (t) => {
   const project = aProject(
     t,
     `---
@@ -259,7 +259,7 @@ guardrails:
   assert.deepEqual([textOf(inTests(project, 'a.ts')), textOf(inTests(project, 'b.ts'))], ['a\n', 'by hand\n']);
 });
 
-test('a loop that is resumed puts back what its dead client changed in its last call', async (t) => {
+test('a resumed loop undoes what its dead client changed in its last call', async (t) => {
   const project = aProtectedLoop(t);
   await preToolUse(asked(project, 'last', { command: 'node job.mjs' }));
   put(inTests(project, 'file-0.ts'), SPOILED);
@@ -272,7 +272,7 @@ test('a loop that is resumed puts back what its dead client changed in its last 
   assert.equal(textOf(inTests(quiet, 'file-5.ts')), 'by hand\n', 'control: nothing ran');
 });
 
-test('the snapshot is readable by its owner alone, and is gone once the loop has ended', async (t) => {
+test('the snapshot is readable by its owner only and is removed when the loop ends', async (t) => {
   const project = aProtectedLoop(t);
   const snapshots = (): string[] => readdirSync(project.files.outsideDir).filter((name) => name.startsWith('snapshot'));
   assert.equal(snapshots().length, 3);
@@ -293,7 +293,7 @@ function anUnchangedLoop(t: TestContext): Project {
 
 const DONE = { last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' };
 
-test('unchanged: a changed, new or missing file refuses a completion and is named', async (t) => {
+test('unchanged: refuses a completion for a changed, new or missing file and names it', async (t) => {
   const project = anUnchangedLoop(t);
   put(inTests(project, 'a.test.ts'), 'weaker\n');
   put(inTests(project, 'c.test.ts'), 'c\n');
@@ -314,7 +314,7 @@ test('unchanged: a changed, new or missing file refuses a completion and is name
   assert.match(done?.systemMessage ?? '', /verified by 2 checks/);
 });
 
-test('unchanged: what the user has accepted is the version to compare with, and alone it verifies nothing', async (t) => {
+test('unchanged: compares with the version that the user accepted, and verifies nothing by itself', async (t) => {
   const project = anUnchangedLoop(t);
   put(inTests(project, 'a.test.ts'), 'by hand\n');
   const changed = changedContract(project.files, project.env);
@@ -329,7 +329,7 @@ test('unchanged: what the user has accepted is the version to compare with, and 
   assert.doesNotMatch((await aStop(alone, DONE))?.systemMessage ?? '', /verified by/);
 });
 
-test('unchanged: a resume compares with the start as well, and a new loop with its own', async (t) => {
+test('unchanged: a resume still compares with the start, and a new loop with its own start', async (t) => {
   const project = anUnchangedLoop(t);
   put(inTests(project, 'a.test.ts'), 'weaker\n');
   start(project, true, 'resume');
@@ -341,7 +341,7 @@ test('unchanged: a resume compares with the start as well, and a new loop with i
   assert.match((await aStop(project, { ...DONE, prompt_id: 'p2' }))?.systemMessage ?? '', /verified by 2 checks/);
 });
 
-test('unchanged: a loop that ended at a limit and is resumed still compares with the start', async (t) => {
+test('unchanged: a loop that is resumed after a limit still compares with the start', async (t) => {
   const project = anUnchangedLoop(t);
   put(inTests(project, 'a.test.ts'), 'weaker\n');
   rewrite(project, { iteration: stateOf(project).maxIterations - 1 });
@@ -350,7 +350,7 @@ test('unchanged: a loop that ended at a limit and is resumed still compares with
   assert.equal(existsSync(project.files.unchanged), true);
 });
 
-test('unchanged: without its snapshot no completion is accepted', async (t) => {
+test('unchanged: accepts no completion without its snapshot', async (t) => {
   const project = anUnchangedLoop(t);
   rmSync(project.files.unchanged);
   const refused = await aStop(project, DONE);

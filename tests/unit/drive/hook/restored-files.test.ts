@@ -18,7 +18,7 @@ function spoil({ directory }: Project, seed: number, count: number): Record<stri
   return JSON.parse(stdout) as Record<string, number>;
 }
 
-test('1,000 random changes of protected files are undone, and no other work is lost', async (t) => {
+test('undoes 1,000 random changes of protected files without losing other work', async (t) => {
   const project = aProtectedLoop(t);
   const tests = join(project.directory, 'tests');
   const before = treeOf(tests);
@@ -38,7 +38,7 @@ test('1,000 random changes of protected files are undone, and no other work is l
   assert.equal(noticesIn(project).filter(({ kind }) => kind === 'restore').length, ROUNDS);
 });
 
-test('control: without its snapshot the same changes stay', async (t) => {
+test('control: without its snapshot the same changes remain', async (t) => {
   const project = aProtectedLoop(t);
   const before = treeOf(join(project.directory, 'tests'));
   dropSnapshot(project.files);

@@ -29,7 +29,7 @@ for (const [what, sessionId, env] of [
   ['that no loop is bound to', null, {}],
   ['that a runner drives', 'session-1', { RALPH_DRIVER: 'runner' }],
 ] as const) {
-  test(`A Stop ${what} is let through in silence beside a contract that cannot be read.`, async (t) => {
+  test(`A Stop ${what} is silently let through beside a contract that cannot be read.`, async (t) => {
     const project = torn(t, sessionId);
     const before = readFileSync(project.files.state, 'utf8');
     for (const payload of [{}, BACKGROUND]) assert.equal(await aStop(project, payload, env), null);
@@ -37,13 +37,13 @@ for (const [what, sessionId, env] of [
   });
 }
 
-test('The session whose loop it is hears that its contract cannot be read, and what to do.', async (t) => {
+test('The session of the loop learns that its contract cannot be read, and what to do.', async (t) => {
   const project = torn(t, 'session-1');
   for (const payload of [{}, BACKGROUND]) await assert.rejects(aStop(project, payload), /cannot be read.*--fresh/);
   assert.equal(stateOf(project).status, 'running');
 });
 
-test('A contract that cannot even be opened is no different.', async (t) => {
+test('A contract that cannot even be opened is treated alike.', async (t) => {
   for (const sessionId of ['session-1', 'session-2']) {
     const project = torn(t, sessionId);
     rmSync(project.files.contract);
@@ -53,14 +53,14 @@ test('A contract that cannot even be opened is no different.', async (t) => {
   }
 });
 
-test('A contract that cannot be read is nobody’s trouble where no state lies beside it.', async (t) => {
+test('A contract that cannot be read is ignored where there is no state beside it.', async (t) => {
   const project = torn(t, 'session-1');
   rmSync(project.files.state);
   assert.equal(await aStop(project), null);
   assert.ok(existsSync(project.files.contract));
 });
 
-test('A state of the four keys beside an unreadable contract is a loop that was tampered with, which is told.', async (t) => {
+test('A four-key state beside an unreadable contract is reported as tampered with.', async (t) => {
   const project = torn(t, 'session-1');
   put(project.files.state, JSON.stringify({ iteration: 1, startedAt: AT, lastRunAt: AT, lastFindingsCount: null }));
   await assert.rejects(aStop(project), /cannot be read/);

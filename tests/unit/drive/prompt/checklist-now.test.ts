@@ -7,7 +7,7 @@ import { emptyFolder } from '../../../support/folder.ts';
 
 const LIST = '---\nmodel: opus\n---\n- [x] one\n- [ ] two\n';
 
-test('a checklist is counted as its file stands, and no other file is', (context) => {
+test('counts the items of the checklist file as it is now, and of no other file', (context) => {
   const dir = emptyFolder(context);
   for (const name of ['task.md', 'RALPH.md', 'PROMPT.md']) writeFileSync(join(dir, name), LIST);
   assert.deepEqual(checklistNow(dir, 'task.md'), { done: 1, total: 2 });
@@ -15,7 +15,7 @@ test('a checklist is counted as its file stands, and no other file is', (context
   assert.equal(checklistNow(dir, 'PROMPT.md'), null);
 });
 
-test('a file that is gone, a folder, a link to nothing or far too large says nothing', (context) => {
+test('returns nothing for a missing file, a folder, a dangling link or a file that is far too large', (context) => {
   const dir = emptyFolder(context);
   for (const name of ['a', 'b', 'c', 'd']) mkdirSync(join(dir, name));
   mkdirSync(join(dir, 'b/task.md'));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { extraSections } from '../../../../src/drive/prompt/extra-sections.ts';
 import { AT, aProject, put, start } from '../../../support/drive/drive-project.ts';
 
-test('a fresh context is told of the memory of its project, one that goes on is not', (t) => {
+test('a fresh context is pointed to the memory of its project, a continued one is not', (t) => {
   const project = aProject(t);
   const { contract } = start(project, true).stored;
   assert.deepEqual(extraSections(project.files, contract, AT, true), []);
@@ -15,7 +15,7 @@ test('a fresh context is told of the memory of its project, one that goes on is 
   assert.deepEqual(extraSections(project.files, contract, AT, false), []);
 });
 
-test('what lies in the place of a memory file and is none does no harm', (t) => {
+test('ignores what is not a memory file in the place of one', (t) => {
   const project = aProject(t);
   const { contract } = start(project, true).stored;
   mkdirSync(join(project.directory, '.claude/context/memory/learnings.md'), { recursive: true });

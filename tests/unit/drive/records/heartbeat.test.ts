@@ -37,7 +37,7 @@ test('a tool call in a long iteration shows that the loop of a task folder is al
   assert.deepEqual(beats(project, LATER), [LATER]);
 });
 
-test('tool calls write a sign of life at most once a minute', async (t) => {
+test('tool calls write a heartbeat at most once a minute', async (t) => {
   const project = aTaskFolder(t);
   await called(project, LATER);
   const [name = ''] = readdirSync(run(project).activeDir);
@@ -49,7 +49,7 @@ test('tool calls write a sign of life at most once a minute', async (t) => {
   assert.notEqual(readFileSync(path, 'utf8'), first);
 });
 
-test('the tool calls of another session give no sign of life', async (t) => {
+test('tool calls of another session write no heartbeat', async (t) => {
   const project = aTaskFolder(t);
   await called(project, LATER, { session_id: 'session-2' });
   assert.deepEqual(beats(project, LATER), []);
@@ -65,7 +65,7 @@ test('a loop on a plain prompt leaves no run state behind, and its contract is n
   assert.ok(!existsSync(project.files.log), 'reading the contract would have been logged');
 });
 
-test('a state that somebody points at another folder has no sign of life written there', async (t) => {
+test('a state that points at another folder writes no heartbeat there', async (t) => {
   const project = aTaskFolder(t);
   mkdirSync(join(project.directory, 'other'));
   rewrite(project, { taskPath: 'other/RALPH.md' });
@@ -74,7 +74,7 @@ test('a state that somebody points at another folder has no sign of life written
   assert.deepEqual(beats(project, LATER), [LATER]);
 });
 
-test('a sign of life that cannot be given is logged, and the steering reaches the agent', async (t) => {
+test('a heartbeat that cannot be written is logged, and the steering still reaches the agent', async (t) => {
   const project = aTaskFolder(t);
   rewrite(project, { steering: [{ id: 's', text: 'Use tabs.', delivery: 'now', at: AT }] });
   rmSync(run(project).dir, { recursive: true });

@@ -49,7 +49,7 @@ function resume({ directory, env }: Project, at = '2026-02-28T10:01:00Z'): void 
   });
 }
 
-test('an iteration whose gate was killed is shown by the next Stop, before its own, once', async (t) => {
+test('the next Stop shows an iteration whose gate was killed, before its own and once', async (t) => {
   const project = aTaskFolder(t, GATED);
   await aTurn(project, 'one');
   await dieInTheGate(project);
@@ -66,7 +66,7 @@ test('an iteration whose gate was killed is shown by the next Stop, before its o
   assert.match(readFileSync(join(project.run.transcriptsDir, '002.md'), 'utf8'), /final message\n\nNot known\./);
 });
 
-test('a resumed loop shows it, with what its commands had shown, and once however often it is resumed', async (t) => {
+test('a resumed loop shows it with the output of its commands, once however often it is resumed', async (t) => {
   const project = aTaskFolder(t, `${GATED}\ncommands: [{ name: look, run: echo seen }]`);
   await aTurn(project, 'one');
   await dieInTheGate(project);
@@ -80,7 +80,7 @@ test('a resumed loop shows it, with what its commands had shown, and once howeve
   assert.match(readFileSync(join(project.run.transcriptsDir, '002.md'), 'utf8'), /Iteration 2 of 9/);
 });
 
-test('the very first iteration is shown as well, also where the journal of the loop lacks it', async (t) => {
+test('shows the very first iteration too, even if the journal of the loop lacks it', async (t) => {
   const project = aTaskFolder(t, GATED);
   await dieInTheGate(project);
   rmSync(project.files.events);
@@ -88,7 +88,7 @@ test('the very first iteration is shown as well, also where the journal of the l
   assert.deepEqual(shown(project), ['1 interrupted']);
 });
 
-test('cancel shows it where the client is gone, and leaves it to a client that lives', async (t) => {
+test('cancel shows it if the client is gone, and leaves it to a live client', async (t) => {
   const gone = aTaskFolder(t, GATED);
   await dieInTheGate(gone);
   rewrite(gone, { clientPid: 2 ** 22 + 1, clientStartedAt: null });
@@ -102,7 +102,7 @@ test('cancel shows it where the client is gone, and leaves it to a client that l
   assert.deepEqual(shown(live), []);
 });
 
-test('run state that was put into the archive or emptied meanwhile lost nothing', async (t) => {
+test('run state that was archived or emptied meanwhile loses nothing', async (t) => {
   const project = aTaskFolder(t, GATED);
   await aTurn(project, 'one');
   archiveRun(project.run, AT);
@@ -117,7 +117,7 @@ test('run state that was put into the archive or emptied meanwhile lost nothing'
   assert.deepEqual(shown(project), ['4 completed']);
 });
 
-test('a Stop that is told to go while it measures gives up measuring and decides all the same', async (t) => {
+test('a Stop that is asked to exit while it measures progress stops measuring and still decides', async (t) => {
   const project = aTaskFolder(t, 'commands: [{ name: look, run: echo seen }]');
   execFileSync('git', ['init', '--quiet'], { cwd: project.directory, env: ENV });
   await aTurn(project, 'one');

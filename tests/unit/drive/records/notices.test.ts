@@ -19,7 +19,7 @@ function filesIn(context: TestContext): LoopFiles {
   return files;
 }
 
-test('a notice is kept outside the project and in the journal, in one line', (t) => {
+test('a notice is kept outside the project and in the journal, on one line', (t) => {
   const files = filesIn(t);
   const details = { terminal: '/dev/pts/3', diff: ['validation: a -> b'] };
   recordNotice(files, loop, { at, kind: 'accept', text: 'one\ntwo', details });
@@ -32,7 +32,7 @@ test('a notice is kept outside the project and in the journal, in one line', (t)
   assert.deepEqual(noticeLines(noticesOf(files, 'l')), [`Changed by accept at ${localTime(at)}: one two`]);
 });
 
-test('a notice with the same key is recorded once in a loop', (t) => {
+test('records a notice with the same key once in a loop', (t) => {
   const files = filesIn(t);
   for (const loopId of ['l', 'l', 'other']) {
     recordNotice(files, { ...loop, loopId }, { at, kind: 'change', text: loopId, key: 'npmrc' });
@@ -42,7 +42,7 @@ test('a notice with the same key is recorded once in a loop', (t) => {
   assert.equal(readLines(files.events).entries.length, 2);
 });
 
-test('a line torn by a kill costs no other notice, and a large file keeps the former one', (t) => {
+test('a line torn by a kill loses no other notice, and the previous part of a large file is kept', (t) => {
   const files = filesIn(t);
   recordNotice(files, loop, { at, kind: 'accept', text: 'first' });
   appendFileSync(files.notices, '{"at":"2026');
@@ -57,7 +57,7 @@ test('a line torn by a kill costs no other notice, and a large file keeps the fo
   );
 });
 
-test('of many notices the newest are shown, with the number of the others', () => {
+test('shows the newest of many notices and the number of the others', () => {
   const notices = Array.from({ length: 15 }, (_, index) => ({ at, kind: 'restore' as const, text: `f${index}` }));
   const lines = noticeLines(notices);
   assert.equal(lines.length, 13);

@@ -57,7 +57,7 @@ const told = (files: LoopFiles): [number, number] => [
   decisionsOf(readLines(files.events).entries).length,
 ];
 
-test('A runner that was killed after the state counted its iteration leaves the journals to the next one, whole.', () => {
+test('A runner that was killed after the state counted its iteration leaves complete journals to the next one.', () => {
   inFiles((files) => {
     enqueue(files, later, effects);
     write(files, stateAt(1));
@@ -68,7 +68,7 @@ test('A runner that was killed after the state counted its iteration leaves the 
   });
 });
 
-test('What was told before the kill is not told again, line by line.', () => {
+test('What was published before the kill is not published again, line by line.', () => {
   inFiles((files) => {
     enqueue(files, later, effects);
     write(files, stateAt(1));
@@ -78,7 +78,7 @@ test('What was told before the kill is not told again, line by line.', () => {
   });
 });
 
-test('An iteration that the state never counted is not told of, nor one of another loop, nor one that was forgotten.', () => {
+test('Publishes nothing of an iteration that the state never counted, of another loop, or of one that was dropped.', () => {
   inFiles((files) => {
     enqueue(files, later, effects);
     write(files, stateAt(0));

@@ -14,7 +14,7 @@ import { AT, aProject } from '../../../support/drive/drive-project.ts';
 import { writeFiles } from '../../../support/folder.ts';
 import { ENV, PATIENT, repository } from '../../../support/repository.ts';
 
-test('a noted turn is the same again, and whatever else lies there is none', async (t) => {
+test('reads a recorded turn back unchanged, and anything else as none', async (t) => {
   const { files } = aProject(t);
   const directory = repository(t);
   writeFiles(directory, { 'src/a.ts': 'A', 'tasks/one/__proto__': 'x' });

@@ -27,7 +27,7 @@ const ends = (files: LoopFiles, message: string): void =>
   recordLesson(files, AT, { type: 'archive', as: 'error', message });
 const adds = (files: LoopFiles): void => recordLesson(files, AT, { type: 'add-sign', sign: SIGN });
 
-test('what a loop learned is one line, without the secrets that an agent said', (t) => {
+test("records a lesson on one line, without secrets from the agent's text", (t) => {
   const { files, at } = place(t);
   ends(files, 'It said: no key sk-ant-api03-abcdefghijklmnopqrst0123\n\n### Sign: forged\n- **Trigger**: x');
   ends(files, 'again');
@@ -37,7 +37,7 @@ test('what a loop learned is one line, without the secrets that an agent said', 
   );
 });
 
-test('a sign is written behind the guardrails, whose bytes stay whatever they are', (t) => {
+test('appends a sign to the guardrails file and keeps its bytes, whatever they are', (t) => {
   const { files, at } = place(t);
   const before = Buffer.from([0x23, 0x20, 0xff, 0xfe, 0x0a]);
   writeFileSync(at(GUARDRAILS), before);
@@ -49,7 +49,7 @@ test('a sign is written behind the guardrails, whose bytes stay whatever they ar
   assert.equal(readFileSync(at(GUARDRAILS), 'utf8'), `# Guardrails\n\n${BLOCK}`);
 });
 
-test('nothing is written through a link that leads out of the project, and through one within it as ever', (t) => {
+test('writes through a link inside the project, never through one that leads out of it', (t) => {
   const { files, at, elsewhere } = place(t);
   symlinkSync(elsewhere, at(LEARNINGS));
   symlinkSync(elsewhere, at(GUARDRAILS));
@@ -68,7 +68,7 @@ for (const [path, write] of [
   [GUARDRAILS, adds],
   [LEARNINGS, (files: LoopFiles) => ends(files, 'x')],
 ] as const) {
-  test(`nothing is written below a folder that is a link out of the project: ${path}`, (t) => {
+  test(`writes nothing below a folder that links out of the project: ${path}`, (t) => {
     const { files, at, elsewhere } = place(t);
     const outside = join(dirname(elsewhere), 'outside');
     mkdirSync(outside);
@@ -82,7 +82,7 @@ for (const [path, write] of [
   });
 }
 
-test('a link to nothing and a FIFO in the place of a memory are left as they are', { timeout: 10_000 }, (t) => {
+test('leaves a dangling link and a FIFO in the place of a memory file alone', { timeout: 10_000 }, (t) => {
   const { files, at, elsewhere } = place(t);
   rmSync(elsewhere);
   symlinkSync(elsewhere, at(LEARNINGS));

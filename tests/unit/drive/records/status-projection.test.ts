@@ -6,7 +6,7 @@ import { projectionOf } from '../../../../src/drive/records/status-projection.ts
 import { AT } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder } from '../../../support/drive/folder-project.ts';
 
-test('status.json is written under the lock, so that no older state replaces the end of a loop', (t) => {
+test('writes status.json under the lock, so that no older state replaces the end of a loop', (t) => {
   const { files, run } = aTaskFolder(t);
   const { renameSync } = fs;
   const locked: boolean[] = [];

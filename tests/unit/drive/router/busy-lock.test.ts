@@ -9,7 +9,7 @@ import { called, spawned, startedRouter } from '../../../support/drive/router-pr
 const IDLE = '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n';
 const NEVER = new AbortController().signal;
 
-test('while one call sits out a wait another one is told at once until when, and not that checks run', async (t) => {
+test('while one call waits, another learns at once until when, and not that checks run', async (t) => {
   const project = aProject(t, IDLE);
   startedRouter(project);
   await spawned(project);
@@ -27,7 +27,7 @@ test('while one call sits out a wait another one is told at once until when, and
   assert.equal((await sitting).action, 'spawn');
 });
 
-test('a call that stands behind another one goes when it is told to', async (t) => {
+test('a call that waits for another one exits when asked to', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);

@@ -7,7 +7,7 @@ import { called, goneClient, host, spawned, startedRouter } from '../../../suppo
 /** A process that lives and is no ancestor of ours: another session's client. */
 const OTHER = { clientPid: 1, clientStartedAt: identityOf(1).startedAt };
 
-test('another session is told busy and by whom, and nothing of the loop changes', async (t) => {
+test('another session learns who is busy, and the loop does not change', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -22,7 +22,7 @@ test('another session is told busy and by whom, and nothing of the loop changes'
   assert.deepEqual(stateOf(project), before);
 });
 
-test('the same session in a second process is told busy while the first one lives', async (t) => {
+test('the same session in a second process is busy while the first one lives', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -31,7 +31,7 @@ test('the same session in a second process is told busy while the first one live
   assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
 });
 
-test('the loop of a client that is gone is taken over, and what it had in hand is handed out again', async (t) => {
+test('takes over the loop of a client that is gone and hands out its work again', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -46,7 +46,7 @@ test('the loop of a client that is gone is taken over, and what it had in hand i
   assert.deepEqual([again.spawn, again.notes], [3, []], 'taken over once');
 });
 
-test('a report of the one before, told to the one who took over, counts for nothing', async (t) => {
+test('ignores a report for the previous holder that reaches the new one', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -58,7 +58,7 @@ test('a report of the one before, told to the one who took over, counts for noth
 /** A script, or a person at a terminal. */
 const SCRIPT = { CLAUDECODE: '', CLAUDE_CODE_SESSION_ID: '' };
 
-test('a report counts though each call of a script comes from a process of its own, and the loop has its end', async (t) => {
+test("counts a report although each call of a script is a process of its own, up to the loop's end", async (t) => {
   const project = aProject(t, '---\nmax_iterations: 2\n---\n\nDo the work.\n');
   startedRouter(project, { env: { ...project.env, ...SCRIPT } });
   const first = await spawned(project, null, { env: SCRIPT });
@@ -75,7 +75,7 @@ test('a report counts though each call of a script comes from a process of its o
   assert.ok(end.action === 'stop' && end.status === 'max-iterations', JSON.stringify(end));
 });
 
-test('a script that takes over from a client’s session is handed out anew what that one had in hand', async (t) => {
+test("a script that takes over from a client’s session is given that session's work again", async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -84,7 +84,7 @@ test('a script that takes over from a client’s session is handed out anew what
   assert.deepEqual([taken.spawn, stateOf(project).iteration], [2, 0]);
 });
 
-test('after /clear the same client goes on with its loop under a new session', async (t) => {
+test('after /clear the same client continues its loop under a new session', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -95,7 +95,7 @@ test('after /clear the same client goes on with its loop under a new session', a
   assert.equal(stateOf(project).iteration, 1);
 });
 
-test('a client that does not name its process is known by its session alone', async (t) => {
+test('a client that does not name its process is identified by its session alone', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project, null, { env: host('host-1', null) });
@@ -104,7 +104,7 @@ test('a client that does not name its process is known by its session alone', as
   assert.equal((await spawned(project, null, { env: host('host-1', null) })).spawn, 1);
 });
 
-test('a session that cannot see its own client takes nothing over, whoever may be gone', async (t) => {
+test('a session that cannot see its own client takes nothing over', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -115,7 +115,7 @@ test('a session that cannot see its own client takes nothing over, whoever may b
   assert.match(answer.message, /the user can resume in a terminal: ralph-loop resume/);
 });
 
-test('its own session, seen from a sandbox, keeps the loop and the process that is known', async (t) => {
+test('its own session, seen from a sandbox, keeps the loop and the known process', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -125,7 +125,7 @@ test('its own session, seen from a sandbox, keeps the loop and the process that 
   assert.deepEqual([stateOf(project).clientPid, stateOf(project).iteration], [clientPid, 1]);
 });
 
-test('a loop of the Stop hook is left alone', async (t) => {
+test('leaves a loop of the Stop hook alone', async (t) => {
   const project = aProject(t);
   start(project, true);
   const before = stateOf(project);

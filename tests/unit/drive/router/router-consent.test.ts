@@ -14,7 +14,7 @@ test('a loop that runs no command needs no consent', async (t) => {
   assert.equal((await spawned(project)).spawn, 1);
 });
 
-test('whatever a loop would run awaits consent, however long it has been there', async (t) => {
+test('everything that a loop would run needs consent, however long it has been there', async (t) => {
   const scripted = '---\nvalidation:\n  - sh check.sh\n---\n\nDo the work.\n';
   for (const task of [CHECKED, scripted]) {
     const project = aProject(t, task);
@@ -28,7 +28,7 @@ test('whatever a loop would run awaits consent, however long it has been there',
   assert.equal(stateOf(byUser).status, 'running', 'control');
 });
 
-test('settings of the command line need consent where nothing runs as well: whoever resumes the loop keeps them', async (t) => {
+test('settings from the command line need consent even where nothing runs, because a resume keeps them', async (t) => {
   const project = aProject(t);
   for (const flags of [{ agent: 'touch evil' }, { worktree_setup: 'touch evil' }, { 'idle.delay': '1s' }]) {
     startedRouter(project, { consented: false, existing: 'fresh', flags });
@@ -40,7 +40,7 @@ test('settings of the command line need consent where nothing runs as well: whoe
   assert.equal(stateOf(project).status, 'running');
 });
 
-test('without consent the host waits and is shown what would run; with it the loop goes on', async (t) => {
+test('without consent the host waits and sees what would run; with consent the loop continues', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project, { consented: false });
   const wait = await called(project);
@@ -52,7 +52,7 @@ test('without consent the host waits and is shown what would run; with it the lo
   assert.equal((await spawned(project)).iteration, 1);
 });
 
-test('what was not begun yet may be asked for otherwise by its own session', async (t) => {
+test('its own session may ask for different settings before anything has begun', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project, { consented: false });
   await called(project);
@@ -64,7 +64,7 @@ test('what was not begun yet may be asked for otherwise by its own session', asy
   assert.equal((await spawned(project)).iteration, 1);
 });
 
-test('what an agent resumes awaits consent, whatever it was', async (t) => {
+test('what an agent resumes awaits consent in any case', async (t) => {
   const project = aProject(t, '---\nmax_iterations: 1\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -74,7 +74,7 @@ test('what an agent resumes awaits consent, whatever it was', async (t) => {
   assert.ok(wait.action === 'wait' && wait.why === 'awaiting-consent', JSON.stringify(wait));
 });
 
-test('a start over another task of the same session is refused by name', async (t) => {
+test('refuses a start on another task of the same session by name', async (t) => {
   const project = aProject(t);
   put(join(project.directory, 'OTHER.md'), 'Other work.\n');
   startedRouter(project);
@@ -83,7 +83,7 @@ test('a start over another task of the same session is refused by name', async (
   assert.equal(startedRouter(project), null);
 });
 
-test('a start over the live loop of the same session that asks for other settings is refused and names them', async (t) => {
+test('refuses a start over the live loop of the same session that asks for other settings, and names them', async (t) => {
   const project = aProject(t);
   startedRouter(project, { flags: { max_iterations: '5' } });
   await spawned(project);
@@ -97,7 +97,7 @@ test('a start over the live loop of the same session that asks for other setting
   assert.equal(stateOf(project).maxIterations, 5);
 });
 
-test('a loop that a user has made ready at a terminal is taken up by the session that starts it', async (t) => {
+test('the session that starts it takes up a loop that a user prepared at a terminal', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project);
   const { loopId } = stateOf(project);
@@ -107,7 +107,7 @@ test('a loop that a user has made ready at a terminal is taken up by the session
   assert.deepEqual([first.spawn, first.loopId], [1, loopId]);
 });
 
-test('a start over the loop of a session that is gone is refused with the ways to go on as a router', async (t) => {
+test('refuses a start over the loop of a session that is gone, with the ways to continue as a router', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);

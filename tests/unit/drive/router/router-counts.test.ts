@@ -9,7 +9,7 @@ import { called, host, spawned, startedRouter } from '../../../support/drive/rou
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
 const DONE = 'All is well.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n';
 
-test('next asked twice hands out the same piece of work with the same prompt', async (t) => {
+test('two calls of next hand out the same work with the same prompt', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   const first = await spawned(project);
@@ -21,7 +21,7 @@ test('next asked twice hands out the same piece of work with the same prompt', a
   assert.equal(readFileSync(join(project.directory, first.promptFile ?? ''), 'utf8'), first.prompt);
 });
 
-test('a report told three times counts once, and each time answers with what is in hand', async (t) => {
+test('a report given three times counts once and always answers with the work in progress', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -38,7 +38,7 @@ test('a report told three times counts once, and each time answers with what is 
   assert.equal(stateOf(project).iteration, 1);
 });
 
-test('the same text of two pieces of work counts twice', async (t) => {
+test('the same text for two spawns counts twice', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -48,7 +48,7 @@ test('the same text of two pieces of work counts twice', async (t) => {
   assert.equal(stateOf(project).iteration, 2);
 });
 
-test('the same text without a number is taken for the same report three times, and then refused', async (t) => {
+test('the same text without a number counts as the same report three times and is then refused', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -63,7 +63,7 @@ test('the same text without a number is taken for the same report three times, a
   assert.equal((await spawned(project, { text: 'Another.' })).iteration, 3);
 });
 
-test('a piece of work that was never handed out cannot be reported', async (t) => {
+test('refuses a report for a spawn that was never handed out', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -71,7 +71,7 @@ test('a piece of work that was never handed out cannot be reported', async (t) =
   assert.equal(stateOf(project).iteration, 0);
 });
 
-test('a claim is checked, its reasons go with the next prompt, and a proved one ends the loop', async (t) => {
+test('checks a claim, puts the reasons into the next prompt, and ends the loop on a verified one', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project);
   await spawned(project);
@@ -93,7 +93,7 @@ test('a claim is checked, its reasons go with the next prompt, and a proved one 
   assert.deepEqual(await called(project), end);
 });
 
-test('the loop ends at its limit by the last report', async (t) => {
+test('the last report at the limit ends the loop', async (t) => {
   const project = aProject(t, '---\nmax_iterations: 2\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -104,7 +104,7 @@ test('the loop ends at its limit by the last report', async (t) => {
   assert.match(end.message, /ralph-loop resume --max-iterations N/);
 });
 
-test('a report that was counted by a process that died before it could answer is not counted again', async (t) => {
+test('does not count a report again whose process died before it could answer', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   const first = await spawned(project);
@@ -149,7 +149,7 @@ test('six subagents in a row that could not work end the loop as an error', asyn
   assert.match(end.message, /6 subagents in a row could not work; the last error: network down/);
 });
 
-test('a report for a spawn that was counted is named as unread, and the same report again is not', async (t) => {
+test('a late report for a counted spawn is reported as unread, and a repeated one is not', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -161,7 +161,7 @@ test('a report for a spawn that was counted is named as unread, and the same rep
   );
 });
 
-test('with a budget of tokens a report has to say who worked', async (t) => {
+test('with a token budget a report has to name its subagent', async (t) => {
   const project = aProject(t, '---\nbudget: {max_tokens: 1000}\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -171,7 +171,7 @@ test('with a budget of tokens a report has to say who worked', async (t) => {
   assert.ok(end.action === 'stop' && end.status === 'budget-exhausted', JSON.stringify(end));
 });
 
-test('an idle iteration makes the host wait, and the wait that is over hands out the same iteration once more', async (t) => {
+test('an idle iteration makes the host wait, and after the wait the same iteration is handed out again', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
   startedRouter(project);
@@ -185,7 +185,7 @@ test('an idle iteration makes the host wait, and the wait that is over hands out
   assert.deepEqual([next.spawn, next.iteration, stateOf(project).idleIterations], [2, 1, 1]);
 });
 
-test('a clock that is set back makes the host wait anew, and no longer than the wait is', async (t) => {
+test('a clock that is set back restarts the wait and does not lengthen it', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const project = aProject(t, '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n');
   startedRouter(project);
@@ -200,7 +200,7 @@ test('a clock that is set back makes the host wait anew, and no longer than the 
   }
 });
 
-test('a call that may sit for longer than the wait lasts sits it out', async (t) => {
+test('a call that may take longer than the wait waits for its end', async (t) => {
   const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -209,7 +209,7 @@ test('a call that may sit for longer than the wait lasts sits it out', async (t)
   assert.deepEqual([next.spawn, next.iteration, stateOf(project).idleIterations], [2, 1, 1]);
 });
 
-test('a wait that somebody ended from a terminal is over at the next call', async (t) => {
+test('a wait that was ended from a terminal is over at the next call', async (t) => {
   const project = aProject(t, '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -218,7 +218,7 @@ test('a wait that somebody ended from a terminal is over at the next call', asyn
   assert.equal((await spawned(project)).spawn, 2);
 });
 
-test('a paused loop makes the host wait without an end, and goes on with a new piece of work', async (t) => {
+test('a paused loop makes the host wait without an end, and a resume hands out new work', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -235,7 +235,7 @@ test('a paused loop makes the host wait without an end, and goes on with a new p
   assert.equal(stateOf(project).iteration, 1);
 });
 
-test('what the user says for the next prompt and a stop reach a router loop', async (t) => {
+test('steering for the next prompt and a stop reach a router loop', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -247,7 +247,7 @@ test('what the user says for the next prompt and a stop reach a router loop', as
   assert.ok(end.action === 'stop' && end.status === 'stopped', JSON.stringify(end));
 });
 
-test('a cancelled loop is over for a report that comes after it', async (t) => {
+test('a report that arrives after a cancel finds the loop ended', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -256,7 +256,7 @@ test('a cancelled loop is over for a report that comes after it', async (t) => {
   assert.ok(end.action === 'stop' && end.status === 'cancelled' && end.exitCode === 130, JSON.stringify(end));
 });
 
-test('counters that somebody set back are restored, the prompt says so, and no report counts twice', async (t) => {
+test('restores counters that were set back, says so in the prompt, and counts no report twice', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -269,13 +269,13 @@ test('counters that somebody set back are restored, the prompt says so, and no r
   assert.equal(stateOf(project).iteration, 3);
 });
 
-test('where there is no loop the host is told to stop', async (t) => {
+test('tells the host to stop where there is no loop', async (t) => {
   const project = aProject(t);
   const answer = await called(project, null, { env: host() });
   assert.ok(answer.action === 'stop' && answer.status === 'none', JSON.stringify(answer));
 });
 
-test('a task file that is gone ends the loop with that message', async (t) => {
+test('a missing task file ends the loop with that message', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -298,7 +298,7 @@ timeout: 300
 Look: {{ commands.state }}
 `;
 
-test('a task folder runs its commands for each piece of work, measures it, and asks the gate', async (t) => {
+test('a task folder runs its commands for each spawn, measures it and asks the gate', async (t) => {
   const project = aProject(t);
   put(join(project.directory, 'job/RALPH.md'), FOLDER);
   put(join(project.directory, 'job/OPEN_QUESTIONS.md'), '# P0\n');
@@ -335,7 +335,7 @@ test('a flag file in the task folder stops a router loop at the next report', as
   assert.ok(end.action === 'stop' && end.status === 'stopped', JSON.stringify(end));
 });
 
-test('checks run with the PATH of the client, not with that of its agent’s shell', async (t) => {
+test('checks run with the PATH of the client, not of its agent’s shell', async (t) => {
   const project = aProject(t, '---\nvalidation:\n  - check-of-mine\n---\n\nDo the work.\n');
   const fake = join(project.directory, 'fake');
   put(join(fake, 'check-of-mine'), '#!/bin/sh\nexit 0\n');
@@ -347,7 +347,7 @@ test('checks run with the PATH of the client, not with that of its agent’s she
   assert.match(rejected.prompt, /claim of completion was rejected[\s\S]*check-of-mine/);
 });
 
-test('control: a script outside every client is its own master', async (t) => {
+test('control: a script outside any client is its own holder', async (t) => {
   const project = aProject(t, '---\nvalidation:\n  - check-of-mine\n---\n\nDo the work.\n');
   const fake = join(project.directory, 'fake');
   put(join(fake, 'check-of-mine'), '#!/bin/sh\nexit 0\n');

@@ -31,7 +31,7 @@ async function orphanedChecks(project: Project, fenced: boolean): Promise<Router
   return answer;
 }
 
-test('checks that a dead session left running decide nothing once the loop is taken over', async (t) => {
+test('checks that a dead session left running decide nothing after a takeover', async (t) => {
   const project = aProject(t, SLOW);
   const fenced = (error: unknown): boolean => error instanceof RalphError && error.code === 'state-fenced';
   await assert.rejects(orphanedChecks(project, true), fenced);

@@ -11,7 +11,7 @@ for (const [what, left] of [
   ['of another version', (record: string) => JSON.stringify({ ...JSON.parse(record), answer: { spawn: 2 } })],
   ['without an end', (record: string) => record.replace('"spawn":2', '"spawn":1e308')],
 ] as const) {
-  test(`where the record of what was handed out is ${what}, the next work has a number of its own and counts once`, async (t) => {
+  test(`where the record of spawns is ${what}, the next spawn gets its own number and counts once`, async (t) => {
     const project = aProject(t);
     startedRouter(project);
     await spawned(project);
@@ -26,7 +26,7 @@ for (const [what, left] of [
   });
 }
 
-test('what is noted of a piece of work leaves alone what the next holder has handed out', async (t) => {
+test('recording a spawn leaves what the next holder has handed out alone', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -40,7 +40,7 @@ test('what is noted of a piece of work leaves alone what the next holder has han
   assert.equal(heirs?.answer.spawn, 2);
 });
 
-test('the file with the prompt is there, as it was, each time that it is named', async (t) => {
+test('the prompt file exists unchanged each time it is named', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   const { promptFile, prompt } = await spawned(project);
@@ -52,7 +52,7 @@ test('the file with the prompt is there, as it was, each time that it is named',
   }
 });
 
-test('the report of one subagent is heard for one piece of work', async (t) => {
+test('counts the report of one subagent for one spawn only', async (t) => {
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);

@@ -33,7 +33,7 @@ const request = (input: number, cached: number): object => ({
   event: { type: 'message_start', message: { usage: { input_tokens: input, cache_read_input_tokens: cached } } },
 });
 
-test('words that were told as they came are marked when they come whole', () => {
+test('marks text that was streamed when it arrives whole', () => {
   const { events } = told([
     ...line(request(1, 0)),
     ...line(delta('One ')),
@@ -47,11 +47,11 @@ test('words that were told as they came are marked when they come whole', () => 
   ]);
 });
 
-test('an agent that does not stream tells its words whole', () => {
+test('shows the whole text of an agent that does not stream', () => {
   assert.deepEqual(told(line(whole('One.'))).events, [{ type: 'text', text: 'One.' }]);
 });
 
-test('a message that breaks off and is asked for again ends where it broke', () => {
+test('ends a message that breaks off and is requested again where it broke', () => {
   const again = [request(1, 0), delta('One tw'), request(1, 0), delta('One two.'), whole('One two.')].flatMap(line);
   assert.deepEqual(
     told(again).events.filter(({ type }) => type !== 'usage'),
@@ -64,13 +64,13 @@ test('a message that breaks off and is asked for again ends where it broke', () 
   );
 });
 
-test('what a subagent says while it says it, and what the model thinks, is told to nobody', () => {
+test("does not show the streamed text of subagents or the model's thinking", () => {
   const thinking = { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'Hm.' } };
   const messages = [delta('inner', 'toolu_1'), { type: 'stream_event', event: thinking }].flatMap(line);
   assert.deepEqual(told(messages).events, []);
 });
 
-test('the context is that of the last request, the tokens are those of all, and the window is the largest model’s', () => {
+test('the context is that of the last request, the tokens those of all, and the window the largest model’s', () => {
   const answered = { type: 'stream_event', event: { type: 'message_delta', usage: { output_tokens: 20 } } };
   const result = {
     type: 'result',
@@ -80,7 +80,7 @@ test('the context is that of the last request, the tokens are those of all, and 
   assert.deepEqual(events.at(-1), { type: 'usage', tokens: 190, context: 1_270, window: 1_000_000 });
 });
 
-test('what the agent has heard is told by its id', () => {
+test('reports a message that the agent has received by its id', () => {
   assert.deepEqual(told(line({ type: 'user', isReplay: true, uuid: 'id-1', message: { content: [] } })).heard, [
     'id-1',
   ]);
@@ -101,7 +101,7 @@ const denial = (id: string, message: string): object => ({
   message,
 });
 
-test('a denied call is no failed one: it has a reason and the option that allows it', () => {
+test('a denied call is not a failed one: it has a reason and the option that allows it', () => {
   const approval = 'This command requires approval';
   const { events } = told(
     [
@@ -133,7 +133,7 @@ test('a denied call is no failed one: it has a reason and the option that allows
   );
 });
 
-test('a check that is denied is announced once, at once', () => {
+test('announces a denied check once and at once', () => {
   const call = (id: string, command: string) =>
     [called(id, 'Bash', { command }), denial(id, 'No.'), failed(id)].flatMap(line);
   const { events } = told(
@@ -148,7 +148,7 @@ test('a check that is denied is announced once, at once', () => {
   );
 });
 
-test('a path below the project is shown relative to it', () => {
+test('shows a path below the project relative to it', () => {
   const call = (path: string): AgentMessage => ({
     kind: 'tool',
     id: path,

@@ -25,7 +25,7 @@ test('Esc asks the agent to end its turn', () => {
   assert.deepEqual([asked, told, runner.interrupted], [['interrupt'], ['interrupting'], true]);
 });
 
-test('who presses Esc twice does not wait', () => {
+test('Esc pressed twice does not wait', () => {
   const { runner, asked, told } = withAgent();
   const { interrupt } = liveControls(runner);
   interrupt();

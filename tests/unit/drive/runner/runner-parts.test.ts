@@ -12,7 +12,7 @@ import { newOwner } from '../../../../src/state/lock/owner.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { policy } from '../../engine/support/loop.ts';
 
-test('each wait is up to twice the one before, never more than two minutes, and never all alike', () => {
+test('each wait is at most twice the one before, never more than two minutes, with jitter', () => {
   const waits = Array.from({ length: MOST_RETRIES }, (_, nth) => [backOff(5_000, nth, 0), backOff(5_000, nth, 0.999)]);
   assert.deepEqual(waits[0], [2_500, 4_998]);
   assert.deepEqual(waits[4], [40_000, 79_960]);
@@ -20,7 +20,7 @@ test('each wait is up to twice the one before, never more than two minutes, and 
   assert.equal(backOff(600_000, 3, 1), 600_000);
 });
 
-test('durations of the environment are read, and what is none is told by its name', () => {
+test('reads durations from the environment and names an invalid one', () => {
   assert.deepEqual(runnerTimeouts({}), { silenceMs: 1_200_000, retryMs: 5_000 });
   assert.deepEqual(runnerTimeouts({ RALPH_SILENCE: '90s', RALPH_RETRY_WAIT: '1m' }), {
     silenceMs: 90_000,
@@ -29,7 +29,7 @@ test('durations of the environment are read, and what is none is told by its nam
   assert.throws(() => runnerTimeouts({ RALPH_RETRY_WAIT: '0' }), /Invalid RALPH_RETRY_WAIT "0"/);
 });
 
-test('an agent that cannot work ends its loop as an error, with the words of the driver', () => {
+test("an agent that cannot work ends its loop as an error with the driver's message", () => {
   const at = '2026-01-01T00:00:00.000Z';
   const loop = {
     loopId: 'l',
@@ -50,7 +50,7 @@ test('an agent that cannot work ends its loop as an error, with the words of the
   );
 });
 
-test('a lease has one holder, who is named, and a dead one holds nothing', () => {
+test('a lease has one named holder, and a dead holder has none', () => {
   const root = mkdtempSync(join(tmpdir(), 'ralph-lease-'));
   try {
     const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
@@ -78,7 +78,7 @@ test('a lease has one holder, who is named, and a dead one holds nothing', () =>
   }
 });
 
-test('what an agent says cannot rewrite the terminal', () => {
+test("the agent's output cannot rewrite the terminal", () => {
   assert.deepEqual(runnerLines({ type: 'text', text: 'a\u001b[2Jb' }), ['ab']);
   const call = {
     type: 'tool-call',

@@ -42,14 +42,14 @@ function agreement(project: Project): [string, boolean, boolean] {
   return [status, contract.consented, contractHash === hash && hash === hashContract(contract)];
 }
 
-test('A loop that an agent asks for awaits consent, and one of the user does not: state and contract both say so.', (t) => {
+test('A loop that an agent asks for awaits consent in state and contract; one of the user does not.', (t) => {
   assert.deepEqual(agreement(askedFor(t)), ['awaiting-consent', false, true]);
   const project = aProject(t);
   start(project, true);
   assert.deepEqual(agreement(project), ['running', true, true]);
 });
 
-test('Consent is told to the contract and to the state, and the loop goes on at its next Stop.', async (t) => {
+test('Consent is recorded in contract and state, and the loop continues at its next Stop.', async (t) => {
   const project = askedFor(t);
   assert.match((await aStop(project))?.systemMessage ?? '', /awaits your consent/);
   assert.equal(giveConsent(project.files, project.env, AT, pendingTerms(project.files)).after.status, 'running');
@@ -77,7 +77,7 @@ for (const [what, change] of [
   });
 }
 
-test('Control: the same state is believed where the contract says that the user has agreed.', async (t) => {
+test("Control: the same state is believed where the contract records the user's consent.", async (t) => {
   const project = aProject(t);
   start(project, true);
   rewrite(project, { sessionId: 'session-1', status: 'running' });
@@ -85,14 +85,14 @@ test('Control: the same state is believed where the contract says that the user 
   assert.deepEqual([answer?.decision, /rewritten/.test(answer?.systemMessage ?? '')], ['block', false]);
 });
 
-test('A loop without consent that was reduced to the four keys awaits consent again.', async (t) => {
+test('A loop without consent that was reduced to four keys awaits consent again.', async (t) => {
   const project = askedFor(t);
   put(project.files.state, JSON.stringify(FOUR_KEYS));
   assert.equal((await aStop(project))?.decision, undefined);
   assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
 });
 
-test('A loop without consent that the user cancels is over, and not restored.', async (t) => {
+test('A loop without consent that the user cancels has ended and is not restored.', async (t) => {
   const project = askedFor(t);
   const ended = { status: 'ended', ended: { at: AT, as: 'cancelled', message: 'cancelled', verified: false } };
   rewrite(project, ended);
@@ -100,7 +100,7 @@ test('A loop without consent that the user cancels is over, and not restored.', 
   assert.equal(readContract(project.files), null);
 });
 
-test('A crash between contract and state loses no consent: the next Stop, or the user once more, makes them one.', async (t) => {
+test('A crash between contract and state loses no consent: the next Stop or consent completes it.', async (t) => {
   for (const again of [false, true]) {
     const project = askedFor(t);
     const before = readFileSync(project.files.state, 'utf8');
@@ -113,7 +113,7 @@ test('A crash between contract and state loses no consent: the next Stop, or the
   }
 });
 
-test('Nobody agrees to a contract that is gone, or that is not what its hash says.', (t) => {
+test('Consent is refused for a missing contract and for one that does not match its hash.', (t) => {
   const project = askedFor(t);
   const stored = contractOf(project);
   const changed = {
@@ -132,7 +132,7 @@ test('Nobody agrees to a contract that is gone, or that is not what its hash say
   refused('contract-missing');
 });
 
-test('What the user accepts of a changed task is no consent to the loop.', (t) => {
+test('Accepting a changed task is not consent to the loop.', (t) => {
   const project = askedFor(t);
   put(join(project.directory, '.claude', 'ralph', 'PROMPT.md'), '---\nmax_iterations: 7\n---\nDo the work.\n');
   acceptContract(project.files, project.env, AT, changedContract(project.files, project.env), PERSON);
@@ -140,7 +140,7 @@ test('What the user accepts of a changed task is no consent to the loop.', (t) =
   assert.equal(stateOf(project).maxIterations, 7);
 });
 
-test('A user who starts or resumes the loop that an agent asked for agrees to it.', (t) => {
+test('A user who starts or resumes a loop that an agent asked for consents to it.', (t) => {
   for (const existing of ['refuse', 'resume'] as const) {
     const project = aProject(t);
     start(project, false);
@@ -149,7 +149,7 @@ test('A user who starts or resumes the loop that an agent asked for agrees to it
   }
 });
 
-test('An agent that resumes a loop of the user has to ask, for it brings a contract of its own.', (t) => {
+test('An agent that resumes a loop of the user has to ask, because it brings its own contract.', (t) => {
   const project = aProject(t);
   start(project, true);
   rewrite(project, { iteration: 3 });
@@ -158,7 +158,7 @@ test('An agent that resumes a loop of the user has to ask, for it brings a contr
   assert.equal(stateOf(project).iteration, 3);
 });
 
-test('What an agent asks for is stored with its digest, which the user’s approval names and the contract records.', (t) => {
+test('A request of an agent is stored with its digest, which the user’s approval names and the contract records.', (t) => {
   const project = askedFor(t);
   const asked = contractOf(project).contract.consentDigest;
   const terms = pendingTerms(project.files);
@@ -167,7 +167,7 @@ test('What an agent asks for is stored with its digest, which the user’s appro
   assert.equal(contractOf(project).contract.consentDigest, asked);
 });
 
-test('The digest of the same loop is the same, whenever and under whatever id it is asked for.', (t) => {
+test('The digest of the same loop is the same at any time and under any id.', (t) => {
   const digests = [aProject(t), aProject(t)].map((project) => {
     start(project, false);
     return contractOf(project).contract.consentDigest;
@@ -178,7 +178,7 @@ test('The digest of the same loop is the same, whenever and under whatever id it
   assert.notEqual(contractOf(other).contract.consentDigest, digests[0], 'control');
 });
 
-test('Approval of what is not there any more is refused with what changed, and nothing is recorded.', (t) => {
+test('Approval of something that has changed is refused with the changes, and nothing is recorded.', (t) => {
   const project = aProject(t, '---\nvalidation: [make test]\n---\nDo the work.\n');
   start(project, false);
   const shown = pendingTerms(project.files);
@@ -195,7 +195,7 @@ test('Approval of what is not there any more is refused with what changed, and n
   assert.equal(contractOf(project).contract.consented, false);
 });
 
-test('A change that is adopted is the one that was shown: a later one is refused with what changed.', (t) => {
+test('Adopts exactly the change that was shown; a later one is refused with what changed.', (t) => {
   const project = aProject(t);
   start(project, true);
   const task = join(project.directory, '.claude', 'ralph', 'PROMPT.md');

@@ -52,7 +52,7 @@ function start({ directory, env }: Project, task: string | null, more: Partial<S
 
 const ARGS = { owner: 'Ada', env: "it's $HOME" };
 
-test('everything of a RALPH.md stands in the contract', (t: TestContext) => {
+test('the contract contains everything from a RALPH.md', (t: TestContext) => {
   const project = aProject(t);
   put(join(project.directory, 'jobs/auth/check.sh'), '#!/bin/sh\n');
   put(join(project.directory, 'package.json'), '{"scripts":{"lint":"eslint ."}}');
@@ -102,7 +102,7 @@ test('everything of a RALPH.md stands in the contract', (t: TestContext) => {
   ]);
 });
 
-test('a RALPH.md that says nothing runs to its limits, with nothing to pass', (t) => {
+test('an empty RALPH.md runs to its limits without a check', (t) => {
   const project = aProject(t);
   const { policy, task, guardrails } = start(project, folder(project, 'job', ''), {});
   assert.deepEqual(policy.completion, { kind: 'none' });
@@ -112,7 +112,7 @@ test('a RALPH.md that says nothing runs to its limits, with nothing to pass', (t
   assert.deepEqual(guardrails.blockCommands, []);
 });
 
-test('a PROMPT.md has pace and guardrails, and no default for the time of an iteration', (t) => {
+test('a PROMPT.md has pace and guardrails, and no default time limit for an iteration', (t) => {
   const plain = start(aProject(t), null);
   assert.equal(plain.task, null);
   assert.deepEqual(plain.policy.pace, DEFAULT_POLICY.pace);
@@ -123,13 +123,13 @@ test('a PROMPT.md has pace and guardrails, and no default for the time of an ite
   assert.equal(guardrails.strict, true);
 });
 
-test('completion_gate says otherwise than the promise does', (t) => {
+test('completion_gate overrides the default that the promise implies', (t) => {
   const project = aProject(t);
   const header = 'completion_promise: DONE\ncompletion_gate: optional\n';
   assert.equal(start(project, folder(project, 'job', header)).task?.gate, 'optional');
 });
 
-test('a folder, its RALPH.md and an absolute path are the same task, through a symbolic link too', (t) => {
+test('a folder, its RALPH.md and an absolute path are the same task, also through a symbolic link', (t) => {
   const project = aProject(t);
   const { directory } = project;
   folder(project, 'jobs/auth');
@@ -145,7 +145,7 @@ test('a folder, its RALPH.md and an absolute path are the same task, through a s
   assert.throws(() => taskPathOf(directory, 'empty'), /The folder empty has neither RALPH\.md/);
 });
 
-test('arguments that are missing, unknown or not to be passed are refused, all at once', (t) => {
+test('refuses missing, unknown and unsafe arguments all at once', (t) => {
   const project = aProject(t);
   const task = folder(project, 'job');
   assert.throws(
@@ -164,7 +164,7 @@ test('arguments that are missing, unknown or not to be passed are refused, all a
   assert.equal(readContract(project.files), null);
 });
 
-test('accept applies the arguments of the start again, and drops one that is no longer declared', (t) => {
+test('accept applies the arguments of the start again and drops one that is no longer declared', (t) => {
   const project = aProject(t);
   const task = folder(project, 'job', 'args: [a, b]\ncommands: [{ name: t, run: "echo {{ args.a }}", timeout: 5 }]\n');
   start(project, task, { args: { a: '1', b: '2' } });
@@ -179,7 +179,7 @@ test('accept applies the arguments of the start again, and drops one that is no 
   assert.throws(() => changedContract(project.files, project.env), /the argument "c" has no value/);
 });
 
-test('commands that together could outlast the Stop hook are refused', (t) => {
+test('refuses commands that together could outlast the Stop hook', (t) => {
   const project = aProject(t);
   const commands = Array.from({ length: 40 }, (_, index) => `  - { name: c${index}, run: x, timeout: 3600 }\n`).join(
     '',
@@ -187,7 +187,7 @@ test('commands that together could outlast the Stop hook are refused', (t) => {
   assert.throws(() => start(project, folder(project, 'job', `timeout: 3600\ncommands:\n${commands}`)), /Shorten it/);
 });
 
-test('a folder gives its loop a name that fits, and no other folder gets it too', (t) => {
+test('a folder gives its loop a valid name that no other folder gets', (t) => {
   const project = aProject(t);
   const { directory, env } = project;
   const name = (path: string) => taskLoopName(directory, `${path}/RALPH.md`, env);
@@ -208,7 +208,7 @@ test('a folder gives its loop a name that fits, and no other folder gets it too'
   assert.equal(name('more/auth'), other);
 });
 
-test('an argument with the name of a placeholder reaches the shell as it is in every iteration', (t) => {
+test('an argument named like a placeholder reaches the shell unchanged in every iteration', (t) => {
   const project = aProject(t);
   const header = `args: [x]\ncommands: [{ name: t, run: "printf %s {{ args.x }} '{{ args.x }}'" }]\n`;
   const x = "{{ ralph.iteration }}{{{ args.x }}'\n";

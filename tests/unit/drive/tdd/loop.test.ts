@@ -35,7 +35,7 @@ function aTddLoop(t: TestContext, more: Partial<Parameters<typeof startLoop>[0]>
   return { project, loop, contract: loop.stored.contract };
 }
 
-test('an iteration tells the scenario at work, and that all are complete', (t) => {
+test('reports the current scenario, and that all are complete', (t) => {
   const { project, contract } = aTddLoop(t);
   const { files } = project;
   assert.deepEqual(tddFacts(files, contract), { scenario: null });
@@ -48,7 +48,7 @@ test('an iteration tells the scenario at work, and that all are complete', (t) =
   assert.deepEqual(tddFacts(files, {}), {}, 'nothing for a loop that is none');
 });
 
-test('the prompt has the scenario at work with its command and its red evidence verbatim', (t) => {
+test('the prompt contains the current scenario with its command and its red evidence verbatim', (t) => {
   const { project, contract } = aTddLoop(t);
   keep(project, (record) => after(record, 'sc-001 red'));
   const part = scenarioSection(project.files, contract, AT) ?? '';
@@ -59,7 +59,7 @@ test('the prompt has the scenario at work with its command and its red evidence 
   assert.equal(scenarioSection(project.files, { ...contract, tdd: undefined } as never, AT), null);
 });
 
-test('a claim is checked by what was proved', (t) => {
+test('checks a claim against what was proved', (t) => {
   const { project, contract } = aTddLoop(t);
   const outcome = () => tddChecks(project.files, contract).map(({ outcome: what, detail }) => `${what}: ${detail}`)[0];
   assert.match(outcome() ?? '', /^failed: 0 of 2 scenarios were proved; left: sc-001, sc-002/);
@@ -69,7 +69,7 @@ test('a claim is checked by what was proved', (t) => {
   assert.match(outcome() ?? '', /^failed: sc-002 fails since its refactoring/);
 });
 
-test('a list that was swapped, lost or rewritten proves nothing', (t) => {
+test('a list that was replaced, lost or rewritten proves nothing', (t) => {
   const { project, contract } = aTddLoop(t);
   const { record: path } = tddFiles(project.files);
   const before = readFileSync(path, 'utf8');
@@ -90,7 +90,7 @@ test('a list that was swapped, lost or rewritten proves nothing', (t) => {
   assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'failed');
 });
 
-test('a list that the system keeps from being mended loses no iteration: the prompt says so', async (t) => {
+test('a list that the system cannot repair loses no iteration, and the prompt says so', async (t) => {
   const { project } = aTddLoop(t);
   const { state, asideDir } = tddFiles(project.files);
   writeFileSync(state, '{}');
@@ -99,7 +99,7 @@ test('a list that the system keeps from being mended loses no iteration: the pro
   assert.match(answer?.reason ?? '', /## Scenarios\n\nthe list of scenarios is unusable \(EEXIST/);
 });
 
-test('a session is sent its scenario, and is complete once all are proved, without any signal', async (t) => {
+test('a session is sent its scenario and completes once all are proved, without any signal', async (t) => {
   const { project } = aTddLoop(t);
   const bound = { RALPH_ACTIVE: '1' };
   const first = await aStop(project, {}, bound);
@@ -114,14 +114,14 @@ test('a session is sent its scenario, and is complete once all are proved, witho
   assert.match(last?.systemMessage ?? '', /Complete/);
 });
 
-test('a claim before that goes back with what is left', async (t) => {
+test('an earlier claim is returned with what is left', async (t) => {
   const { project } = aTddLoop(t);
   const claim = { last_assistant_message: 'Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
   const answer = await aStop(project, claim, { RALPH_ACTIVE: '1' });
   assert.match(answer?.reason ?? '', /scenarios: 0 of 2 scenarios were proved; left: sc-001, sc-002/);
 });
 
-test('a loop that goes on is a TDD loop still, by whichever word it is started', (t) => {
+test('a continued loop stays a TDD loop, whichever command starts it', (t) => {
   const { project, loop } = aTddLoop(t);
   const { directory, env } = project;
   const resumed = startLoop({
@@ -136,7 +136,7 @@ test('a loop that goes on is a TDD loop still, by whichever word it is started',
   assert.equal(fresh.stored.contract.tdd, undefined);
 });
 
-test('a loop does not go on as another kind because its list was replaced; over the new one where the user says so', (t) => {
+test('a replaced list does not change the kind of a continued loop, unless the user says so', (t) => {
   const { project, loop } = aTddLoop(t);
   const { directory, env } = project;
   keep(project, (record) => ({ ...record, listId: 'list-2', loopId: null }));
@@ -150,7 +150,7 @@ test('a loop does not go on as another kind because its list was replaced; over 
   assert.deepEqual([loopId, stored.contract.tdd?.listId], [loop.loopId, 'list-2']);
 });
 
-test('a loop does not go on as another kind because its list cannot be read', (t) => {
+test('an unreadable list does not change the kind of a continued loop', (t) => {
   const { project } = aTddLoop(t);
   const { directory, env, files } = project;
   writeFileSync(tddFiles(files).record, '{');
@@ -163,7 +163,7 @@ test('a loop does not go on as another kind because its list cannot be read', (t
   assert.equal(stateOf(project).status, 'running');
 });
 
-test("an agent's start agrees to no command; the user's consent to the loop is one to the list", (t) => {
+test("an agent's start approves no command; the user's consent to the loop covers the list", (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   assert.equal(peekTdd(project.files)?.consented, false);
   giveConsent(project.files, project.env, AT, pendingTerms(project.files));
@@ -178,7 +178,7 @@ function swapList({ files }: Project): void {
   withTdd(files, AT, () => ({ next: { ...aList(1, { consented: false }), scenarios }, result: undefined }));
 }
 
-test('consent to a loop is none to a list that took the place of the one it was asked for with', (t) => {
+test('consent to a loop does not cover a list that replaced the requested one', (t) => {
   const { project, loop } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   swapList(project);
   assert.throws(
@@ -190,7 +190,7 @@ test('consent to a loop is none to a list that took the place of the one it was 
   assert.equal(readContract(project.files)?.hash, loop.stored.hash, 'nothing was changed');
 });
 
-test('what the user was shown of a loop is its list, too: another one is not started', (t) => {
+test('approval covers the list that was shown: another one is not started', (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   const { directory, env, files } = project;
   const request: StartRequest = {
@@ -213,7 +213,7 @@ test('what the user was shown of a loop is its list, too: another one is not sta
   );
 });
 
-test('of a step that is asked for twice at once each call is answered by the one run that is recorded', async (t) => {
+test('concurrent calls for one step are both answered by the one recorded run', async (t) => {
   const { project } = aTddLoop(t, {}, aList(1));
   const { files, env } = project;
   keep(project, (record) => after(record, 'sc-001 red'));
@@ -236,7 +236,7 @@ test('of a step that is asked for twice at once each call is answered by the one
   );
 });
 
-test('nothing runs where nobody can say what the guardrails are', async (t) => {
+test('runs nothing while the guardrails cannot be read', async (t) => {
   const { project } = aTddLoop(t);
   writeFileSync(project.files.contract, '{');
   const { signal } = new AbortController();
@@ -244,7 +244,7 @@ test('nothing runs where nobody can say what the guardrails are', async (t) => {
   await assert.rejects(() => provePhase(project.files, request), /cannot be read/);
 });
 
-test('a state that was forged during the loop is told in the next prompt', async (t) => {
+test('a state that was forged during the loop is reported in the next prompt', async (t) => {
   const { project } = aTddLoop(t);
   await aStop(project, {}, { RALPH_ACTIVE: '1' });
   const { state } = tddFiles(project.files);

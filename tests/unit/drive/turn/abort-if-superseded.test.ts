@@ -22,7 +22,7 @@ const told = ({ files, env }: Project, kind: 'cancel' | 'pause' | 'resume' | 'st
   void operate(files, env, AT, () => (kind === 'stop' ? { kind, clientAlive: true } : { kind }));
 
 for (const kind of ['cancel', 'pause'] as const) {
-  test(`${kind} ends what is being made, and what makes it is told`, async (t) => {
+  test(`${kind} aborts the current work and reports why`, async (t) => {
     const { project, state } = aLoop(t);
     const made = abortIfSuperseded(project.files, state, never, endless);
     told(project, kind);
@@ -30,7 +30,7 @@ for (const kind of ['cancel', 'pause'] as const) {
   });
 }
 
-test('a state that is gone, or of another loop, is for nobody here', async (t) => {
+test('a missing state, or that of another loop, aborts the work', async (t) => {
   const { project, state } = aLoop(t);
   const other = abortIfSuperseded(project.files, { ...state, loopId: 'another' }, never, endless);
   assert.equal(await other, 'superseded');
@@ -39,7 +39,7 @@ test('a state that is gone, or of another loop, is for nobody here', async (t) =
   assert.equal(await gone, 'superseded');
 });
 
-test('a stop ends what is made for the next iteration, and lets a claim be checked', async (t) => {
+test('a stop aborts work on the next iteration, but lets a claim be checked', async (t) => {
   const { project, state } = aLoop(t);
   const asked = (loop: LoopState): LoopState => ({ ...loop, stopRequested: true });
   put(project.files.state, JSON.stringify(asked(state)));
@@ -49,14 +49,14 @@ test('a stop ends what is made for the next iteration, and lets a claim be check
   assert.equal(await abortIfSuperseded(project.files, verifying, never, short), 'done');
 });
 
-test('a loop that nobody touches, and a state that cannot be read, end nothing', async (t) => {
+test('an untouched loop and an unreadable state abort nothing', async (t) => {
   const { project, state } = aLoop(t);
   assert.equal(await abortIfSuperseded(project.files, state, never, short), 'done');
   put(project.files.state, '{');
   assert.equal(await abortIfSuperseded(project.files, state, never, short), 'done');
 });
 
-test('the client’s word to go comes first, even where the work was done; other failures stay failures', async (t) => {
+test('a request to exit wins even where the work was done; other failures stay failures', async (t) => {
   const { project, state } = aLoop(t);
   const client = new AbortController();
   const made = abortIfSuperseded(project.files, state, client.signal, endless);

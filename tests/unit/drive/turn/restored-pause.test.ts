@@ -29,7 +29,7 @@ function forged(project: Project): void {
 const command = (project: Project, kind: 'pause' | 'resume'): unknown =>
   operate(project.files, project.env, AT, () => ({ kind }));
 
-test('A loop that the user had paused comes back paused when somebody rewrote its state, and goes on with resume.', async (t) => {
+test('A loop that the user had paused is restored as paused after its state was rewritten, and resumes.', async (t) => {
   const project = running(t);
   command(project, 'pause');
   forged(project);
@@ -42,7 +42,7 @@ test('A loop that the user had paused comes back paused when somebody rewrote it
   assert.equal((await aStop(project, { last_assistant_message: 'More work.' }))?.decision, 'block');
 });
 
-test('So does one that the user had interrupted.', async (t) => {
+test('So is one that the user had interrupted.', async (t) => {
   const project = running(t);
   userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Wait!', prompt_id: 'prompt-2' }));
   assert.equal(stateOf(project).status, 'paused');
@@ -52,7 +52,7 @@ test('So does one that the user had interrupted.', async (t) => {
   assert.equal(state.status === 'paused' && state.paused.reason, 'interrupted');
 });
 
-test('What is told of a paused loop, and what other loops did, ends no pause.', async (t) => {
+test('Reports about a paused loop and events of other loops end no pause.', async (t) => {
   const project = running(t);
   command(project, 'pause');
   operate(project.files, project.env, AT, () => ({ kind: 'steer', id: '1', text: 'Look.', delivery: 'next' }));
@@ -62,7 +62,7 @@ test('What is told of a paused loop, and what other loops did, ends no pause.', 
   assert.equal(stateOf(project).status, 'paused');
 });
 
-test('A loop that went on after its pause comes back running.', async (t) => {
+test('A loop that continued after its pause is restored as running.', async (t) => {
   const went = [
     (project: Project) => command(project, 'resume'),
     (project: Project) =>
@@ -77,7 +77,7 @@ test('A loop that went on after its pause comes back running.', async (t) => {
   }
 });
 
-test('A pause that nobody made (a rate limit) is none when the loop comes back: its client works.', async (t) => {
+test('A pause that nobody asked for (a rate limit) is not restored: its client works.', async (t) => {
   const project = running(t);
   const { loopId } = stateOf(project);
   appendFileSync(project.files.events, `{"type":"loop.paused","loopId":"${loopId}","reason":"rate-limited"}\n`);
@@ -85,7 +85,7 @@ test('A pause that nobody made (a rate limit) is none when the loop comes back: 
   assert.equal((await aStop(project))?.decision, 'block');
 });
 
-test('A journal that holds nonsense under the loop’s own id keeps no loop from being restored.', async (t) => {
+test('Nonsense in the journal under the loop’s own id does not prevent a restore.', async (t) => {
   const project = running(t);
   const { loopId } = stateOf(project);
   const record = { loopId, iteration: 4, idleIterations: -1, findings: 'many', endedAt: 'soon' };

@@ -11,7 +11,7 @@ import { emptyFolder } from '../../../support/folder.ts';
 type Context = Parameters<typeof waitUntil>[0];
 type Wait = Parameters<typeof waitUntil>[1];
 
-test('a wait ends at once where somebody ended the loop before it began', async (t) => {
+test('a wait ends at once if the loop ended before it began', async (t) => {
   const dir = emptyFolder(t);
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
   const context = { context: { files }, transcriptPath: null } as unknown as Context;
@@ -23,7 +23,7 @@ test('a wait ends at once where somebody ended the loop before it began', async 
   assert.equal(end, 'state-changed');
 });
 
-test('a clock that is set back an hour makes no wait an hour longer', async (t) => {
+test('a clock set back by an hour does not lengthen a wait', async (t) => {
   const dir = emptyFolder(t);
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
   const loop = { loopId: 'loop-1', name: null, mode: 'runner', taskPath: 'PROMPT.md', contractHash: null } as const;

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { isRegistered } from '../../../../src/drive/worktree/repository.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
-test('worktrees are listed while another process makes one', (t) => {
+test('lists worktrees while another process creates one', (t) => {
   const dir = emptyFolder(t);
   const git = (...words: readonly string[]): unknown => execFileSync('git', words, { cwd: dir, stdio: 'pipe' });
   git('init', '-q');

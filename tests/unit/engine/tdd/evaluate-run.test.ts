@@ -18,7 +18,7 @@ const PASSING = '# tests 1\n# pass 1\n# fail 0';
 const FAILING = '# tests 1\n# pass 0\n# fail 1';
 const NONE = '# tests 0\n# pass 0\n# fail 0';
 
-test('red has to fail, green and refactored have to pass', () => {
+test('red has to fail; green and refactored have to pass', () => {
   assert.equal(judge('red', run(1, FAILING)), null);
   assert.match(judge('red', run(0, PASSING)) ?? '', /it already passes/);
   assert.equal(judge('green', run(0, PASSING)), null);
@@ -27,7 +27,7 @@ test('red has to fail, green and refactored have to pass', () => {
   assert.match(judge('refactored', run(1, FAILING)) ?? '', /fails now/);
 });
 
-test('a program that no runner of tests is known for counts by its exit code', () => {
+test('a program that is not a known test runner counts by its exit code', () => {
   assert.equal(judge('red', run(1, 'expected 3, got 2')), null);
   assert.equal(judge('green', run(0, 'all good')), null);
 });
@@ -74,12 +74,12 @@ const NEVER_BEGAN: readonly (readonly [number, string])[] = [
   [101, 'error: no test target named `none`.'],
 ];
 for (const [code, output] of NEVER_BEGAN) {
-  test(`a command that came to no test is no red: ${output.split('\n')[0]}`, () => {
+  test(`a command that ran no test is not red: ${output.split('\n')[0]}`, () => {
     assert.notEqual(judge('red', run(code, output)), null);
   });
 }
 
-test('a test that fails because what it asks for is not there yet is red', () => {
+test('a test that fails because its subject does not exist yet is red', () => {
   for (const output of [
     "Error: Cannot find module '../src/new.js'\n# tests 1\n# pass 0\n# fail 1",
     "Error: Cannot find module '../src/new.js'\nRequire stack:\n- /p/a.js\n  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/p/a.js' ]",
@@ -91,14 +91,14 @@ test('a test that fails because what it asks for is not there yet is red', () =>
   }
 });
 
-test('what a test printed of a program that is not there yet keeps it from being red no more than anything else', () => {
+test('a test that prints about a missing program is still red', () => {
   for (const [code, output] of NEVER_BEGAN) {
     if (code === 126 || code === 127 || /no tests ran/.test(output)) continue;
     assert.equal(judge('red', run(code, `${output}\n${FAILING}`)), null, output);
   }
 });
 
-test('a crash is red, what was ended from outside is neither', () => {
+test('a crash is red; what was ended from outside is neither', () => {
   for (const code of [134, 139]) assert.equal(judge('red', run(code)), null);
   for (const code of [130, 137, 143]) {
     assert.match(judge('red', run(code)) ?? '', /neither a failing nor a passing test/);
@@ -106,7 +106,7 @@ test('a crash is red, what was ended from outside is neither', () => {
   }
 });
 
-test('a command that did not end by itself, or did not run, is neither, and the answer says why', () => {
+test('a command that did not run or did not exit by itself is neither, and the answer says why', () => {
   const ends: readonly (readonly [TddRun['end'], RegExp])[] = [
     [{ kind: 'timeout' }, /timed out/],
     [{ kind: 'signal', signal: 'SIGKILL' }, /ended by SIGKILL/],
@@ -119,7 +119,7 @@ test('a command that did not end by itself, or did not run, is neither, and the 
   }
 });
 
-test('what a program that never began says is no sign of it in the middle of a line', () => {
+test('the message of a missing program counts only at the start of a line', () => {
   const atStart = NEVER_BEGAN.filter(([code, output]) => code < 126 && !/^(?:bash: line 1: cd|make:)/.test(output));
   for (const [code, output] of atStart) {
     const quoted = output
@@ -130,7 +130,7 @@ test('what a program that never began says is no sign of it in the middle of a l
   }
 });
 
-test('the shells, in every form that they print', () => {
+test('recognises the message of each shell', () => {
   for (const output of [
     'sh: 12: Syntax error: "(" unexpected',
     'dash: 3: Syntax error: end of file unexpected',

@@ -20,7 +20,7 @@ const may = (list: ReturnType<typeof aList>, phase: TddPhase, id: string | null 
     : `${answer.kind} ${answer.scenario.id}`;
 };
 
-test('a scenario goes from red over green to refactored, and each phase that stands already does not run again', () => {
+test('a scenario goes from red over green to refactored, and a proved phase does not run again', () => {
   const list = aList();
   assert.equal(may(list, 'red'), 'run sc-001');
   assert.match(may(list, 'green'), /no red evidence for sc-001/);
@@ -46,7 +46,7 @@ test('a scenario goes from red over green to refactored, and each phase that sta
   assert.equal(may(refactored, 'refactored'), 'done sc-001');
 });
 
-test('once the next scenario is at work, nothing of the one before runs again', () => {
+test('once the next scenario is current, the one before does not run again', () => {
   const moved = nextScenario(after(aList(), 'sc-001 red', 'sc-001 green')).record;
   assert.equal(moved.current, 'sc-002');
   for (const phase of ['red', 'refactored'] as const) assert.match(may(moved, phase, 'sc-001'), /is not run again/);
@@ -58,11 +58,11 @@ test('a scenario whose turn has not come does not run', () => {
   assert.match(may(aList(), 'red', 'sc-009'), /there is no scenario sc-009/);
 });
 
-test('nothing runs of a list that the user has not agreed to', () => {
+test("nothing of a list without the user's consent runs", () => {
   assert.match(may(aList(2, { consented: false }), 'red'), /has not approved/);
 });
 
-test('green completes a scenario with both evidences, for good', () => {
+test('green completes a scenario with both pieces of evidence, for good', () => {
   const list = after(aList(), 'sc-001 red', 'sc-001 red', 'sc-001 green');
   assert.deepEqual(list.completed, [
     {
@@ -79,7 +79,7 @@ test('green completes a scenario with both evidences, for good', () => {
   assert.equal(refactored.log.length, 4);
 });
 
-test('the red evidence is what the last red run printed', () => {
+test('the red evidence is the output of the last red run', () => {
   const red = [entry('sc-001', 'red', 'the first'), entry('sc-001', 'red', 'the sharper one')].reduce(
     recordPhase,
     aList(),
@@ -89,7 +89,7 @@ test('the red evidence is what the last red run printed', () => {
   assert.equal(redEvidence(red, 'sc-002'), null);
 });
 
-test('next stays with a scenario until it is green, then goes on in order, and at last gives none', () => {
+test('next stays with a scenario until it is green, then follows the order, and returns none at the end', () => {
   let list = aList(3);
   const seen: (string | null)[] = [];
   for (let turn = 0; turn < 5; turn++) {
@@ -103,7 +103,7 @@ test('next stays with a scenario until it is green, then goes on in order, and a
   assert.equal(allComplete(list), true);
 });
 
-test('a refactoring that breaks the test holds everything up until it passes again', () => {
+test('a refactoring that breaks the test blocks everything until it passes again', () => {
   const green = after(aList(1), 'sc-001 red', 'sc-001 green');
   assert.equal(allComplete(green), true);
   const broken = recordBroken(green, 'sc-001', 'it fails');
@@ -117,7 +117,7 @@ test('a refactoring that breaks the test holds everything up until it passes aga
   assert.equal(standingOf(mended, 'sc-001'), 'refactored');
 });
 
-test('a later refactoring that breaks what was refactored before is taken up again, too', () => {
+test('a later refactoring that breaks an earlier one is reopened too', () => {
   const broken = recordBroken(after(aList(1), 'sc-001 red', 'sc-001 green', 'sc-001 refactored'), 'sc-001', 'fails');
   assert.equal(may(broken, 'refactored'), 'run sc-001');
 });

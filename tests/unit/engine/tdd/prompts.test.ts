@@ -62,7 +62,7 @@ for (const [name, [record, notes]] of Object.entries(SCENARIOS)) {
   });
 }
 
-test('every pinned prompt of a TDD loop is held', () => {
+test('every prompt fixture of a TDD loop is used', () => {
   assert.deepEqual(
     readdirSync(FOLDER).sort(),
     Object.keys(SCENARIOS)
@@ -71,7 +71,7 @@ test('every pinned prompt of a TDD loop is held', () => {
   );
 });
 
-test('the red evidence stands in the prompt verbatim, whatever it holds, and cannot end its fence', () => {
+test('the red evidence is verbatim in the prompt and cannot end its fence', () => {
   const output = 'a\n```\n````js\nb\n# Heading\n````````';
   const record = recordPhase(aList(1), entry('sc-001', 'red', output));
   const text = sectionText(record, nextScenario(record).scenario, 'tdd', []);

@@ -12,7 +12,7 @@ const changed = (change: (state: TddState) => unknown): TddState => {
   return state;
 };
 
-test('the state says what the record proves, in the keys that readers know', () => {
+test('the state contains what the record proves, under its documented keys', () => {
   assert.deepEqual(publishedState(record), {
     schemaVersion: 1,
     scenarios: [
@@ -26,7 +26,7 @@ test('the state says what the record proves, in the keys that readers know', () 
   });
 });
 
-test('an earlier state of the same list is behind: its writer died between the two files', () => {
+test('an earlier state of the same list is outdated: its writer died between the two files', () => {
   const steps = ['sc-001 red', 'sc-001 green', 'sc-001 refactored'];
   for (let done = 0; done < steps.length; done++) {
     const earlier = after(nextScenario(aList(3)).record, ...steps.slice(0, done));
@@ -51,12 +51,12 @@ const TAMPERED: readonly (readonly [string, (state: TddState) => unknown])[] = [
   ['a log emptied with its statuses kept', ({ evidenceLog }) => evidenceLog.splice(0)],
 ];
 for (const [what, change] of TAMPERED) {
-  test(`a state that was edited by hand is seen: ${what}`, () => {
+  test(`detects a state that was edited by hand: ${what}`, () => {
     assert.equal(agreement(changed(change), record), 'tampered');
   });
 }
 
-test("keys that are none of ours are their owner's, and are kept", () => {
+test('keeps unknown keys for their owner', () => {
   const state = changed((one) => {
     Object.assign(one, { note: 'mine', nested: { deep: [1] } });
     Object.assign(one.scenarios[1] as object, { owner: 'Ada' });

@@ -36,7 +36,7 @@ async function travel(
   return { from, to, sha };
 }
 
-test('commits, staged, unstaged and untracked files come back as they were', async (t) => {
+test('restores commits, staged, unstaged and untracked files', async (t) => {
   const odd = 'untracked/with spaces\nand a line break ü.txt';
   const { from, to } = await travel(t, (dir) => {
     const at = (path: string): string => join(dir, path);
@@ -75,7 +75,7 @@ test('control: a plain clone of the commit has none of the uncommitted files', a
   assert.notEqual(listing(to), listing(from));
 });
 
-test('a file in the place of a folder, and a folder in that of a file, come back', async (t) => {
+test('restores a file in the place of a folder, and a folder in that of a file', async (t) => {
   const { from, to } = await travel(t, (dir) => {
     rmSync(join(dir, 'src'), { recursive: true });
     writeFileSync(join(dir, 'src'), 'a file now\n');
@@ -91,7 +91,7 @@ test('a file in the place of a folder, and a folder in that of a file, come back
   assert.equal(listing(to), listing(from));
 });
 
-test('a repository with SHA-256 names is like every other', async (t) => {
+test('works in a repository with SHA-256 names', async (t) => {
   const f = fleet(t, someFiles, 'sha256');
   const from = await open(t, f, f.place('a'));
   writeFileSync(join(from.dir, 'src/a.txt'), 'changed\n');
@@ -104,7 +104,7 @@ test('a repository with SHA-256 names is like every other', async (t) => {
   assert.equal(listing(to), listing(from));
 });
 
-test('ignored files stay where they are', async (t) => {
+test('leaves ignored files where they are', async (t) => {
   const { to } = await travel(t, (dir) => {
     mkdirSync(join(dir, 'ignored'));
     writeFileSync(join(dir, 'ignored', 'x'), 'x');
@@ -118,7 +118,7 @@ test('ignored files stay where they are', async (t) => {
   assert.equal(existsSync(join(to.dir, 'seen')), true);
 });
 
-test('a conflict that the agent has not resolved comes back with its three sides', async (t) => {
+test('restores a conflict that the agent has not resolved with its three sides', async (t) => {
   const { from, to } = await travel(t, (dir) => {
     git(dir, 'checkout', '--quiet', '-b', 'other');
     writeFileSync(join(dir, 'src/a.txt'), 'theirs\n');
@@ -133,7 +133,7 @@ test('a conflict that the agent has not resolved comes back with its three sides
   assert.equal(git(to.dir, 'show', ':3:src/a.txt'), 'theirs\n');
 });
 
-test('a change on a branch of the agent comes back detached, at the same commit', async (t) => {
+test('restores a change on a branch of the agent detached, at the same commit', async (t) => {
   const { from, to } = await travel(t, (dir) => {
     git(dir, 'checkout', '--quiet', '-b', 'own');
     writeFileSync(join(dir, 'src/a.txt'), 'on a branch\n');
@@ -161,7 +161,7 @@ test('line ends and filters of the repository change no byte of a checkpoint', a
   assert.equal(status(to), status(from));
 });
 
-test('no program that the agent put into its repository runs', async (t) => {
+test('runs no program that the agent put into its repository', async (t) => {
   const f = fleet(t);
   const from = await open(t, f, f.place('a'));
   const mark = join(f.base, 'mark');
@@ -184,7 +184,7 @@ test('no program that the agent put into its repository runs', async (t) => {
   assert.equal(existsSync(mark), true, 'control: git of the agent runs them');
 });
 
-test('a file above the limit and a repository within are left out and listed', async (t) => {
+test('leaves out and lists a file above the limit and a nested repository', async (t) => {
   const { to, sha } = await travel(t, (dir) => {
     for (const name of ['big.bin', 'src/a.txt']) {
       writeFileSync(join(dir, name), '');
@@ -208,7 +208,7 @@ test('a file above the limit and a repository within are left out and listed', a
   assert.equal(readFileSync(join(to.dir, 'src/a.txt'), 'utf8'), 'src/a.txt\n', 'the committed version is there');
 });
 
-test('a checkpoint is read from the mirror as well, and what is none is refused', async (t) => {
+test('reads a checkpoint from the mirror too, and refuses anything else', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const ws = await open(t, f, place);
@@ -222,7 +222,7 @@ test('a checkpoint is read from the mirror as well, and what is none is refused'
   await assert.rejects(readCheckpoint(ws, 'HEAD'), /not a full commit name/);
 });
 
-test('a work tree whose repository the agent replaced is not read', async (t) => {
+test('does not read a work tree whose repository the agent replaced', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   const alternates = join(ws.dir, '.git', 'objects', 'info', 'alternates');

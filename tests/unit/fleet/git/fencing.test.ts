@@ -21,7 +21,7 @@ async function twoWorkers(t: Pick<TestContext, 'after'>): Promise<{ f: Fleet; wo
   return { f, workers: [await open(t, f, f.place('a')), await open(t, f, f.place('b'))] };
 }
 
-test('of two workers that expect the same, one has pushed and the other is fenced', async (t) => {
+test('of two workers that expect the same commit, one has pushed and the other is fenced', async (t) => {
   const { f, workers } = await twoWorkers(t);
   let expected: string | null = null;
   for (let round = 1; round <= 4; round += 1) {
@@ -107,7 +107,7 @@ async function play(f: Fleet, workers: readonly Workspace[], story: readonly Ste
 const isOneLine = ({ pushed, line }: Story): boolean =>
   pushed.length === line.length && pushed.every((sha) => line.includes(sha));
 
-test('however two workers interleave, every pushed checkpoint is on one straight line', async (t) => {
+test('however two workers interleave, all pushed checkpoints are on one straight line', async (t) => {
   const { f, workers } = await twoWorkers(t);
   await fc.assert(
     fc.asyncProperty(steps, async (story) => {
@@ -118,7 +118,7 @@ test('however two workers interleave, every pushed checkpoint is on one straight
   );
 });
 
-test('control: workers that look and then push without the lease lose a checkpoint', async (t) => {
+test('control: workers that compare and then push without the lease lose a checkpoint', async (t) => {
   const { f, workers } = await twoWorkers(t);
   // Both have looked before either pushes.
   const met: (() => void)[] = [];
@@ -140,7 +140,7 @@ test('control: workers that look and then push without the lease lose a checkpoi
   assert.equal(isOneLine(told), false, JSON.stringify(told));
 });
 
-test('a push whose answer was lost counts, and one that another one overtook does not', async (t) => {
+test('a push whose answer was lost counts, unless another one overtook it', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   const first = await makeCheckpoint(ws, meta(1));
@@ -166,7 +166,7 @@ test('a repository that does not answer is unreachable, and the same checkpoint 
   assert.equal(await pushCheckpoint(ws, REF, sha, null), 'pushed');
 });
 
-test('a checkpoint that does not continue the expected one is not pushed', async (t) => {
+test('does not push a checkpoint that does not continue the expected one', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   const [one, other] = [await makeCheckpoint(ws, meta(1)), await makeCheckpoint(ws, meta(1))];

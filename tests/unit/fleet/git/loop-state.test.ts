@@ -57,7 +57,7 @@ const state = (contractHash: string) => ({
 });
 const stateIn = ({ files }: Machine): unknown => JSON.parse(readFileSync(files.state, 'utf8'));
 
-test('a sound contract names the folders of the new machine, and the state names its hash', (t) => {
+test('a valid contract names the folders of the new machine, and the state its hash', (t) => {
   const { from, to } = move(t, (m) => {
     const stored = contractOf(m);
     writeContract(m.files, stored);
@@ -76,7 +76,7 @@ test('a sound contract names the folders of the new machine, and the state names
   assert.deepEqual(stateIn(to), { ...state(hash), clientPid: null, clientStartedAt: null });
 });
 
-test('a contract that was tampered with stays so', (t) => {
+test('a contract that was tampered with stays tampered with', (t) => {
   const { from, to } = move(t, (m) => {
     const { contract, hash } = contractOf(m);
     writeContract(m.files, { hash, contract: { ...contract, consented: true, findingsLog: 'other.md' } });
@@ -89,7 +89,7 @@ test('a contract that was tampered with stays so', (t) => {
   assert.equal((stateIn(to) as { contractHash: string }).contractHash, stored.hash);
 });
 
-test('what belongs to processes and to the machine stays there, and the rest comes along', (t) => {
+test('leaves behind what belongs to processes and to the machine, and brings the rest', (t) => {
   const gone = ['runner.lease', 'runner.holder.json', 'snapshot.json', 'snapshot.look', 'project.json', 'hook.log'];
   const kept = [
     'notices.jsonl',
@@ -121,7 +121,7 @@ test('what belongs to processes and to the machine stays there, and the rest com
   assert.deepEqual(['ralph-state.json.lock', 'ralph-state.json.x-y-1.tmp'].filter(isThere(to.files.runtimeDir)), []);
 });
 
-test('only whole paths are moved, and the longer folder counts', (t) => {
+test('moves whole paths only, and the longer folder wins', (t) => {
   const m = machine(emptyFolder(t), 'a');
   const { contract } = contractOf(m);
   const named = { ...contract, flags: { one: `${m.project}-other`, two: `see ${m.project}`, three: `${m.project}/x` } };

@@ -30,7 +30,7 @@ test('a mirror is made once and follows the branches and tags of the repository'
   assert.equal(git(mirror, 'for-each-ref', '--format=%(refname)', 'refs/heads').trim(), 'refs/heads/main');
 });
 
-test('several that fetch at once do so one after the other', async (t) => {
+test('concurrent fetches run one after the other', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const mirrors = await Promise.all([1, 2, 3].map(() => fetchMirror(place, f.repository)));
@@ -38,7 +38,7 @@ test('several that fetch at once do so one after the other', async (t) => {
   assert.deepEqual(readdirSync(join(place.dir, 'mirrors')), ['0123456789abcdef.git'], 'nobody holds it any more');
 });
 
-test('locks that killed processes left are taken over', async (t) => {
+test('takes over locks of killed processes', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const mirror = await fetchMirror(place, f.repository);
@@ -58,7 +58,7 @@ test('locks that killed processes left are taken over', async (t) => {
   assert.equal(existsSync(`${mirror}.dead.new`), false);
 });
 
-test('a repository that does not answer is an error that names no credentials', async (t) => {
+test('the error for a repository that does not answer contains no credentials', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const secret = 'hunter2secret';
@@ -79,7 +79,7 @@ test('a repository that does not answer is an error that names no credentials', 
   await assert.rejects(readRef(mirrorPath(place, f.repository.id), 'refs/heads/main', place.env), { code: 'state-io' });
 });
 
-test('addresses are stored without credentials, and those that run programs are refused', () => {
+test('stores addresses without credentials and refuses those that run programs', () => {
   assert.equal(plainUrl('https://token@github.com/a/b.git'), 'https://github.com/a/b.git');
   assert.equal(plainUrl('https://u:p@host:8443/a/b.git?x=y#z'), 'https://host:8443/a/b.git');
   assert.equal(plainUrl('ssh://git:pw@host:22/a.git'), 'ssh://git@host:22/a.git');
@@ -90,7 +90,7 @@ test('addresses are stored without credentials, and those that run programs are 
   }
 });
 
-test('ids and references that would leave their place are refused', (t) => {
+test('refuses ids and references that would leave their place', (t) => {
   const place = fleet(t).place('a');
   for (const id of ['', '..', '../x', '0123456789abcde', '0123456789ABCDEF', '0123456789abcdef/..']) {
     assert.throws(() => mirrorPath(place, id), { code: 'usage' }, id);

@@ -25,7 +25,7 @@ function commit(ws: Workspace, name: string): string {
   return git(ws.dir, 'rev-parse', 'HEAD').trim();
 }
 
-test('the commits of a workspace become a branch, and nothing is pushed unasked', async (t) => {
+test('the commits of a workspace become a branch, and nothing is pushed without being asked', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   const sha = commit(ws, 'new.txt');
@@ -36,14 +36,14 @@ test('the commits of a workspace become a branch, and nothing is pushed unasked'
   assert.equal(tip(f), sha);
 });
 
-test('work without commits is not published', async (t) => {
+test('does not publish work without commits', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   assert.equal((await send(ws, 'branch')).kind, 'same');
   assert.throws(() => tip(f));
 });
 
-test('what the agent left uncommitted is published in a last commit, files of the loop apart', async (t) => {
+test('publishes what the agent left uncommitted in a last commit, without files of the loop', async (t) => {
   const f = fleet(t, (dir) => {
     someFiles(dir);
     writeFileSync(join(dir, '.gitattributes'), '*.txt text eol=crlf\n');
@@ -64,7 +64,7 @@ test('what the agent left uncommitted is published in a last commit, files of th
   assert.equal(git(ws.dir, 'log', '--format=%s'), 'Add new.txt\nfirst\n', 'the workspace is as it was');
 });
 
-test('a publication that is repeated with the same work makes no second commit', async (t) => {
+test('publishing the same work again makes no second commit', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   commit(ws, 'new.txt');
@@ -82,7 +82,7 @@ test('a publication that is repeated with the same work makes no second commit',
   assert.notEqual(tip(f), sha);
 });
 
-test('a branch that another one moved is left alone', async (t) => {
+test('leaves a branch alone that another process moved', async (t) => {
   const f = fleet(t);
   const [one, two] = [await open(t, f, f.place('a')), await open(t, f, f.place('b'))];
   const first = commit(one, 'one.txt');
@@ -131,7 +131,7 @@ test('a pull request has the end report as its body, word for word', async (t) =
   assert.equal(existsSync(join(f.base, 'pwned')), false);
 });
 
-test('a pull request that was open already is named, and a failure of gh leaves the branch pushed', async (t) => {
+test('names a pull request that was open already, and leaves the branch pushed if gh fails', async (t) => {
   const open = await withGh(t, 'echo "a pull request already exists: https://github.com/a/b/pull/3" >&2; exit 1');
   assert.equal(open.outcome.pullRequest, 'https://github.com/a/b/pull/3');
   const failed = await withGh(t, 'echo "no login" >&2; exit 1');

@@ -15,7 +15,7 @@ import { type Fleet, fleet, LOOP, meta, open, REF, status } from './support/flee
 
 const outside = ({ dir, env }: Workspace): string => loopFiles(dir, null, env).outsideDir;
 
-test('a workspace begins clean, detached and with the branches and tags of the repository', async (t) => {
+test('a workspace begins clean and detached, with the branches and tags of the repository', async (t) => {
   const f = fleet(t);
   git(f.remote, 'update-ref', 'refs/tags/v1', f.sha);
   const ws = await open(t, f, f.place('a'));
@@ -24,7 +24,7 @@ test('a workspace begins clean, detached and with the branches and tags of the r
   assert.equal(git(ws.dir, 'describe', '--tags').trim(), 'v1');
 });
 
-test('what an agent does to branches, settings and stashes stays in its workspace', async (t) => {
+test("an agent's changes to branches, settings and stashes stay in its workspace", async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const ws = await open(t, f, place);
@@ -43,7 +43,7 @@ const request = (f: Fleet, checkpoint: string | null = null) => ({
   ...{ repository: f.repository, loopId: LOOP, branch: 'ralph/one', base: { sha: f.sha }, checkpoint },
 });
 
-test('a workspace that is held is left alone: the next one has a folder of its own', async (t) => {
+test('leaves a workspace in use alone and gives the next one its own folder', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const [one, two] = [await open(t, f, place), await open(t, f, place)];
@@ -56,7 +56,7 @@ test('a workspace that is held is left alone: the next one has a folder of its o
   assert.equal(readFileSync(join(one.dir, 'mark'), 'utf8'), 'mark');
 });
 
-test('a closed workspace leaves nothing behind, and closing it again is no error', async (t) => {
+test('a closed workspace leaves nothing behind, and closing it again is not an error', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const ws = await open(t, f, place);
@@ -80,7 +80,7 @@ async function abandoned(t: TestContext, f: Fleet, place: ReturnType<Fleet['plac
   return ws;
 }
 
-test('closing a workspace that was taken over meanwhile leaves it alone', async (t) => {
+test('leaves a workspace alone that was taken over before it was closed', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   writeFileSync(`${ws.home}.holder`, JSON.stringify(newOwner()));
@@ -88,7 +88,7 @@ test('closing a workspace that was taken over meanwhile leaves it alone', async 
   assert.equal(existsSync(ws.dir), true);
 });
 
-test('workspaces of dead workers are listed, half made ones too, and can be closed', async (t) => {
+test('lists workspaces of dead workers, partial ones too, which can be closed', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const ws = await abandoned(t, f, place);
@@ -103,7 +103,7 @@ test('workspaces of dead workers are listed, half made ones too, and can be clos
   assert.deepEqual(staleWorkspaces(place), []);
 });
 
-test('opening a loop whose worker died removes what it left, and takes another path', async (t) => {
+test('opening a loop whose worker died removes what it left and takes another path', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const dead = await abandoned(t, f, place);
@@ -114,7 +114,7 @@ test('opening a loop whose worker died removes what it left, and takes another p
   assert.equal(existsSync(join(next.dir, 'left')), false);
 });
 
-test('a commit that is gone and a checkpoint of another loop are refused, with nothing left behind', async (t) => {
+test('refuses a missing commit and a checkpoint of another loop, and leaves nothing behind', async (t) => {
   const f = fleet(t);
   const place = f.place('a');
   const nowhere = '1'.repeat(40);
@@ -151,7 +151,7 @@ function forged(f: Fleet, good: string, folder: 'work' | 'state', entries: strin
   return commit;
 }
 
-test('names of files in a checkpoint lead nowhere outside of its workspace', async (t) => {
+test('file names in a checkpoint cannot lead outside its workspace', async (t) => {
   const f = fleet(t);
   const ws = await open(t, f, f.place('a'));
   writeFileSync(join(ws.dir, 'evil.txt'), 'evil');
@@ -186,7 +186,7 @@ function evilBelow(dir: string): string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('evil'));
 }
 
-test('a link in a checkpoint is not followed when its loop state is put back', async (t) => {
+test('does not follow a link in a checkpoint when it restores loop state', async (t) => {
   const f = fleet(t);
   const target = join(f.base, 'target');
   mkdirSync(target);

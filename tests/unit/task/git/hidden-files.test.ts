@@ -10,7 +10,7 @@ import { ENV } from '../../../support/repository.ts';
 
 const OPTIONS = { env: ENV, signal: new AbortController().signal };
 
-test('a hidden file is found in a repository whose list of files is larger than one answer of git', async (t) => {
+test('finds a hidden file in a repository whose file list exceeds one answer of git', async (t) => {
   const dir = emptyFolder(t);
   const git = (args: readonly string[], input = ''): string =>
     execFileSync('git', args, { cwd: dir, env: ENV, encoding: 'utf8', input });

@@ -31,7 +31,7 @@ for (const [what, ...odd] of [
   ['in raw HTML', '<details>', '- [ ] **Task 2: x**', '</details>'],
   ['behind a comment that is never closed', '<!--', '- [ ] **Task 2: x**'],
 ] as const) {
-  test(`a task ${what} is told, since nobody will work on it`, () => {
+  test(`reports a task ${what}, which would never be worked on`, () => {
     const text = lines(REAL, '# More', '', ...odd, '');
     assert.deepEqual(
       readPlan(text).tasks.map(({ id }) => id),
@@ -44,11 +44,11 @@ for (const [what, ...odd] of [
   });
 }
 
-test('a task that follows another one without a mark of a list is told, though it is text of that one', () => {
+test('reports a task that follows another one without a list marker and counts as its text', () => {
   assert.deepEqual(told(lines(REAL.trimEnd(), '[ ] **Task 2: x**', ''), 'unread-task'), [4]);
 });
 
-test('what is no task to a person either is left alone', () => {
+test('ignores what a person would not read as a task either', () => {
   const text = lines(
     ...['# Tasks', '', 'Task 1: see below.', '', '## Tasks 2-3: later', '', REAL, '```md', '- [ ] **Task 7: example**'],
     ...['```', '', '<!-- - [ ] **Task 8: not now** -->', '', '- [x](https://a.b) Task list', '- Task force: asks', ''],
@@ -57,7 +57,7 @@ test('what is no task to a person either is left alone', () => {
   assert.deepEqual(readPlan(text).problems, []);
 });
 
-test('a fence that is never closed is told where it begins, in a task as well as beside one', () => {
+test('reports where an unclosed fence begins, inside a task and beside one', () => {
   const task = lines('- [ ] **Task 1: a**', '  - Scope: `a`', '  - Acceptance: b', '  ```', '  x');
   const hidden = lines(task, '  - Depends on: Task 2', '- [ ] **Task 2: b**', '  - Scope: `a`', '  - Acceptance: b');
   assert.deepEqual(told(hidden, 'open-fence'), [4]);
@@ -65,7 +65,7 @@ test('a fence that is never closed is told where it begins, in a task as well as
   assert.deepEqual(told(lines(task, '  ```', '', '~~~', 'x', '~~~~~', '', '```', '```'), 'open-fence'), []);
 });
 
-test('a dependency in a title is told, where the task names none on a line of its own', () => {
+test('reports a dependency in a title if the task has no line for it', () => {
   const titled = (title: string, more = ''): number[] =>
     told(lines(`- [ ] **Task 2: ${title}**`, `  - Scope: a${more}`, '  - Acceptance: b', REAL), 'stray-field');
   assert.deepEqual(titled('API (depends on Task 1)'), [1]);
@@ -89,7 +89,7 @@ for (const [written, scope] of [
   });
 }
 
-test('a scope that is no path within the project is told', () => {
+test('reports a scope that is not a path in the project', () => {
   for (const odd of [
     '../x',
     '~/x',
@@ -113,7 +113,7 @@ test('an absolute path into the project is a scope from there', async () => {
   assert.deepEqual(scope, ['src/a.ts', '.', 'src/b.ts', `${here.slice(1)}-else/c.ts`]);
 });
 
-test('a line that nests lists too deeply is told, and the plan is not read', () => {
+test('reports a line that nests lists too deeply and does not read the plan', () => {
   assert.deepEqual(told(lines(REAL, `${'- '.repeat(2000)}x`), 'too-deep'), [5]);
   assert.deepEqual(readPlan(lines(REAL, `${'> '.repeat(101)}x`)).tasks, []);
   const stairs = Array.from({ length: 400 }, (_, level) => `${'  '.repeat(level)}- a`);

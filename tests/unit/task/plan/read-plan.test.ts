@@ -59,10 +59,10 @@ for (const text of [
   '- **Task 1: no box**',
   '- [y] Task 1: x',
 ]) {
-  test(`"${text}" is no task`, () => assert.deepEqual(readPlan(text).tasks, []));
+  test(`"${text}" is not a task`, () => assert.deepEqual(readPlan(text).tasks, []));
 }
 
-test('what is done counts as done whatever stands behind the box, and blocked outweighs manual-verify', () => {
+test('a checked box counts as done whatever follows it, and blocked outweighs manual-verify', () => {
   const plan = lines(
     '- [x] (blocked) Task 1: a',
     '- [ ] (manual-verify) (blocked) Task 2: b',
@@ -75,7 +75,7 @@ test('what is done counts as done whatever stands behind the box, and blocked ou
   );
 });
 
-test('every problem is told at once, with its line', () => {
+test('reports every problem at once, with its line', () => {
   const { problems } = readPlan(
     lines(
       '---',
@@ -117,7 +117,7 @@ test('every problem is told at once, with its line', () => {
   );
 });
 
-test('a circle is named from task to task, once', () => {
+test('names a cycle from task to task, once', () => {
   const task = (id: number, needs: number): string =>
     lines(`- [ ] Task ${id}: t`, '  - Scope: `a`', `  - Depends on: ${needs}`, '  - Acceptance: a');
   const { problems } = readPlan(lines(task(1, 2), task(2, 3), task(3, 1), task(4, 1)));
@@ -147,7 +147,7 @@ for (const [what, body, warned] of [
   });
 }
 
-test('21 entries of a scope are too many, 20 are not', () => {
+test('21 scope entries are too many, 20 are not', () => {
   const scoped = (count: number): string =>
     lines(
       '- [ ] Task 1: t',
@@ -161,11 +161,11 @@ test('21 entries of a scope are too many, 20 are not', () => {
   );
 });
 
-test('what is done is not asked for acceptance or scope', () => {
+test('a finished task needs no acceptance or scope', () => {
   assert.deepEqual(readPlan('- [x] **Task 1: t**').problems, []);
 });
 
-test('a file without a task is no plan, and one that is too long is not read', () => {
+test('a file without a task is not a plan, and one that is too long is not read', () => {
   assert.deepEqual(
     readPlan('# Nothing').problems.map(({ rule }) => rule),
     ['no-tasks'],
@@ -176,7 +176,7 @@ test('a file without a task is no plan, and one that is too long is not read', (
   );
 });
 
-test('a line of thousands of list marks is refused at once, with its number', () => {
+test('refuses a line of thousands of list markers at once, with its number', () => {
   const { tasks, problems } = readPlan(`- [ ] **Task 1: a**\n  - Acceptance: x\n${'- '.repeat(3000)}x\n`);
   assert.deepEqual(tasks, []);
   assert.deepEqual(
@@ -185,7 +185,7 @@ test('a line of thousands of list marks is refused at once, with its number', ()
   );
 });
 
-test('a line that looks like a field and is none is told with what to write, and prose is left alone', () => {
+test('reports a line that looks like a field with the right spelling, and ignores prose', () => {
   const under = (...fields: string[]): string[] => {
     const text = lines(
       '- [ ] **Task 1: A**',
@@ -220,7 +220,7 @@ test('a line that looks like a field and is none is told with what to write, and
   assert.deepEqual(readPlan(done).problems, [], 'what is done is not asked for more');
 });
 
-test('a mark counts before and behind the title, inside and outside its bold, and is no part of the title', () => {
+test('a mark counts before and behind the title, inside and outside its bold text, and is not part of it', () => {
   const spellings = [
     '(blocked) **Task 1: a**',
     '**(blocked) Task 1: a**',
@@ -237,7 +237,7 @@ test('a mark counts before and behind the title, inside and outside its bold, an
   assert.deepEqual([manual?.title, manual?.status], ['look (closely)', 'manual-verify']);
 });
 
-test('what looks like a mark and is none is an error, unless the task is done', () => {
+test('an invalid mark is an error, unless the task is done', () => {
   for (const mark of ['(block)', '(manual)', '[skipped]', '(on hold)', '(manual verify)']) {
     const plan = (box: string): string => `- [${box}] **Task 1: a** ${mark}\n  - Acceptance: yes\n  - Scope: \`a\`\n`;
     assert.deepEqual(

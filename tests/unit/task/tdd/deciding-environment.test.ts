@@ -18,7 +18,7 @@ const FAKES: readonly (readonly [string, string, Record<string, string>])[] = [
   ['another shell for the scripts of npm', 'npm test', { NPM_CONFIG_SCRIPT_SHELL: '/bin/true' }],
 ];
 for (const [what, run, fake] of FAKES) {
-  test(`a shell that asks for a step decides nothing: ${what}`, async (t) => {
+  test(`a shell that runs a step does not affect its result: ${what}`, async (t) => {
     const directory = emptyFolder(t);
     writeFileSync(join(directory, 'Makefile'), 'test:\n\tfalse\n');
     writeFileSync(join(directory, 'package.json'), '{"scripts": {"test": "false"}}');
@@ -33,7 +33,7 @@ for (const [what, run, fake] of FAKES) {
   });
 }
 
-test('what decides nothing stays as the shell says it, and no credential is kept', () => {
+test('variables without effect stay as the shell sets them, and no credential is stored', () => {
   const asked = { ...AGREED, LANG: 'de', DATABASE_URL: 'x', NODE_AUTH_TOKEN: 'ours', Path: './fake' };
   assert.deepEqual(withDeciding(asked, kept), {
     ...{ LANG: 'de', DATABASE_URL: 'x', NODE_AUTH_TOKEN: 'ours', PATH: AGREED.PATH },

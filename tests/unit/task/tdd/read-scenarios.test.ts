@@ -14,7 +14,7 @@ function refused(text: string, name: string, why: RegExp): void {
   );
 }
 
-test('a list that cannot be read is never read in part, or as something else', () => {
+test('never reads an unreadable list partly or as something else', () => {
   refused('- id: a\n  description: first\n- description: "unclosed\n', 'list.yaml', /line \d+: Missing closing/);
   refused('- description: first\n  description: second\n', 'list.yml', /line 2: Map keys must be unique/);
   refused('- first: `exit 1`\n', 'list.yaml', /line 1/);
@@ -25,14 +25,14 @@ test('a list that cannot be read is never read in part, or as something else', (
   refused(`${'['.repeat(20_000)}`, 'list.yaml', /cannot be used/);
 });
 
-test('a list in another place than where it belongs is told', () => {
+test('reports a list in the wrong place', () => {
   refused('{"scenarios": {"a": {"description": "first"}}}', 'list.json', /scenarios must be a list/);
   refused('description: first\ncommand: exit 1\n', 'list.yaml', /must be a list of scenarios, or have one as/);
   refused('just words\n', 'list.yaml', /must be a list/);
   refused('null', 'list.json', /must be a list/);
 });
 
-test('nothing in it is told, in whatever form', () => {
+test('reports an empty list, in any form', () => {
   for (const [text, name] of [
     ['', 'list.yaml'],
     [' \n', 'list.json'],
@@ -45,7 +45,7 @@ test('nothing in it is told, in whatever form', () => {
   }
 });
 
-test('a text without a name that says its form is known by its look', () => {
+test('recognises the form of a text whose name does not say it', () => {
   const markdown = '- first: `exit 1`\n- when it rains: it is wet\n';
   const expected = [
     ['first', 'exit 1'],
@@ -59,7 +59,7 @@ test('a text without a name that says its form is known by its look', () => {
   assert.deepEqual(read('- description: first\n  command: exit 1\n', 'standard input'), [['first', 'exit 1']]);
 });
 
-test('an item of Markdown has its command behind it on whatever line', () => {
+test('finds the command of a Markdown item on any of its lines', () => {
   const text = [
     '# What must hold',
     '1. [ ] an empty cart costs nothing, even when',
@@ -86,7 +86,7 @@ test('an item of Markdown has its command behind it on whatever line', () => {
   ]);
 });
 
-test('an item that would be passed over is named with its line: checked, without a box among boxes, nested', () => {
+test('names an item that would be skipped with its line: checked, without a box among boxes, nested', () => {
   refused('- [ ] one\n- [x] two\n', 'list.md', /line 2: "two" is checked/);
   refused('- [ ] one\n- two\n', 'list.md', /line 2: "two" has no box, but other items have one/);
   refused('- one\n  - a detail\n', 'list.md', /line 2: "a detail" is nested in another item/);

@@ -16,11 +16,11 @@ const PARTS = {
 };
 
 for (const [what, part] of Object.entries(PARTS)) {
-  test(`Markdown is read in linear time: ${what}`, () => {
+  test(`reads Markdown in linear time: ${what}`, () => {
     assert.equal(isLinear(WORK, 'readMarkdown', part), true);
   });
 }
 
-test('the control: a reader that looks for the end of each comment in all the rest does not take linear time', () => {
+test('control: a reader that searches the rest for the end of each comment is not linear', () => {
   assert.equal(isLinear(WORK, 'readQuadratically', 'a <!-- '), false);
 });

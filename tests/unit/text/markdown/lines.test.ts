@@ -5,7 +5,7 @@ import { lines } from '../../../../src/text/markdown/lines.ts';
 const plain = (text: string) => [...lines(text)].filter(({ inFence }) => !inFence);
 const shown = (text: string) => plain(text).map((line) => line.text);
 
-test('lines keep their numbers, counted from 1, whatever ends them', () => {
+test('lines keep their numbers from 1, whatever ends them', () => {
   const read = plain('a\r\nb\rc\n\n```\nd\n```\ne');
   assert.deepEqual(
     read.map(({ text, number }) => `${number} ${text}`),
@@ -13,7 +13,7 @@ test('lines keep their numbers, counted from 1, whatever ends them', () => {
   );
 });
 
-test('a line separator does not end a line, nor hide what a fence opens or closes', () => {
+test('a line separator does not end a line or hide the ends of a fence', () => {
   assert.deepEqual(shown('a\u2028b\u2029c'), ['a\u2028b\u2029c']);
   assert.deepEqual(shown('```js\u2028x\na\n```\nb'), ['b']);
   assert.deepEqual(shown('```\na\n```\u2028x\nb\n```\nc'), ['c']);
@@ -30,17 +30,17 @@ test('a fence opens and closes as in CommonMark', () => {
   assert.deepEqual(shown('```\na\n~~~\nb\n``` c\nd'), []);
 });
 
-test('a comment is taken out, in a line and over lines', () => {
+test('removes a comment within a line and over several lines', () => {
   assert.deepEqual(shown('a<!-- b -->c<!--d-->e'), ['ace']);
   assert.deepEqual(shown('  <!-- a\nb\nc -->d\ne'), ['  ', '', 'd', 'e']);
 });
 
-test('a comment that is never closed is text', () => {
+test('an unclosed comment is text', () => {
   assert.deepEqual(shown('<!-- a\nb'), ['<!-- a', 'b']);
   assert.deepEqual(shown('- <!-- a\n  - b\nc'), ['- <!-- a', '  - b', 'c']);
 });
 
-test('a comment further on in a line ends with its paragraph, one that begins its line does not', () => {
+test('a comment within a line ends with its paragraph, one at the start of a line does not', () => {
   assert.deepEqual(shown('a <!-- b\nc --> d'), ['a ', ' d']);
   assert.deepEqual(shown('a <!-- b\n\nc --> d'), ['a <!-- b', '', 'c --> d']);
   assert.deepEqual(shown('- [ ] <!-- b\n\nc --> d'), ['- [ ] ', '', ' d']);
@@ -57,18 +57,18 @@ test('a comment in code is text', () => {
   assert.deepEqual(shown('<!-- don`t --> a <!-- can`t --> b'), [' a  b']);
 });
 
-test('a fence that is never closed ends with its list item', () => {
+test('an unclosed fence ends with its list item', () => {
   assert.deepEqual(shown('- a\n  ```\n  b\nc'), ['- a', 'c']);
   assert.deepEqual(shown('```\nb\nc'), []);
 });
 
-test('a fence in a comment and a comment in a fence are no more than that', () => {
+test('a fence in a comment and a comment in a fence have no other effect', () => {
   assert.deepEqual(shown('<!--\n```\n-->\na'), ['', '', '', 'a']);
   assert.deepEqual(shown('<!--\n``` -->\na'), ['', '', 'a']);
   assert.deepEqual(shown('```\n<!--\n```\na'), ['a']);
 });
 
-test('what somebody writes about a comment hides nothing that comes after it', () => {
+test('text about a comment hides nothing that follows', () => {
   assert.deepEqual(shown('Problem: an unclosed `<!--` in a page\na\n-->\nb'), [
     'Problem: an unclosed `<!--` in a page',
     'a',
@@ -79,7 +79,7 @@ test('what somebody writes about a comment hides nothing that comes after it', (
   assert.deepEqual(shown('a --> <!-- b\nc'), ['a --> <!-- b', 'c']);
 });
 
-test('a line of a million marks is read in linear time', () => {
+test('reads a line of a million markers in linear time', () => {
   const lines = shown(`<!--${'<!-- '.repeat(200_000)}\n${'-->'.repeat(300_000)}${'<!---->'.repeat(150_000)}`);
   assert.equal(lines.length, 2);
 });
