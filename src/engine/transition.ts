@@ -1,9 +1,8 @@
-import type { EngineEvent } from './events.ts';
-import { sharedBudgetText } from './messages.ts';
+import type { EngineEvent, EventOf } from './events.ts';
+import { apiErrorText, sharedBudgetText } from './messages.ts';
 import type { Policy } from './schema/policy.ts';
-import type { LoopState } from './schema/state.ts';
-import { apiError } from './transitions/api-error.ts';
-import { end, event, type Transition } from './transitions/build.ts';
+import type { LiveState, LoopState } from './schema/state.ts';
+import { end, event, pause, type Transition } from './transitions/build.ts';
 import { withChecklist } from './transitions/checklist.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
@@ -73,6 +72,24 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
       event(state, happened.at, 'loop.archived-late', { status: as }),
       { type: 'archive', as, message: `${as}.` },
       { type: 'allow', message },
+    ],
+  };
+}
+
+/** Pauses the loop after an API error, until the rate limit resets or the user resumes. Such a turn ends without a Stop. */
+function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
+  if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
+  const { error, at } = happened;
+  const limited = error.kind === 'rate-limited';
+  const next = {
+    ...pause(state, at, limited ? 'rate-limited' : 'api-error', apiErrorText(error), error.resetsAt),
+    turn: 'rest' as const,
+  };
+  return {
+    state: next,
+    effects: [
+      event(next, at, 'loop.paused', { reason: next.paused.reason, error: error.kind, resetsAt: error.resetsAt }),
+      { type: 'notify', message: next.paused.message },
     ],
   };
 }

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import {
   fileDigest,
+  type InsertedSpan,
   type InstallManifest,
   MANIFEST_PATH,
   readManifest,
@@ -10,9 +12,9 @@ import {
 } from './files/install-manifest.ts';
 import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
 import { placeFile, readText, removeFile, safePath } from './files/project-files.ts';
-import { addRegistration } from './settings/add-registration.ts';
 import { hooksIn, isOurHook } from './settings/our-hooks.ts';
-import { type Registration, sessionRegistration } from './settings/registration.ts';
+import { type CommandHook, type HookGroup, type Registration, sessionRegistration } from './settings/registration.ts';
+import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 export const SETTINGS_PATH = '.claude/settings.json';
@@ -160,4 +162,64 @@ function missingDirectories(projectDir: string, plan: readonly JudgedFile[]): st
     }
   }
   return [...missing];
+}
+
+/** Changes no other byte; a command that is registered already stays. Throws `refused` if the file is broken. */
+export function addRegistration(settings: string, registration: Registration, path: string) {
+  const { mark, body } = withoutMark(settings);
+  if (body.trim() === '') {
+    const text = `${JSON.stringify({ hooks: registration }, null, 2)}\n`;
+    return { text: mark + text + body, inserted: [{ offset: 0, length: text.length }], created: ['hooks'] };
+  }
+  let text = body;
+  /** Insertions in order: cutting them out in reverse order restores the old text. */
+  const inserted: InsertedSpan[] = [];
+  /** Keys that were not there before: `hooks`, `hooks.Stop`. */
+  const created: string[] = [];
+  const insert = (container: Node, key: string | null, value: unknown): void => {
+    const insertion = insertIntoJson(text, container, key, value);
+    text = text.slice(0, insertion.offset) + insertion.text + text.slice(insertion.offset);
+    inserted.push({ offset: insertion.offset, length: insertion.text.length });
+  };
+  const root = rootOf(text, path);
+  if (memberOf(root, 'hooks') === null) {
+    insert(root, 'hooks', registration);
+    return { text: mark + text, inserted, created: ['hooks'] };
+  }
+  for (const [event, groups] of Object.entries(registration)) {
+    for (const group of groups) {
+      const hooks = expectType(memberOf(rootOf(text, path), 'hooks'), 'object', 'hooks', path);
+      const list = memberOf(hooks, event);
+      if (list === null) {
+        insert(hooks, event, [group]);
+        created.push(`hooks.${event}`);
+      } else if (!holds(expectType(list, 'array', `hooks.${event}`, path), group)) insert(list, null, group);
+    }
+  }
+  return { text: mark + text, inserted, created };
+}
+
+function rootOf(text: string, path: string): Node {
+  const root = parseSettings(text, path);
+  if (root === null) throw new Error(`${path} became empty`);
+  return root;
+}
+
+function expectType(node: Node | null, type: 'object' | 'array', key: string, path: string): Node {
+  if (node?.type === type) return node;
+  const wanted = type === 'array' ? 'a list' : 'an object';
+  throw unchanged(`${path}: "${key}" should be ${wanted}, but is ${node?.type ?? 'missing'}.`);
+}
+
+function holds(list: Node, group: HookGroup): boolean {
+  const wanted = group.hooks.map(identity);
+  const there = (getNodeValue(list) as unknown[]).flatMap((entry) => {
+    const hooks = (entry as { hooks?: unknown } | null)?.hooks;
+    return Array.isArray(hooks) ? hooks.map((hook) => identity(hook as CommandHook)) : [];
+  });
+  return wanted.every((one) => there.includes(one));
+}
+
+function identity(hook: CommandHook | null): string {
+  return JSON.stringify([hook?.command, hook?.args ?? []]);
 }

@@ -1,8 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' };
-import { traceOf } from './ids.ts';
-import type { LoopFacts, StreamEvent } from './loop-telemetry.ts';
-import { telemetryOf } from './loop-telemetry.ts';
-import { metricRequest, type Resource, traceRequest } from './otlp.ts';
+import { spanId, type TraceRoot, traceOf } from './ids.ts';
+import { type Attributes, type Metric, metricRequest, type Resource, type Span, traceRequest } from './otlp.ts';
 import type { Exporter } from './settings.ts';
 
 /** Longest time of an export. */
@@ -55,4 +53,200 @@ async function post({ headers }: Exporter, url: string, body: object): Promise<s
     // The address may hold a password, and so does the message.
     return error instanceof TypeError && !URL.canParse(url) ? 'the address is invalid' : (error as Error).name;
   }
+}
+
+/** An event of a loop's stream, as far as telemetry reads it. */
+export type StreamEvent = Readonly<Record<string, unknown>>;
+
+/** What the stream does not say of the loop itself. */
+export interface LoopFacts {
+  readonly loopId: string;
+  readonly name: string | null;
+  readonly mode: string;
+  readonly startedAt: string;
+  readonly sessionId: string | null;
+}
+
+interface Telemetry {
+  readonly spans: readonly Span[];
+  readonly metrics: readonly Metric[];
+  /** A wait whose end is not known yet: it comes before the next events. */
+  readonly pending: StreamEvent | null;
+}
+
+/**
+ * Returns the spans that these events of one loop finish, in order, and the metrics over them: loop > iteration > check, and
+ * waits beside the iterations. Prompts, commands, output and paths are left out.
+ */
+export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, root: TraceRoot): Telemetry {
+  const spans: Span[] = [];
+  const denied = { count: 0 };
+  const ended: StreamEvent[] = [];
+  let started: StreamEvent[] = [];
+  let wait: StreamEvent | null = null;
+  for (const event of events) {
+    const at = text(event, 'at');
+    if (wait !== null) spans.push(waitSpan(wait, at, loop, root));
+    wait = null;
+    switch (event['type']) {
+      case 'verification.started':
+        started = [];
+        break;
+      case 'check.started':
+        started.push(event);
+        break;
+      case 'check.ran':
+        spans.push(checkSpan(event, timesOf(event, started), loop, root, spans.length));
+        break;
+      case 'iteration.ended':
+        spans.push(iterationSpan(event, loop, root));
+        ended.push(event);
+        break;
+      case 'tool.denied':
+        denied.count += 1;
+        break;
+      case 'tool.ended':
+        if (event['outcome'] === 'denied') denied.count += 1;
+        break;
+      case 'wait.started':
+        wait = event;
+        break;
+      case 'loop.ended':
+        spans.push(loopSpan(event, loop, root));
+        break;
+      default:
+    }
+  }
+  return { spans, metrics: metricsOf(ended, denied.count, events, loop), pending: wait };
+}
+
+function loopSpan(event: StreamEvent, loop: LoopFacts, { traceId, parentSpanId }: TraceRoot): Span {
+  const status = text(event, 'status');
+  return {
+    ...{ traceId, spanId: spanId(loop.loopId, 'loop'), parentSpanId },
+    name: `invoke_workflow ${loop.name ?? 'default'}`,
+    startedAt: loop.startedAt,
+    endedAt: text(event, 'at'),
+    attributes: {
+      ...{ 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.agent.name': loop.name ?? 'default' },
+      ...{ 'ralph.loop.id': loop.loopId, 'ralph.loop.mode': loop.mode, 'ralph.outcome': status },
+      ...{ 'ralph.iterations': number(event, 'iteration'), 'ralph.verified': event['verified'] === true },
+    },
+    error: status === 'complete' || status === 'stopped' ? null : status,
+  };
+}
+
+function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRoot): Span {
+  const iteration = number(event, 'iteration') ?? 0;
+  const agent = (event['agent'] ?? {}) as StreamEvent;
+  const usage = (agent['usage'] ?? {}) as StreamEvent;
+  const attributes: Attributes = {
+    ...{
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'claude-code',
+      'gen_ai.provider.name': 'anthropic',
+    },
+    'gen_ai.request.model': typeof agent['model'] === 'string' ? agent['model'] : undefined,
+    'gen_ai.conversation.id': loop.sessionId ?? undefined,
+    'gen_ai.usage.input_tokens': number(usage, 'inputTokens'),
+    'gen_ai.usage.output_tokens': number(usage, 'outputTokens') ?? number(event, 'outputTokens'),
+    'gen_ai.usage.cache_read.input_tokens': number(usage, 'cacheReadTokens'),
+    'gen_ai.usage.cache_creation.input_tokens': number(usage, 'cacheWriteTokens'),
+    ...{ 'ralph.loop.id': loop.loopId, 'ralph.iteration': iteration, 'ralph.outcome': text(event, 'decision') },
+    ...{ 'ralph.tool_calls': number(event, 'toolCalls'), 'ralph.denied_calls': number(event, 'deniedCalls') },
+    ...{ 'ralph.claimed': event['claimed'] === true, 'ralph.cost_usd': number(agent, 'costUsd') },
+  };
+  return {
+    ...{ traceId, spanId: spanId(loop.loopId, 'iteration', iteration), parentSpanId: spanId(loop.loopId, 'loop') },
+    name: 'invoke_agent claude-code',
+    startedAt: text(event, 'startedAt'),
+    endedAt: text(event, 'endedAt'),
+    attributes,
+    error: null,
+  };
+}
+
+interface Times {
+  readonly startedAt: string;
+  readonly endedAt: string;
+}
+
+/** All results are recorded after the last check, each start as it happens: a check ends where the next one starts. */
+function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
+  const at = text(event, 'at');
+  const index = started.findIndex(({ name }) => name === event['name']);
+  const [own, next] = [started[index], started[index + 1]];
+  if (own === undefined) return { startedAt: at, endedAt: at };
+  return { startedAt: text(own, 'at'), endedAt: next === undefined ? at : text(next, 'at') };
+}
+
+function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, { traceId }: TraceRoot, nth: number): Span {
+  const [iteration, outcome, at] = [number(event, 'iteration') ?? 0, text(event, 'outcome'), text(event, 'at')];
+  // A check without a name of its own is called by its command, which is not reported.
+  const name = event['name'] === event['run'] ? undefined : text(event, 'name');
+  return {
+    ...{ traceId, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },
+    parentSpanId: spanId(loop.loopId, 'iteration', iteration),
+    name: 'check',
+    ...times,
+    attributes: {
+      ...{ 'ralph.loop.id': loop.loopId, 'ralph.iteration': iteration },
+      ...{ 'ralph.check.name': name, 'ralph.outcome': outcome },
+    },
+    error: outcome === 'ok' ? null : outcome,
+  };
+}
+
+function waitSpan(event: StreamEvent, endedAt: string, loop: LoopFacts, { traceId }: TraceRoot): Span {
+  const at = text(event, 'at');
+  return {
+    ...{ traceId, spanId: spanId(loop.loopId, 'wait', at), parentSpanId: spanId(loop.loopId, 'loop') },
+    name: 'wait',
+    startedAt: at,
+    endedAt: endedAt < at ? at : endedAt,
+    attributes: { 'ralph.loop.id': loop.loopId, 'ralph.reason': text(event, 'why') },
+    error: null,
+  };
+}
+
+function metricsOf(
+  ended: readonly StreamEvent[],
+  denied: number,
+  events: readonly StreamEvent[],
+  loop: LoopFacts,
+): Metric[] {
+  const base = { 'ralph.loop.mode': loop.mode };
+  const metrics: Metric[] = [];
+  for (const event of ended) {
+    const agent = (event['agent'] ?? {}) as StreamEvent;
+    const outcome = { ...base, 'ralph.outcome': text(event, 'decision') };
+    metrics.push({ name: 'ralph.iterations', unit: '{iteration}', attributes: outcome, sum: 1 });
+    const cost = number(agent, 'costUsd');
+    if (cost !== undefined) metrics.push({ name: 'ralph.cost', unit: '{USD}', attributes: base, sum: cost });
+    for (const [kind, tokens] of Object.entries((agent['usage'] ?? {}) as StreamEvent)) {
+      const type = { ...base, 'gen_ai.token.type': kind.replace(/Tokens$/, '') };
+      if (typeof tokens === 'number')
+        metrics.push({ name: 'ralph.tokens', unit: '{token}', attributes: type, sum: tokens });
+    }
+  }
+  const seconds = ended.map((event) => (number(event, 'durationMs') ?? 0) / 1000);
+  const operation = { ...base, 'gen_ai.operation.name': 'invoke_agent' };
+  if (seconds.length > 0)
+    metrics.push({ name: 'gen_ai.invoke_agent.duration', unit: 's', attributes: operation, seconds });
+  if (denied > 0) metrics.push({ name: 'ralph.denials', unit: '{call}', attributes: base, sum: denied });
+  for (const event of events.filter(({ type }) => type === 'loop.ended')) {
+    const outcome = { ...base, 'ralph.outcome': text(event, 'status') };
+    metrics.push({ name: 'ralph.loops', unit: '{loop}', attributes: outcome, sum: 1 });
+  }
+  return metrics;
+}
+
+function text(event: StreamEvent, key: string): string {
+  const value = event[key];
+  return typeof value === 'string' ? value : '';
+}
+
+function number(event: StreamEvent, key: string): number | undefined {
+  const value = event[key];
+  return typeof value === 'number' ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openQuestions } from '../../src/engine/signals/open-questions.ts';
+import { openQuestions } from '../../src/task/commands/check-task-outputs.ts';
 import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { tokens, type UsageDelta } from '../../engine/events.ts';
+import { addTokens, type Totals } from '../transcript/usage.ts';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type EndedBy } from './classify-run.ts';
 import { readMessages } from './read-messages.ts';
-import { usageMeter } from './usage-meter.ts';
 
 /** Bytes of a line; one tool result can carry a whole file. */
 const LONGEST_LINE = 10 * 1024 * 1024;
@@ -162,4 +163,44 @@ export function byteLines(limit: number, onLine: (line: string) => void, onTooLo
       return torn;
     },
   };
+}
+
+/** Counts the tokens of one agent run at every moment, and exactly as soon as the client reports its own totals. */
+export function usageMeter() {
+  const messages = new Map<string, Totals>();
+  const streamed = tokens(() => 0);
+  let sum = tokens(() => 0);
+  let isPriced = false;
+  let cost: number | null = null;
+  let current = '';
+  return {
+    begin: (id: string): void => {
+      current = id;
+    },
+    /** Notes the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
+    note: (id: string | null, usage: UsageDelta): void => {
+      const known = messages.get(id ?? current) ?? tokens(() => 0);
+      const more = tokens((kind) => Math.max(0, usage[kind] - known[kind]));
+      for (const total of [known, streamed, sum]) addTokens(total, more);
+      messages.set(id ?? current, known);
+      // Another turn of the same run has begun.
+      if (isAny(more)) isPriced = false;
+    },
+    /** Notes the client's totals of the run so far, which include what its stream does not show. */
+    total: (usage: UsageDelta, costUsd: number | null): void => {
+      // A request that broke off is missing in the client's totals.
+      sum = tokens((kind) => Math.max(usage[kind], streamed[kind]));
+      cost = costUsd;
+      isPriced = costUsd !== null;
+    },
+    /** null where nothing was billed, as far as is known. `costUsd` is null if some of it has an unknown cost. */
+    read: () => ({
+      usage: isPriced || isAny(sum) ? { ...sum } : null,
+      costUsd: isPriced ? cost : null,
+    }),
+  };
+}
+
+function isAny(usage: UsageDelta): boolean {
+  return Object.values(usage).some((count) => count > 0);
 }

@@ -1,10 +1,10 @@
 import { isAbsolute, join, relative } from 'node:path';
-import { readText } from '../../install/files/project-files.ts';
-import { setProjectConfig } from '../../install/settings/set-project-config.ts';
+import { placeFile, readText, safePath } from '../../install/files/project-files.ts';
+import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
-import { configFiles, DEFAULT_TASK } from '../../task/task-file.ts';
+import { configFiles, DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
 import { table } from '../../term/table.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, options } from '../command.ts';
@@ -88,4 +88,19 @@ function readJson(path: string): unknown {
   } catch (error) {
     throw new RalphError('task-invalid', `${path} is not valid JSON: ${(error as Error).message}`, error);
   }
+}
+
+/** Sets one key of the project's config.json and leaves every other byte as it was. */
+function setProjectConfig(projectDir: string, key: string, value: number): void {
+  const text = readText(safePath(projectDir, PROJECT_CONFIG)) ?? '';
+  placeFile(projectDir, PROJECT_CONFIG, withValue(text, key, value), 0o644);
+}
+
+function withValue(text: string, key: string, value: number): string {
+  const root = parseSettings(text, PROJECT_CONFIG);
+  if (root === null) return `${JSON.stringify({ [key]: value }, null, 2)}\n`;
+  const old = memberOf(root, key);
+  if (old !== null) return text.slice(0, old.offset) + JSON.stringify(value) + text.slice(old.offset + old.length);
+  const insertion = insertIntoJson(text, root, key, value);
+  return text.slice(0, insertion.offset) + insertion.text + text.slice(insertion.offset);
 }

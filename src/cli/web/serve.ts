@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
@@ -6,7 +8,8 @@ import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
+import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
@@ -15,7 +18,6 @@ import { LoopFeed, type LoopSource } from '../../web/server/loop-feed.ts';
 import { type ControlRequest, noControl } from '../../web/server/news-feed.ts';
 import type { CommandContext } from '../command.ts';
 import { STOP } from '../control/operator-commands.ts';
-import { knownProjects } from './known-projects.ts';
 import { serveFeed } from './serve-feed.ts';
 import { shownLoop } from './shown-loop.ts';
 
@@ -90,4 +92,33 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
     default:
       return kind satisfies never;
   }
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** Returns the given project and every other one of this user in which a loop was started and that still exists. */
+function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
+  const root = outsideRoot(env);
+  const folders = existsSync(root)
+    ? readdirSync(root, { withFileTypes: true }).filter((each) => each.isDirectory())
+    : [];
+  const others = folders.flatMap(({ name }) => projectsNamedIn(join(root, name)));
+  return [...new Set([projectDir, ...others.filter((path) => existsSync(path)).sort()])];
+}
+
+/** A project's folder names the project; one of a former version only in the contract of a live loop. */
+function projectsNamedIn(folder: string): string[] {
+  const files = namesIn(folder).filter((name) => name === PROJECT_FILE || /^contract(?:\..+)?\.json$/.test(name));
+  return files.flatMap((name) => {
+    try {
+      const { projectDir, contract } = JSON.parse(readRegularFile(join(folder, name), MOST_BYTES) ?? '{}') as {
+        readonly projectDir?: unknown;
+        readonly contract?: { readonly projectDir?: unknown };
+      };
+      const path = projectDir ?? contract?.projectDir;
+      return typeof path === 'string' && isAbsolute(path) ? [path] : [];
+    } catch {
+      return []; // not ours, or torn
+    }
+  });
 }

@@ -1,14 +1,39 @@
-import { assemblePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import { join, relative, sep } from 'node:path';
+import type { Told } from '../../engine/effects.ts';
+import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
+import { type AssembledPrompt, assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import {
+  assemblePromptWithTerms,
+  assembleTaskPrompt,
+  reflectionDue,
+  type TaskPromptParts,
+} from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { log } from '../../state/log.ts';
+import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { makeRunDir, refuseLink, runFiles, whatLies } from '../../state/task-folder/run-files.ts';
+import { missingFiles } from '../../task/commands/check-task-outputs.ts';
+import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
+import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
+import { type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
+import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
+import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
+import { LINE_END } from '../../text/characters.ts';
+import { elapsed } from '../../text/instant.ts';
+import { checklistItems } from '../../text/markdown/checklist.ts';
 import { iterationStarted } from '../records/live-events.ts';
+import { writePromptedTurn } from '../records/prompted-turn.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import type { Prompt, PromptStep, Turn } from '../turn/turn.ts';
 import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
+import { gatherEvidence } from './gather-evidence.ts';
 import { readTask } from './read-task.ts';
-import { taskPrompt } from './task-prompt.ts';
 
 /** A task that is a prompt file, a checklist or a task folder. */
 export const fileTask: TaskKind = {
@@ -71,4 +96,161 @@ async function folderPrompt(
     }),
   );
   return typeof made === 'string' ? made : { step, assembled: made.prompt, path: made.path, isTaskFile: false };
+}
+
+interface TaskPromptRequest {
+  readonly files: LoopFiles;
+  readonly contract: Contract;
+  readonly task: TaskTerms;
+  /** Current state, with `iteration` finished iterations. */
+  readonly state: LoopState;
+  readonly body: string;
+  readonly told: Told;
+  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  /** The prompt goes to an agent that knows nothing of the loop. */
+  readonly fresh?: boolean;
+  /** Recent snapshot of the project that is still valid; null to take a new one. */
+  readonly before?: Snapshot | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly now: () => string;
+  readonly watch?: EvidenceWatch;
+}
+
+interface TaskPrompt {
+  readonly prompt: AssembledPrompt;
+  /** File that holds the whole prompt, relative to the project; null if it could not be written. */
+  readonly path: string | null;
+}
+
+/** Makes the next prompt, and stores what its iteration is measured by. Rejects with the abort's reason. */
+async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt> {
+  const { files, contract, task, state, env, signal } = request;
+  const { projectDir } = files;
+  const iteration = state.iteration + 1;
+  const folder = taskFolder(projectDir, contract.taskPath);
+  const evidence = await gatherEvidence(contract, projectDir, {
+    signal,
+    env,
+    iteration,
+    ...request.watch,
+  });
+  const ofFolder = hasFolder(taskKind(contract.taskPath));
+  const before = ofFolder ? (request.before ?? (await snapshot(projectDir, folder, { env, signal }))) : null;
+  signal.throwIfAborted();
+  const { prompt, reflects } = promptOf(request, {
+    iteration,
+    maxIterations: state.maxIterations,
+    ...request.told,
+    guardrailsPath: guardrailsPath(projectDir),
+    findings: request.findings,
+    beside: extraSections(files, contract, request.now(), request.fresh === true),
+    taskPath: contract.taskPath,
+    body: renderedBody(request, {
+      commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),
+      args: task.args,
+      ralph: { iteration, name: taskFolderName(projectDir, contract.taskPath), maxIterations: state.maxIterations },
+    }),
+    completion: contract.policy.completion,
+    idle: contract.policy.idle !== null,
+    terms: task,
+    validation: contract.validation,
+    lastFailures: state.gateFailures.value,
+    missing: missingFiles(projectDir, contract.taskPath, task),
+    elapsedMs: elapsed(state.startedAt, request.now()),
+  });
+  const whole = wholePrompt(prompt);
+  if (before === null) return { prompt, path: note(request, 'prompt', () => keepPlainPrompt(files, whole)) };
+  note(request, 'turn', () =>
+    writePromptedTurn(files, {
+      loopId: state.loopId,
+      iteration,
+      at: request.now(),
+      prompt: whole,
+      reflected: reflects,
+      evidence: evidence.map((each, index) => ({ ...each, run: runOf(contract, projectDir, task, index, iteration) })),
+      snapshot: before,
+    }),
+  );
+  return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
+}
+
+/** The body of a prompt file without arguments and commands is text, whatever is in it. */
+function renderedBody({ body, contract, task }: TaskPromptRequest, values: BodyValues): string {
+  const isText = task.commands.length === 0 && Object.keys(task.args).length === 0;
+  return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
+}
+
+function promptOf(
+  { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
+  parts: Omit<TaskPromptParts, 'progress'>,
+): { prompt: AssembledPrompt; reflects: boolean } {
+  const { taskPath } = contract;
+  const reflects = reflectionDue(parts.iteration, task.reflectEvery);
+  if (taskKind(taskPath) === 'prompt')
+    return { prompt: assemblePromptWithTerms({ ...parts, folder: '', progress: null }), reflects };
+  if (taskKind(taskPath) !== 'checklist') {
+    const progress = readMemory(taskFolder(projectDir, taskPath));
+    return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
+  }
+  // Items and line numbers are those of the file, not of command output.
+  const before = contract.head.split(LINE_END).length - 1;
+  const items = checklistItems(body).map((item) => ({ ...item, line: item.line + before }));
+  const reflection = reflects ? (readReflection(projectDir, taskPath) ?? reflectionText(taskPath)) : null;
+  const most = Math.max(items.length, state.checklist?.most ?? 0);
+  return { prompt: assembleChecklistPrompt({ ...parts, items, most, reflection }), reflects };
+}
+
+function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: number, iteration: number): string {
+  const command = task.commands[index];
+  return command === undefined ? '' : taskCommand(contract, projectDir, command, iteration).run;
+}
+
+/** Writes the prompt to a file for an agent that is pointed there. Returns its path, relative to the project. */
+function keepPrompt(folder: string, whole: string, { taskPath }: Contract): string {
+  const run = runFiles(folder);
+  makeRunDir(run);
+  const path = join(run.dir, 'prompt.md');
+  refuseLink(path);
+  writeAtomically(path, whole);
+  return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
+}
+
+function keepPlainPrompt(files: LoopFiles, whole: string): string {
+  makeRuntimeDir(files);
+  refuseLink(files.prompt);
+  writeAtomically(files.prompt, whole);
+  return relative(files.projectDir, files.prompt).split(sep).join('/');
+}
+
+/** Runs a write that affects no decision; a failure is logged. */
+function note<T>({ files, now }: TaskPromptRequest, what: string, write: () => T): T | null {
+  try {
+    return write();
+  } catch (error) {
+    log(files, now(), what, (error as Error).message);
+    return null;
+  }
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function readMemory(folder: string): string | null {
+  return readPlain(join(folder, PROGRESS_FILE));
+}
+
+/** The user's reflection prompt of a loop directory; null if it is empty or absent. */
+function readReflection(projectDir: string, taskPath: string): string | null {
+  const path = loopDirectory(projectDir, taskPath)?.reflect;
+  const text = path === undefined ? null : readPlain(path);
+  return text === null || text.trim() === '' ? null : text;
+}
+
+/** null for links, which could show a foreign file in every prompt. */
+function readPlain(path: string): string | null {
+  try {
+    return whatLies(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null;
+  } catch {
+    return null; // the folder is closed to us: a prompt without it is better than none
+  }
 }

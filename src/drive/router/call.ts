@@ -1,20 +1,30 @@
-import { hostSession } from '../../claude/host-session.ts';
+import { clientEnvironment, type HostSession, hostSession, isOutside } from '../../claude/host-session.ts';
+import type { Effect } from '../../engine/effects.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { quarantine } from '../../state/archive.ts';
+import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { isBefore } from '../../text/instant.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { standing } from '../status/ended-loop.ts';
-import { takeBusyLock } from './holder.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
+import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
+import { loadedUnder, newTurn } from '../turn/turn.ts';
+import { holdOf, takeBusyLock, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { openRouter } from './open.ts';
 import { type Report, report } from './report.ts';
-import type { RouterAnswer } from './router.ts';
-import { RouterLeft, type RouterOptions } from './router.ts';
+import { type Router, type RouterAnswer, RouterLeft, type RouterOptions, type StopAnswer } from './router.ts';
 import { answerNow } from './router-driver.ts';
-import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
+import { reassign } from './spawn-record.ts';
+import { busy, over, trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client from whose shell the call came. */
@@ -92,4 +102,115 @@ function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void
     clearInterval(timer);
     for (const name of signals) process.off(name, go);
   };
+}
+
+interface Found {
+  readonly next: LoopState | 'keep';
+  readonly result: {
+    readonly answer: StopAnswer | null;
+    readonly effects: readonly Effect[];
+    readonly loop?: { readonly state: LoopState; readonly stored: StoredContract };
+  };
+}
+
+/** Opens this host's loop, taking over one whose holder has exited, or returns the answer instead. */
+export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
+  const host = hostSession(options.env);
+  const { answer, effects, loop } = withState(files, LOCK_WAIT, (current) => look(current, files, options, host));
+  applyEffects(files, options.now(), effects);
+  if (loop === undefined) return answer ?? over(files, options);
+  const { state, stored } = loop;
+  return {
+    files,
+    options,
+    notes: effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : [])),
+    turn: newTurn({ files, env: checksEnvironment(options.env, host), now: options.now }, loadedUnder(stored, state), {
+      signal: options.signal,
+      lease: { loopId: state.loopId, epoch: state.epoch },
+      keepsLoopOnAbort: true,
+    }),
+  };
+}
+
+/** Returns the environment of checks: the host is an agent, so its shell’s PATH and the like must not decide. */
+function checksEnvironment(env: NodeJS.ProcessEnv, host: HostSession): NodeJS.ProcessEnv {
+  const own = clientEnvironment(host);
+  return Object.keys(own).length === 0 ? env : withDeciding(env, decidingEnvironment(own));
+}
+
+function kept(answer: StopAnswer | null, effects: readonly Effect[] = []): Found {
+  return { next: 'keep', result: { answer, effects } };
+}
+
+function look(current: ReadState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
+  switch (current.kind) {
+    case 'absent':
+      return kept(over(files, options));
+    case 'newer':
+      return kept(trouble(files, HOOK_TEXTS.newer(files.state, current.version)));
+    case 'corrupt': {
+      const moved = quarantine(files, options.now(), 'corrupt');
+      return kept(trouble(files, HOOK_TEXTS.corrupt(moved, current.problem)));
+    }
+    case 'four-keys':
+      return kept(trouble(files, ROUTER_TEXTS.fourKeys));
+    case 'loop':
+      return lookAtLoop(current.state, files, options, host);
+    default:
+      return current satisfies never;
+  }
+}
+
+function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
+  const hold = state.mode === 'router' ? holdOf(state, host) : 'theirs';
+  if (hold === 'theirs' || hold === 'unseen') {
+    return kept(busy(files, state, hold));
+  }
+  const stored = readContract(files);
+  if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
+    // The process that ended it died before archiving it.
+    const { as } = state.ended;
+    return kept(null, [{ type: 'archive', as, message: `${as}.` }]);
+  }
+  if (stored === null) return kept(trouble(files, HOOK_TEXTS.orphaned));
+  const held = hold === 'mine' && state.sessionId === host.sessionId ? state : withHolder(state, host, hold);
+  const effects: Effect[] = [];
+  if (hold === 'free' && state.sessionId !== null) {
+    const sameKind = !host.client && isOutside(state.sessionId);
+    // Before the state, so that the next process finds the spawn with the old holder or the new one after a crash.
+    if (sameKind) reassign(files, state, held.epoch);
+    const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
+    effects.push(takenOver(state, options, host), { type: 'notify', message });
+  }
+  const forged = isRewritten(state, stored, files);
+  if (!forged) return { next: held, result: { answer: null, effects, loop: { state: held, stored } } };
+  const restored = restore(held, stored, files, options, host);
+  effects.push(...restored.effects);
+  return { next: restored.state, result: { answer: null, effects, loop: { state: restored.state, stored } } };
+}
+
+function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession): Effect {
+  const { loopId, iteration, sessionId, clientPid } = state;
+  const at = now();
+  const from = { sessionId, clientPid };
+  return {
+    type: 'record-event',
+    event: { type: 'loop.taken-over', at, loopId, iteration, from, by: host.sessionId },
+  };
+}
+
+/** Restores a rewritten state and adds a warning for the user and the next prompt. Called under the lock. */
+function restore(
+  held: LoopState,
+  stored: StoredContract,
+  files: LoopFiles,
+  options: RouterOptions,
+  { sessionId, clientPid, clientStartedAt }: HostSession,
+): { state: LoopState; effects: readonly Effect[] } {
+  const at = options.now();
+  const moved = quarantine(files, at, 'tampered');
+  const client = { sessionId, clientPid, clientStartedAt };
+  const restored: LoopState = { ...restoreState(files, stored, client, at, held.epoch), mode: 'router' };
+  const warning = HOOK_TEXTS.restored(moved, restored.iteration);
+  return transition(restored, { type: 'noticed', at, key: `restored ${at}`, warning }, stored.contract.policy);
 }

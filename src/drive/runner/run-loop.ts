@@ -1,17 +1,25 @@
+import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
 import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { exportTelemetry } from '../records/export-telemetry.ts';
 import { loopStarted, recordLive } from '../records/live-events.ts';
 import { clear, deliver } from '../records/outbox.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
-import { startFreshTurn } from '../turn/dispatch.ts';
+import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
+import type { Driver } from '../turn/driver.ts';
+import { endTurn } from '../turn/end-turn.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import { handleSignals, liveControls } from './handle-signals.ts';
+import { type Dispatched, isStep, type Prompt, type Turn } from '../turn/turn.ts';
+import { waitStep, waitUntil } from '../turn/wait.ts';
+import { takeIteration } from './count-usage.ts';
+import { handleSignals, leaveIt, liveControls } from './handle-signals.ts';
 import { takeLease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
-import { newRunner, now, type Runner, type RunnerOptions } from './runner.ts';
-import { runnerDriver } from './runner-driver.ts';
+import { runAgent } from './run-agent.ts';
+import { backOff, MOST_RETRIES, newRunner, now, type Runner, type RunnerOptions, tellChecklist } from './runner.ts';
 import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
-import { watchOperator } from './watch-operator.ts';
+import { waitForResume, watchOperator } from './watch-operator.ts';
 
 /** Drives a loop to its end under its lease, and ends its agent in any case. `start` runs once it is held. */
 export async function runLoop(
@@ -63,4 +71,177 @@ export async function runLoop(
   } finally {
     lease.release();
   }
+}
+
+/** Drives a loop by a fresh agent for each iteration, in a process of its own. */
+function runnerDriver(runner: Runner): Driver<RunnerEnd> {
+  const { options } = runner;
+  return {
+    deliver: (turn, prompt) => deliverPrompt(runner, turn, prompt),
+    wait: waitStep,
+    release: async (turn) => {
+      const resumed = await waitForResume(runner, turn);
+      return resumed ? startFreshTurn(turn) : { answer: runnerEnd(runner, turn.loaded.state) };
+    },
+    notify: ({ loaded: { state } }, message) => {
+      // The engine's message about a limit is for a session; the runner announces its own wait.
+      if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
+      options.tell({ type: 'notice', message });
+    },
+    tell: options.tell,
+    leave: (turn) => runnerEnd(runner, turn.loaded.state),
+  };
+}
+
+/** Runs an agent on the prompt, again after a failed run, and reports the end of its turn. */
+async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
+  const { steering } = prompt.step;
+  let ready: Dispatched = { turn: begun, effects: [] };
+  while (!ready.effects.some(isStep) && !begun.signal.aborted) {
+    if (steering.length > 0 && runner.failures === 0) {
+      runner.options.tell({ type: 'steered', texts: steering.map(({ text }) => text) });
+    }
+    const held = await heldBack(runner, ready.turn);
+    if (held !== null) return held;
+    const { turn, run } = await runAgent(runner, ready.turn, prompt);
+    if (turn.signal.aborted) return { turn, effects: [] };
+    const after = await outcomeOf(runner, turn, run);
+    if (after !== 'retry') return after;
+    ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
+  }
+  return ready;
+}
+
+/** Returns what follows where the loops beside this one leave nothing for another agent run; null if it may start. */
+async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
+  const { options } = runner;
+  if (options.askPermit === undefined) return null;
+  const { usage } = turn.loaded.state;
+  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+  const asked = options.askPermit({ costUsd: tokens === 0 ? 0 : totalCost(usage), tokens });
+  const permit = await Promise.race([asked, aborted(turn.signal)]);
+  if (permit === null) return { turn, effects: [] };
+  const at = turn.context.now();
+  switch (permit.kind) {
+    case 'go':
+      return null;
+    case 'hold': {
+      const { until: resetsAt } = permit;
+      return dispatch(turn, {
+        type: 'api-error',
+        at,
+        error: { kind: 'rate-limited', message: SHARED_LIMIT, resetsAt },
+      });
+    }
+    case 'budget':
+      return dispatch(turn, { type: 'shared-budget-reached', at, reading: permit.reading });
+    case 'leave':
+      leaveIt(runner);
+      return { turn, effects: [] };
+    default:
+      return permit satisfies never;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+}
+
+const SHARED_LIMIT = 'Another loop has met the rate limit of the account.';
+
+async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched | 'retry'> {
+  const { outcome } = run;
+  if (outcome.kind !== 'overloaded' && outcome.kind !== 'crashed') runner.failures = 0;
+  if (outcome.kind !== 'rate-limited') runner.limits = 0;
+  if (runner.interrupted) return pauseInterrupted(runner, turn, run);
+  const at = turn.context.now();
+  switch (outcome.kind) {
+    case 'ok':
+      return endIteration(runner, turn, run, null);
+    case 'out-of-time':
+      return endIteration(runner, turn, run, null, true);
+    case 'interrupted':
+    case 'refusal':
+    case 'max-turns':
+    case 'prompt-too-long':
+    case 'hung':
+    case 'other':
+      return endIteration(runner, turn, run, outcome.message);
+    case 'rate-limited': {
+      const { kind, message, resetsAt } = outcome;
+      return dispatch(turn, { type: 'api-error', at, error: { kind, message, resetsAt } });
+    }
+    case 'authentication':
+    case 'billing':
+    case 'invalid-request':
+    case 'unguarded':
+      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
+    case 'overloaded':
+    case 'crashed': {
+      const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: ${run.complaint}`;
+      if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
+      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Ends the turn of a run that counts, with the usage of the failed runs before it. */
+async function endIteration(
+  runner: Runner,
+  turn: Turn,
+  run: FinishedRun,
+  error: string | null,
+  timedOut = false,
+): Promise<Dispatched> {
+  const { facts } = run;
+  const ended = await endTurn(turn, {
+    text: error === null && !timedOut ? (facts.result?.text ?? '') : '',
+    origin: 'loop',
+    promptId: null,
+    sessionId: facts.sessionId ?? '',
+    run: {
+      // The agent's usage was counted while it ran.
+      ...{ error, timedOut, usage: null, costUsd: null },
+      callsUnknown: facts.toolCalls === null,
+      transcriptMark: turn.context.now(),
+    },
+    agent: { model: facts.model, turns: facts.result?.turns ?? null, ...takeIteration(runner) },
+  });
+  tellChecklist(runner, ended.turn.loaded.state.checklist);
+  await exportTelemetry(runner.files, ended.turn.loaded.state, runner.options.env);
+  return ended;
+}
+
+/** Pauses the loop after the user interrupted the agent. A run that had already finished counts. */
+async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched> {
+  let ended: Dispatched = { turn, effects: [] };
+  if (run.outcome.kind === 'ok') {
+    ended = await endIteration(runner, turn, run, null);
+  } else {
+    const { restored } = turn.loaded;
+    if (restored !== null) runner.options.tell({ type: 'notice', message: restored });
+  }
+  if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
+  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
+  return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
+}
+
+async function waitForRetry(runner: Runner, turn: Turn, message: string): Promise<'retry'> {
+  const { options, leave } = runner;
+  const delay = backOff(options.timeouts.retryMs, runner.failures, Math.random());
+  runner.failures += 1;
+  options.tell({ type: 'notice', message: RUNNER_TEXTS.retry(message, delay, runner.failures, MOST_RETRIES) });
+  const until = Date.now() + delay;
+  options.tell({ type: 'waiting', why: 'retry', until: new Date(until).toISOString() });
+  const now = new AbortController();
+  runner.retryNow = () => now.abort();
+  const signal = AbortSignal.any([leave.signal, now.signal]);
+  await waitUntil(turn, { until, deadline: turn.deadline, signal, state: turn.loaded.state, taskPath: null });
+  runner.retryNow = null;
+  return 'retry';
 }

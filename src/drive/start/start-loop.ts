@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
 import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { counted } from '../../engine/transitions/checklist.ts';
 import { readContract, type StoredContract, writeContract } from '../../state/contract-store.ts';
@@ -13,6 +14,7 @@ import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir, PROJECT_FILE } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
+import { readState } from '../../state/read-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
@@ -27,13 +29,14 @@ import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
+import { loopNames } from '../status/project-loops.ts';
 import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
 import { START_TEXTS } from '../turn/messages.ts';
+import { isDriverAlive } from '../turn/ownership.ts';
 import { requireAgreed } from './agreed-settings.ts';
 import { preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
-import { otherLoopWarning } from './other-loops.ts';
 import { requireExpectedTerms } from './portable-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 import type { StartRequest } from './read-settings.ts';
@@ -210,4 +213,28 @@ function tidy(files: LoopFiles, at: string): void {
   } catch (error) {
     log(files, at, 'sweep', (error as Error).message);
   }
+}
+
+/**
+ * Returns a warning where another live loop of the folder protects other files: each restores its own whichever of the
+ * two changed them. null if there is none.
+ */
+function otherLoopWarning(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string | null {
+  const { projectDir } = files;
+  const ours = contract.guardrails.protectedFiles;
+  for (const name of loopNames(projectDir, env)) {
+    if (name === files.name) continue;
+    const other = loopFiles(projectDir, name, env);
+    if (!isLive(other)) continue;
+    const theirs = readContract(other)?.contract.guardrails.protectedFiles ?? [];
+    const apart = [...ours, ...theirs].filter((pattern) => !(ours.includes(pattern) && theirs.includes(pattern)));
+    if (apart.length > 0) return START_TEXTS.otherLoop(name, apart);
+  }
+  return null;
+}
+
+function isLive(files: LoopFiles): boolean {
+  const current = readState(files.state);
+  if (current.kind !== 'loop' || ['ended', 'awaiting-consent'].includes(current.state.status)) return false;
+  return isDriverAlive(files, current.state) !== false;
 }

@@ -1,13 +1,20 @@
+import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
+import { signBehind } from '../../engine/prompt/signs.ts';
+import { realPath } from '../../guard/own-files/comparable-path.ts';
 import { archiveState } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
+import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { recordJournal } from '../records/journal.ts';
 import { notifyUser } from '../records/notification.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
-import { recordLesson } from '../records/record-lessons.ts';
 import { projectionOf, type StatusProjection } from '../records/status-projection.ts';
 
 /** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
@@ -36,4 +43,61 @@ function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
     dropSnapshot(files);
     return { next: 'remove', result: undefined };
   });
+}
+
+/** A project with one of these folders keeps a memory of its loops. */
+const MEMORY_FOLDERS = [dirname(LEARNINGS), dirname(GUARDRAILS)];
+
+/** Records lessons for later loops: signs in guardrails.md, and an entry in learnings.md when the loop ends. */
+export function recordLesson(
+  files: LoopFiles,
+  at: string,
+  effect: Extract<Effect, { type: 'add-sign' | 'archive' }>,
+): void {
+  try {
+    if (effect.type === 'add-sign') addSign(files, effect.sign);
+    else addLearning(files, at, effect);
+  } catch (error) {
+    // Lessons are optional; a read-only project ends its loop all the same.
+    log(files, at, 'memory', (error as Error).message);
+  }
+}
+
+function addSign({ projectDir }: LoopFiles, sign: Extract<Effect, { type: 'add-sign' }>['sign']): void {
+  const path = join(projectDir, GUARDRAILS);
+  const title = '# Guardrails\n';
+  const isThere = ownFile(projectDir, path);
+  const added = signBehind(isThere ? readFileSync(path, 'utf8') : title, sign);
+  if (added !== '') append(path, redact(isThere ? added : title + added));
+}
+
+function addLearning(
+  { projectDir, name }: LoopFiles,
+  at: string,
+  { as, message }: Extract<Effect, { type: 'archive' }>,
+): void {
+  // A project that was not set up for memory stays as it is.
+  if (!MEMORY_FOLDERS.some((folder) => existsSync(join(projectDir, folder)))) return;
+  const path = join(projectDir, LEARNINGS);
+  const title = ownFile(projectDir, path) ? '' : '# Learnings\n';
+  const whose = name === null ? 'the loop' : `loop ${name}`;
+  // One line without secrets: the file is committed, and the message may quote the agent.
+  const said = redact(message).replace(/\s+/g, ' ').trim();
+  append(path, `${title}\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose} (${as}): ${said}\n`);
+}
+
+/** Appends, since people and agents write these files as well. */
+function append(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  appendFileSync(path, text);
+}
+
+/** Returns whether a regular file exists at `path`. Throws if a link, which an agent can make, leads outside. */
+function ownFile(projectDir: string, path: string): boolean {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  if (!realPath(path).startsWith(realPath(projectDir) + sep)) {
+    throw new Error(`${path} leads out of the project, and nothing is written through it`);
+  }
+  if (isThere) regularFile(path);
+  return isThere;
 }

@@ -1,11 +1,18 @@
 import type { Effect } from '../../engine/effects.ts';
+import type { CheckResult } from '../../engine/events.ts';
 import type { WaitReason } from '../../engine/runner-event.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
+import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { noteRecord, showIteration } from '../records/iteration-record.ts';
+import { recordJournal } from '../records/journal.ts';
+import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { applyEffects } from './apply-effects.ts';
+import { dispatch, handleAbort } from './dispatch.ts';
 import type { Driver, Next } from './driver.ts';
-import { makePrompt } from './make-prompt.ts';
-import { isStep, type Step, type Turn } from './turn.ts';
-import { look, verify } from './verify.ts';
+import { protectionNotices } from './end-turn.ts';
+import { makePrompt, taskKindOf } from './make-prompt.ts';
+import { HOOK_TEXTS } from './messages.ts';
+import { type Dispatched, isStep, type Step, type Turn } from './turn.ts';
 
 /** Runs effects, and those that follow from them, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(
@@ -62,4 +69,83 @@ function applyAndNote(
   // A claim belongs to its iteration, which is shown once the gate has decided.
   const task = step?.type === 'verify' ? noted : showIteration(files, noted, turn.loaded.state, now());
   return { turn: { ...turn, task }, step };
+}
+
+const CANCELLED: CheckResult = { name: 'checks', outcome: 'unavailable', detail: HOOK_TEXTS.checksGivenUp };
+
+/** Verifies a claim outside the lock. An abort ends the checks and their whole process groups. */
+async function verify(turn: Turn): Promise<Dispatched> {
+  const { context, loaded, signal, task } = turn;
+  const kind = await taskKindOf(turn);
+  const before = await restoreNow(turn, 'verification');
+  const verified = await abortIfSuperseded(context.files, loaded.state, signal, (ended) =>
+    kind.verify({ ...turn, signal: ended }),
+  );
+  // The checks ran what the agent has written.
+  const after = await restoreNow(turn, 'checks');
+  const said = [...before, ...after];
+  if (verified === 'aborted') return following(said, handleAbort(turn));
+  // Cancelled checks prove nothing, should the loop be at its claim again.
+  const facts = verified === 'superseded' ? { results: [CANCELLED] } : verified;
+  if (verified !== 'superseded') recordChecks(turn, facts.results);
+  const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
+  return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));
+}
+
+/** Puts changed protected files back and tells the user and the next prompt. Returns the effects of that. */
+async function restoreNow(turn: Turn, when: 'verification' | 'checks'): Promise<readonly Effect[]> {
+  if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === null) return [];
+  const found = (await import('../control/look-at-protected.ts')).lookAtAll(turn, when);
+  return protectionNotices(found).flatMap((event) => dispatch(turn, event).effects);
+}
+
+function following(effects: readonly Effect[], next: Dispatched): Dispatched {
+  return effects.length === 0 ? next : { ...next, effects: [...effects, ...next.effects] };
+}
+
+/** Characters of a check's result that the event stream keeps: the end, where the failure stands. */
+const MOST_TAIL = 4_000;
+
+function recordChecks(
+  { context: { files, now }, loaded: { state, stored } }: Turn,
+  results: readonly CheckResult[],
+): void {
+  const { validation = [], task = null } = stored?.contract ?? {};
+  const commands = [...(task?.commands ?? []), ...validation];
+  const { loopId, iteration } = state;
+  for (const { name, outcome, detail } of results) {
+    const run = commands.find((command) => command.name === name)?.run ?? null;
+    const event = {
+      type: 'check.ran',
+      at: now(),
+      loopId,
+      iteration,
+      name,
+      run,
+      outcome,
+      tail: detail.slice(-MOST_TAIL),
+    };
+    recordJournal(files, now(), [{ type: 'record-event', event }]);
+  }
+}
+
+/** Compares the watched files and the output of the task's commands with those at the time of the idle report. */
+async function look(turn: Turn): Promise<Dispatched> {
+  const { context, loaded, signal } = turn;
+  const { files, env } = context;
+  const { state, policy } = loaded;
+  const contract = loaded.stored?.contract;
+  const before = state.status === 'waiting' ? state.waiting.seen : null;
+  const evidence = await abortIfSuperseded(files, state, signal, async (ended) =>
+    contract ? gatherEvidence(contract, files.projectDir, { signal: ended, env, iteration: state.iteration + 1 }) : [],
+  );
+  if (evidence === 'aborted') return handleAbort(turn);
+  if (evidence === 'superseded') {
+    return dispatch(turn, { type: 'time-passed', at: context.now(), cause: 'elapsed', seen: null });
+  }
+  const { watchFingerprint } = await import('../../task/progress/fingerprint.ts');
+  const watched = watchFingerprint(files.projectDir, policy.idle?.watch ?? [], state.taskPath);
+  const seen = idleFingerprint(watched, contract, evidence);
+  const cause = before !== null && before !== seen ? 'changed' : 'quiet';
+  return dispatch(turn, { type: 'time-passed', at: context.now(), cause, seen });
 }

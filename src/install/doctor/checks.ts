@@ -1,11 +1,107 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeLoop } from '../../drive/status/loop-report.ts';
+import { loopNames } from '../../drive/status/project-loops.ts';
+import { quarantine } from '../../state/archive.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { withState } from '../../state/with-state.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { about, advise, offer } from '../../text/message.ts';
 import { readManifest } from '../files/install-manifest.ts';
+import { readText } from '../files/project-files.ts';
 import { initProject } from '../init-project.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
 import * as environment from './environment.ts';
-import type { Check, Examined, Outcome } from './finding.ts';
+import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 import * as hooks from './hooks.ts';
-import * as loops from './loops.ts';
 import { selfTest } from './self-test.ts';
+
+/** Age from which a lock whose owner is unknown counts as left behind: no change of a state takes nearly so long. */
+const LOCK_AGE_MS = 60_000;
+
+const taskFile: Check = (examined) => {
+  const text = readText(join(examined.projectDir, DEFAULT_TASK));
+  if (text === null && !isSetUp(examined)) return [];
+  if (text === null || text.trim() === '') {
+    const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
+    return [error(message, advise('write your task into it.', 'Create one to fill in', 'init'))];
+  }
+  const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity, rule }): Outcome => {
+    if (rule === 'unfilled') return warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.');
+    const place = `${DEFAULT_TASK}${line === null ? '' : `:${line}`}`;
+    const fix = show(advise('fix it there.', 'Show all problems', 'check'));
+    return { level: severity, message: `${place}: ${message}`, fix };
+  });
+  return orFine(problems, `${DEFAULT_TASK} has no problems.`);
+};
+
+/** Checks settings that stand outside the task file: what is wrong in there is reported by `task-file`. */
+const loopSettings: Check = (examined) => {
+  const { settingsProblem } = examined;
+  if (settingsProblem === null || taskFile(examined).some(({ level }) => level === 'error')) return [];
+  return [error(settingsProblem, 'fix it where it stands.')];
+};
+
+const stateFiles: Check = (examined) =>
+  loopsOf(examined).flatMap((files) => {
+    const { found } = describeLoop(files, examined.env);
+    if (found.kind === 'newer') {
+      return [error(`${files.state} was written by a newer ralph-loop.`, 'update this one.')];
+    }
+    if (found.kind !== 'corrupt') return [];
+    const message = `${files.state} cannot be used: ${found.problem}.`;
+    const fix = about(advise('it can be archived.', 'Run', 'reset'), { name: files.name, mode: 'hook' });
+    return [warning(message, fix, () => putAway(files, examined.now))];
+  });
+
+function putAway(files: LoopFiles, now: string): void {
+  withState(files, { waitMs: 2_000 }, (current) => {
+    if (current.kind === 'corrupt') quarantine(files, now, 'corrupt');
+    return { next: 'keep', result: undefined };
+  });
+}
+
+const staleStates: Check = (examined) =>
+  loopsOf(examined).flatMap((files) => {
+    const { live, found } = describeLoop(files, examined.env);
+    if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
+    const advice = offer('Resume the loop or start over.', { Resume: 'resume', 'Start over': 'restart' });
+    const driver = live.mode === 'runner' ? 'runner' : 'client';
+    const message = `${files.state} belongs to a loop whose ${driver} (process ${live.clientPid}) has exited (iteration ${live.iteration}).`;
+    return [warning(message, show(advice, live))];
+  });
+
+/** Finds locks of processes that have exited, and locks held for longer than any change takes. */
+const leftLocks: Check = (examined) => loopsOf(examined).flatMap(leftLock);
+
+function leftLock({ lock }: LoopFiles): Outcome[] {
+  if (!existsSync(lock)) return [];
+  const owner = readOwner(lock);
+  if (owner === 'gone' || owner === 'unreadable' || ownerLives(owner, lock)) {
+    const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (owner === 'gone' || age < LOCK_AGE_MS) return [];
+    const message = `${lock} has been held for ${Math.round(age / 1000)} s by a process that may be alive.`;
+    return [warning(message, 'if no process is working on this loop, delete that file.')];
+  }
+  // Taking the lock removes it, as it does for the next process.
+  const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
+  const message = `${lock} was left by a process that has exited; the next process takes it over.`;
+  return [warning(message, advise('it can be removed.', 'Run', 'doctor', { fix: true }), repair)];
+}
+
+/** Says that the three checks before it have found nothing. */
+const leftBehind: Check = (examined) => {
+  const clean = [stateFiles, staleStates, leftLocks].every((check) => check(examined).length === 0);
+  return clean ? [ok('no loop has left anything behind.')] : [];
+};
+
+function loopsOf({ projectDir, env }: Examined): LoopFiles[] {
+  return loopNames(projectDir, env).map((name) => loopFiles(projectDir, name, env));
+}
 
 export interface Finding extends Omit<Outcome, 'repair'> {
   readonly check: string;
@@ -32,12 +128,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'hard-links': environment.hardLinks,
   'state-home': environment.stateHome,
   sandbox: environment.sandbox,
-  'task-file': loops.taskFile,
-  'loop-settings': loops.loopSettings,
-  'state-file': loops.stateFiles,
-  'stale-state': loops.staleStates,
-  'left-lock': loops.leftLocks,
-  'left-behind': loops.leftBehind,
+  'task-file': taskFile,
+  'loop-settings': loopSettings,
+  'state-file': stateFiles,
+  'stale-state': staleStates,
+  'left-lock': leftLocks,
+  'left-behind': leftBehind,
   'self-test': selfTest,
 };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { usageMeter } from '../../../src/claude/agent/usage-meter.ts';
+import { usageMeter } from '../../../src/claude/agent/start-claude.ts';
 import type { UsageDelta } from '../../../src/engine/events.ts';
 import fc from '../../support/property.ts';
 

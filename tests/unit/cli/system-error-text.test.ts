@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemErrorText } from '../../../src/cli/system-error-text.ts';
+import { systemErrorText } from '../../../src/cli/command-line.ts';
 
 const failed = (code: string, syscall: string, path: string): Error =>
   Object.assign(new Error(code), { code, syscall, path });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normalisedError } from '../../../src/engine/signals/normalised-reply.ts';
+import { normalisedError } from '../../../src/engine/transitions/iteration-ended.ts';
 
 const SAME: readonly [string, string][] = [
   ['Overloaded (req_011CabcDEF).', 'Overloaded   (req_99zZ).'],

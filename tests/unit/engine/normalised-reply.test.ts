@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { normalisedReply } from '../../../src/engine/signals/normalised-reply.ts';
+import { normalisedReply } from '../../../src/engine/transitions/iteration-ended.ts';
 import { SIGNAL } from './support/loop.ts';
 
 const LOOP = { completion: { kind: 'signal', text: SIGNAL } } as const;

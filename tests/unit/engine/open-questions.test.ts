@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openQuestions } from '../../../src/engine/signals/open-questions.ts';
+import { openQuestions } from '../../../src/task/commands/check-task-outputs.ts';
 
 /** Each open item as `SECTION line text`. */
 function open(text: string): string[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileDigest } from '../../../src/install/files/install-manifest.ts';
-import { addRegistration } from '../../../src/install/settings/add-registration.ts';
+import { addRegistration } from '../../../src/install/init-project.ts';
 import { sessionRegistration } from '../../../src/install/settings/registration.ts';
 import { withdrawRegistration } from '../../../src/install/settings/withdraw-registration.ts';
 import fc from '../../support/property.ts';

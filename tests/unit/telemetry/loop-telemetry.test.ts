@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { spanId, traceOf, traceparentFor } from '../../../src/telemetry/ids.ts';
-import { type LoopFacts, type StreamEvent, telemetryOf } from '../../../src/telemetry/loop-telemetry.ts';
 import { metricRequest, traceRequest } from '../../../src/telemetry/otlp.ts';
-import { send } from '../../../src/telemetry/send.ts';
+import { type LoopFacts, type StreamEvent, send, telemetryOf } from '../../../src/telemetry/send.ts';
 import { exporterOf } from '../../../src/telemetry/settings.ts';
 import '../../support/starts-processes.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentMessage } from '../../../../src/claude/agent/agent-message.ts';
 import { readMessages } from '../../../../src/claude/agent/read-messages.ts';
-import { watchAgent } from '../../../../src/drive/runner/agent-activity.ts';
+import { watchAgent } from '../../../../src/drive/runner/run-agent.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 
 const told = (

@@ -1,5 +1,5 @@
-import { normalisedReply } from '../../../../src/engine/signals/normalised-reply.ts';
 import { readSignals } from '../../../../src/engine/signals/signals.ts';
+import { normalisedReply } from '../../../../src/engine/transitions/iteration-ended.ts';
 import { digest } from '../../../../src/text/digest.ts';
 import { SIGNAL } from './loop.ts';
 
