@@ -21,6 +21,8 @@ export const FLEET_TEXTS = {
     `--${option} ${value}: use letters, digits, ".", "_" and "-", at most 64.`,
   integrate: (value: string): string => `--integrate ${value}: give none, branch or pr.`,
   needs: (option: string): string => `--${option} is missing.`,
+  hidden: (count: number): string =>
+    `${count} ${count === 1 ? 'loop is' : 'loops are'} not shown. Show all: ralph-loop fleet status --all`,
   already: (id: string): string => `this work is already queued as ${id}.`,
   noTask: 'name the tasks to queue by their paths or names in the repository.',
   needsId: 'name the loop by its id. List them: ralph-loop fleet status',

@@ -5,7 +5,7 @@ import { fetchMirror } from './git/mirror.ts';
 import { type FleetPlace, plainUrl } from './git/place.ts';
 import { envelopeOf, repositoryId } from './job.ts';
 import type { FleetServer } from './queue/connect.ts';
-import { addLoop } from './queue/loop-index.ts';
+import { addLoop, loopsNamed } from './queue/loop-index.ts';
 import type { FleetKey } from './signing.ts';
 
 export interface Requeued {
@@ -44,15 +44,18 @@ export async function requeueLoops(
     if (ref === '') continue;
     const id = ref.slice('refs/ralph/'.length);
     const meta = await readCheckpoint(mirror, sha, own).catch(() => null);
-    if (meta !== null && meta.outcome !== null) continue;
+    const [known] = await loopsNamed(server, [id]);
+    // A loop that was retried and not taken up since has a later generation than its checkpoint.
+    const generation = Math.max(meta?.generation ?? 1, known?.generation ?? 1);
+    if (meta !== null && meta.outcome !== null && generation === meta.generation) continue;
     const envelope = envelopeOf(meta?.submission);
     if (envelope === null || !key.hasSealed(envelope) || envelope.submission.loopId !== id) {
       refused.push(id);
       continue;
     }
     const { submission } = envelope;
-    if ((await server.job(submission.account, id, submission.generation)) !== undefined) continue;
-    await addLoop(server, key, submission);
+    if ((await server.job(submission.account, id, generation)) !== undefined) continue;
+    await addLoop(server, key, { ...submission, generation });
     queued.push(id);
   }
   return { queued, refused };

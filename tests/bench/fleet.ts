@@ -40,17 +40,17 @@ async function measure(size: number): Promise<void> {
       }
     });
     const bytes = (await memory(server)) - empty;
-    const statusMs = await timed(() => fleetStatus(server, 50));
-    const allMs = await timed(() => fleetStatus(server, Number.POSITIVE_INFINITY));
+    const status = await costOf(() => fleetStatus(server, 50));
+    const all = await costOf(() => fleetStatus(server, Number.POSITIVE_INFINITY));
     const runMs = await timed(() => work(server, size));
-    const endedMs = await timed(() => fleetStatus(server, 50));
+    const ended = await costOf(() => fleetStatus(server, 50));
     const each = (value: number): string => `${(value / size).toFixed(2)} ms a loop`;
     console.log(
       [
         `${size} loops`,
         `add ${each(addMs)}`,
         `${(bytes / size / 1024).toFixed(1)} KiB a loop`,
-        `status ${statusMs.toFixed(0)} ms (all ${allMs.toFixed(0)} ms, ended ${endedMs.toFixed(0)} ms)`,
+        `status of 50 ${status}, of 50 that have ended ${ended}, of all ${all}`,
         `claim to end ${each(runMs)} with ${SLOTS} slots`,
       ].join(', '),
     );
@@ -85,6 +85,14 @@ async function work({ redis }: FleetServer, size: number): Promise<void> {
 
 async function memory({ redis }: FleetServer): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+}
+
+/** Returns the time that the work takes, and that of the processor in this process. */
+async function costOf(work: () => Promise<unknown>): Promise<string> {
+  const before = process.cpuUsage();
+  const ms = await timed(work);
+  const { user, system } = process.cpuUsage(before);
+  return `${ms.toFixed(0)} ms (processor ${((user + system) / 1000).toFixed(0)} ms)`;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

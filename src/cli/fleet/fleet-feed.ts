@@ -102,10 +102,9 @@ class FleetFeed extends NewsFeed {
   /** Reads the queue, and of the loops that pages show whether they have new events. Returns whether anything has changed. */
   async #look(): Promise<boolean> {
     this.#refuseLost();
-    const all = await fleetStatus(this.#context.server, MOST);
-    const loops = all.slice(0, MOST);
-    let changed = all.length !== this.#total || loops.length !== this.#listed.size;
-    this.#total = all.length;
+    const { loops, total } = await fleetStatus(this.#context.server, MOST);
+    let changed = total !== this.#total || loops.length !== this.#listed.size;
+    this.#total = total;
     const listed = new Map<string, Listed>();
     for (const loop of loops) {
       const row = rowOf(loop);

@@ -1,4 +1,5 @@
 import { dollarText } from '../../engine/messages.ts';
+import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
 import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
@@ -8,7 +9,7 @@ import { localTime } from '../../text/instant.ts';
 import type { FleetContext } from './fleet-context.ts';
 import { idOf } from './fleet-options.ts';
 
-/** Loops that a list shows in full. */
+/** Loops that a list shows without --all. */
 const MOST = 50;
 
 /** Shows the loops of the fleet, or one of them. The exit code is that of reading, not of the loops. */
@@ -20,13 +21,14 @@ export async function showStatus(context: FleetContext): Promise<number> {
     return 0;
   }
   const isAll = context.values['all'] === true;
-  const loops = await fleetStatus(server, isAll || !context.forPeople ? Number.POSITIVE_INFINITY : MOST);
+  const list = await fleetStatus(server, isAll || !context.forPeople ? Number.POSITIVE_INFINITY : MOST);
+  const { loops, total } = list;
   const [spent, refused] = [await fleetSpent(server), await refusedJobs(server)];
-  const counts = countsOf(loops);
+  const counts = list.counts ?? countsOf(loops);
   answer({ counts, spent, refused, loops }, () => {
     const wanted = loops.filter(({ state }) => isAll || (state !== 'ended' && state !== 'forgotten'));
-    const shown = isAll ? loops : (wanted.length > 0 ? wanted : loops).slice(0, MOST);
-    const hidden = loops.length - shown.length;
+    const shown = isAll || wanted.length === 0 ? loops : wanted;
+    const hidden = total - shown.length;
     const sums = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
     return [
       sums.length === 0 ? 'The fleet has no loops.' : `Loops: ${sums.join(', ')}.`,
@@ -35,7 +37,7 @@ export async function showStatus(context: FleetContext): Promise<number> {
         ([id, count]) => `Refused ${count} times, not signed by this fleet: ${printable(id)}`,
       ),
       ...(shown.length === 0 ? [] : ['', table(shown.map(rowOf))]),
-      ...(hidden > 0 ? [`${hidden} more: ralph-loop fleet status --all`] : []),
+      ...(hidden > 0 ? [FLEET_TEXTS.hidden(hidden)] : []),
     ].join('\n');
   });
   return 0;

@@ -8,6 +8,7 @@ import type { Packages } from './load-packages.ts';
 /** Keys of the fleet beside those of the queue. */
 export const KEYS = {
   loops: 'ralph:loops',
+  accounts: 'ralph:accounts',
   keyCheck: 'ralph:key-check',
   spent: 'ralph:budget',
   reserved: 'ralph:budget:reserved',

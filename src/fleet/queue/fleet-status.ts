@@ -1,7 +1,8 @@
 import type { ChainableCommander } from 'ioredis';
+import { jobIdOf } from '../job.ts';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '../worker/loop-result.ts';
 import { type FleetServer, KEYS } from './connect.ts';
-import { allLoops, type LoopEntry } from './loop-index.ts';
+import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';
 
 /** What the queue says of a job. */
 export type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
@@ -17,62 +18,101 @@ export interface FleetLoop extends LoopEntry {
   readonly until: number | null;
 }
 
-/** Lists of a queue that hold its jobs by state, with what the state is called here. */
-const LISTS = { wait: 'queued', paused: 'queued', active: 'working' } as const;
-const SETS = { prioritized: 'queued', completed: 'ended', failed: 'failed' } as const;
+/** Where a queue keeps its jobs by state, with what the state is called here; first what a list shows first. */
+const KEPT = [
+  ['active', 'working'],
+  ['delayed', 'waiting'],
+  ['wait', 'queued'],
+  ['paused', 'queued'],
+  ['prioritized', 'queued'],
+  ['failed', 'failed'],
+  ['completed', 'ended'],
+] as const;
+const LISTS: ReadonlySet<string> = new Set(['active', 'wait', 'paused']);
+const ORDER: readonly QueueState[] = [...new Set(KEPT.map(([, state]) => state)), 'forgotten'];
 const FIELDS = ['progress', 'returnvalue', 'failedReason'] as const;
 export const OVER: ReadonlySet<QueueState> = new Set(['ended', 'failed', 'forgotten']);
 /** BullMQ keeps the instant of a delayed job in the upper bits of its score. */
 const DELAY_SHIFT = 0x1000;
 
-/** Returns the loops, those that are over last, then the newest first, with `most` of them in full; the job's data is not read. */
-export async function fleetStatus(server: FleetServer, most: number): Promise<readonly FleetLoop[]> {
-  const entries = await allLoops(server);
-  const states = await statesOf(server, [...new Set(entries.map(({ account }) => account))]);
-  const placed = entries.map((entry) => {
-    const found = states.get(`${entry.account} ${entry.loopId}.${entry.generation}`);
-    return { ...entry, state: found?.state ?? ('forgotten' as const), until: found?.until ?? null };
+/** The loops that were asked for, and how many there are. */
+export interface FleetList {
+  /** Loops at work first, then those that wait, are queued, have ended; of equal ones the newest first. */
+  readonly loops: readonly FleetLoop[];
+  readonly total: number;
+  /** Jobs of the queues by state; null where `loops` are all there are. */
+  readonly counts: Readonly<Partial<Record<QueueState, number>>> | null;
+}
+
+/** Reads at most `most` loops: what it costs grows with them, not with the loops that the server remembers. */
+export async function fleetStatus(server: FleetServer, most: number): Promise<FleetList> {
+  const total = await server.redis.hlen(KEYS.loops);
+  const isWhole = total <= most;
+  const accounts = await accountsOf(server);
+  const { places, counts } = await placesOf(server, accounts, isWhole ? -1 : most - 1);
+  const ids = [...places.keys()].map((key) => key.slice(key.indexOf(' ') + 1).replace(/\.\d+$/, ''));
+  const entries = isWhole ? await allLoops(server) : await loopsNamed(server, [...new Set(ids)]);
+  const placed = entries.flatMap((entry) => {
+    const place = places.get(`${entry.account} ${jobIdOf(entry)}`);
+    // A job without its loop in a part of the list is that of an earlier generation.
+    if (place === undefined && !isWhole) return [];
+    return [{ ...entry, ...(place ?? GONE) }];
   });
-  placed.sort((a, b) => Number(OVER.has(a.state)) - Number(OVER.has(b.state)));
-  const details = await detailsOf(server, placed.slice(0, most));
-  return placed.map((loop, index) => ({ ...loop, ...(details[index] ?? NONE) }));
+  placed.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || compare(b.at, a.at));
+  const shown = placed.slice(0, most);
+  const details = await detailsOf(server, shown);
+  const loops = shown.map((loop, index) => ({ ...loop, ...(details[index] ?? NONE) }));
+  return { loops, total, counts: isWhole ? null : counts };
 }
 
 /** Returns one loop. Throws RalphError `no-loop`. */
 export async function loopStatus(server: FleetServer, entry: LoopEntry): Promise<FleetLoop> {
-  const states = await statesOf(server, [entry.account]);
-  const found = states.get(`${entry.account} ${entry.loopId}.${entry.generation}`);
+  const commands = server.redis.pipeline();
+  const id = jobIdOf(entry);
+  for (const [kept] of KEPT) {
+    const key = server.queue(entry.account).toKey(kept);
+    if (LISTS.has(kept)) commands.lpos(key, id);
+    else commands.zscore(key, id);
+  }
+  const found = await answersOf<number | string | null>(commands);
+  const at = found.findIndex((answer) => answer !== null);
+  const [kept, state] = KEPT[at] ?? [];
+  const place = state === undefined ? GONE : { state, until: kept === 'delayed' ? untilOf(String(found[at])) : null };
   const [details = NONE] = await detailsOf(server, [entry]);
-  return { ...entry, state: found?.state ?? 'forgotten', until: found?.until ?? null, ...details };
+  return { ...entry, ...place, ...details };
 }
 
-interface Placed {
+interface Place {
   readonly state: QueueState;
   readonly until: number | null;
 }
 
-/** A queue’s lists name its jobs by state: one exchange for any number of loops. */
-async function statesOf(server: FleetServer, accounts: readonly string[]): Promise<Map<string, Placed>> {
+const GONE: Place = { state: 'forgotten', until: null };
+
+/** Reads where jobs are, of each kind up to position `last` (-1 for all), and how many there are: in one exchange. */
+async function placesOf(server: FleetServer, accounts: readonly string[], last: number) {
   const commands = server.redis.pipeline();
-  for (const account of accounts) {
-    const queue = server.queue(account);
-    for (const list of Object.keys(LISTS)) commands.lrange(queue.toKey(list), 0, -1);
-    for (const set of Object.keys(SETS)) commands.zrange(queue.toKey(set), 0, -1);
-    commands.zrange(queue.toKey('delayed'), 0, -1, 'WITHSCORES');
+  const asked = KEPT.flatMap(([kept, state]) => accounts.map((account) => ({ kept, state, account })));
+  for (const { kept, account } of asked) {
+    const key = server.queue(account).toKey(kept);
+    if (LISTS.has(kept)) commands.llen(key).lrange(key, 0, last);
+    else commands.zcard(key).zrange(key, 0, last, 'REV', 'WITHSCORES');
   }
-  const answers = await answersOf<string[]>(commands);
-  const found = new Map<string, Placed>();
-  for (const account of accounts) {
-    for (const state of [...Object.values(LISTS), ...Object.values(SETS)]) {
-      for (const id of answers.shift() ?? []) found.set(`${account} ${id}`, { state, until: null });
-    }
-    const delayed = answers.shift() ?? [];
-    for (let at = 0; at + 1 < delayed.length; at += 2) {
-      const until = Math.floor(Number(delayed[at + 1]) / DELAY_SHIFT);
-      found.set(`${account} ${delayed[at]}`, { state: 'waiting', until });
+  const answers = await answersOf<number | string[]>(commands);
+  const places = new Map<string, Place>();
+  const counts: Partial<Record<QueueState, number>> = {};
+  for (const [index, { kept, state, account }] of asked.entries()) {
+    const [count, ids] = answers.slice(2 * index, 2 * index + 2) as [number, string[]];
+    if (count > 0) counts[state] = (counts[state] ?? 0) + count;
+    for (let at = 0; at < ids.length; at += LISTS.has(kept) ? 1 : 2) {
+      places.set(`${account} ${ids[at]}`, { state, until: kept === 'delayed' ? untilOf(ids[at + 1] ?? '') : null });
     }
   }
-  return found;
+  return { places, counts };
+}
+
+function untilOf(score: string): number {
+  return Math.floor(Number(score) / DELAY_SHIFT);
 }
 
 /** Sends the commands at once. Throws the first error among their answers. */
@@ -89,9 +129,7 @@ const NONE: Details = { progress: null, result: null, failure: null };
 
 async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Promise<Details[]> {
   const commands = server.redis.pipeline();
-  for (const { account, loopId, generation } of loops) {
-    commands.hmget(server.queue(account).toKey(`${loopId}.${generation}`), ...FIELDS);
-  }
+  for (const loop of loops) commands.hmget(server.queue(loop.account).toKey(jobIdOf(loop)), ...FIELDS);
   const answers = await answersOf<(string | null)[]>(commands);
   return answers.map(([progress, result, failure]) => ({
     progress: (progress && loopProgress.safeParse(jsonOf(progress)).data) || null,

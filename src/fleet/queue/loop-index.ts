@@ -18,9 +18,12 @@ export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<v
   if ((await redis.get(KEYS.keyCheck)) !== key.fingerprint) throw new RalphError('refused', FLEET_TEXTS.otherKey);
 }
 
-/** Adds a loop to its queue. Returns the id of the loop that is queued: of an equal one, if that has not ended. */
+/**
+ * Adds a loop to its queue, in place of its former generation. Returns the id of the loop that is queued: of an equal one,
+ * if that has not ended.
+ */
 export async function addLoop(server: FleetServer, key: FleetKey, submission: Submission): Promise<string> {
-  const { loopId, account } = submission;
+  const { loopId, account, generation } = submission;
   const job = await server.queue(account).add('loop', key.seal(submission), {
     jobId: jobIdOf(submission),
     attempts: 1,
@@ -29,7 +32,11 @@ export async function addLoop(server: FleetServer, key: FleetKey, submission: Su
     deduplication: { id: sameWork(submission) },
   });
   const queued = (job.id ?? '').replace(/\.\d+$/, '');
-  if (queued === loopId) await server.redis.hset(KEYS.loops, loopId, JSON.stringify(entryOf(submission)));
+  if (queued !== loopId) return queued;
+  const entry = JSON.stringify(entryOf(submission));
+  await server.redis.multi().sadd(KEYS.accounts, account).hset(KEYS.loops, loopId, entry).exec();
+  // Last: until the new job is there, the former one is all that the server has of the loop.
+  if (generation > 1) await server.queue(account).remove(jobIdOf({ loopId, generation: generation - 1 }));
   return queued;
 }
 
@@ -53,13 +60,24 @@ export async function allLoops({ redis }: FleetServer): Promise<LoopEntry[]> {
 }
 
 /** Instants and ids are ASCII: their order needs no language. */
-function compare(one: string, other: string): number {
+export function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
+/** Returns those of these loops that the fleet knows. */
+export async function loopsNamed({ redis }: FleetServer, ids: readonly string[]): Promise<LoopEntry[]> {
+  const found = ids.length === 0 ? [] : await redis.hmget(KEYS.loops, ...ids);
+  return found.flatMap((text, index) => entryFrom(ids[index] ?? '', text ?? ''));
+}
+
+/** Returns the accounts that loops were added for. */
+export async function accountsOf({ redis }: FleetServer): Promise<string[]> {
+  return (await redis.smembers(KEYS.accounts)).filter((name) => WORD.test(name));
+}
+
 /** Returns the loop of this id. Throws RalphError `no-loop`. */
-export async function loopNamed({ redis }: FleetServer, loopId: string): Promise<LoopEntry> {
-  const [found] = entryFrom(loopId, (await redis.hget(KEYS.loops, loopId)) ?? '');
+export async function loopNamed(server: FleetServer, loopId: string): Promise<LoopEntry> {
+  const [found] = await loopsNamed(server, [loopId]);
   if (found !== undefined) return found;
   throw new RalphError('no-loop', FLEET_TEXTS.noLoop(loopId));
 }

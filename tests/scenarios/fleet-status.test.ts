@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { controlLoop } from '../../src/fleet/control.ts';
+import { jobIdOf } from '../../src/fleet/job.ts';
+import { FleetServer, queueOf } from '../../src/fleet/queue/connect.ts';
+import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
+import { loadPackages } from '../../src/fleet/queue/load-packages.ts';
+import { addLoop } from '../../src/fleet/queue/loop-index.ts';
+import { FleetKey } from '../../src/fleet/signing.ts';
+import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
+import { aSubmission } from '../support/fleet/submission.ts';
+
+const KEY = new FleetKey(FLEET_KEY);
+const id = (at: number): string => `a-${String(at).padStart(10, '0')}`;
+
+interface Queued {
+  readonly f: Fleet;
+  readonly server: FleetServer;
+}
+
+/** A fleet with this many loops in its queue, which no worker takes. */
+async function queued(t: TestContext, count: number): Promise<Queued> {
+  const f = await fleet(t, { tasks: [], agent: '' });
+  const server = await FleetServer.connect(loadPackages(process.cwd(), process.cwd()), f.redis.url);
+  t.after(() => server.close());
+  for (let at = 0; at < count; at += 1) {
+    const base = { ref: 'main', sha: String(at).padStart(40, '0') };
+    const submittedAt = new Date(Date.UTC(2026, 0, 1) + at * 1000).toISOString();
+    await addLoop(server, KEY, { ...aSubmission(id(at)), base, submittedAt });
+  }
+  return { f, server };
+}
+
+/** Takes the next loop from the queue and ends it with this outcome. */
+async function end({ server }: Queued, outcome: string): Promise<void> {
+  const worker = new server.packages.bullmq.Worker(queueOf('default'), null, { connection: server.redis });
+  const job = await worker.getNextJob('token');
+  await job.moveToCompleted(result(outcome), 'token', false);
+  await worker.close();
+}
+
+function result(outcome: string) {
+  const none = { costUsd: null, tokens: 0, sha: null, branch: null, reason: '', report: '' };
+  return { ...none, outcome, verified: false, iterations: 1 };
+}
+
+async function bytesOf({ server }: Queued, most: number): Promise<number> {
+  const sent = async () => Number(/^total_net_output_bytes:(\d+)/m.exec(await server.redis.info('stats'))?.[1]);
+  const before = await sent();
+  await fleetStatus(server, most);
+  return (await sent()) - before;
+}
+
+test('status reads the loops that it shows and says how many it does not show', async (t) => {
+  const q = await queued(t, 300);
+  await end(q, 'complete');
+  const shown = q.f.ask(['status']).stdout;
+  assert.match(shown, /^Loops: 299 queued, 1 ended\.$/m);
+  assert.match(shown, /^250 loops are not shown\. Show all: ralph-loop fleet status --all$/m);
+  assert.equal(shown.match(/^a-\d{10} /gm)?.length, 50);
+  assert.ok(shown.includes(id(299)), 'the newest are shown');
+  const all = q.f.ask(['status', '--all']).stdout;
+  assert.equal(all.match(/^a-\d{10} /gm)?.length, 300);
+  assert.match(all, /^Loops: 299 queued, 1 complete\.$/m);
+  const [few, whole] = [await bytesOf(q, 50), await bytesOf(q, Number.POSITIVE_INFINITY)];
+  assert.ok(few * 4 < whole, `${few} of ${whole} bytes`);
+});
+
+test('a loop that is retried is one loop, without the job of its former generation', async (t) => {
+  const q = await queued(t, 1);
+  for (const generation of [1, 2]) {
+    await end(q, 'cancelled');
+    await controlLoop({ server: q.server, key: KEY }, id(0), 'retry');
+    const former = await q.server.queue('default').getJob(jobIdOf({ loopId: id(0), generation }));
+    assert.equal(former, undefined, `the job of generation ${generation}`);
+  }
+  const { loops, total } = await fleetStatus(q.server, 50);
+  assert.deepEqual([total, loops.map(({ generation, state }) => `${generation} ${state}`)], [1, ['3 queued']]);
+  const jobs = await q.server.queue('default').getJobCountByTypes('completed', 'waiting');
+  assert.equal(jobs, 1);
+});
+
+test('the same work that is added again after its end is another loop beside the ended one', async (t) => {
+  const q = await queued(t, 1);
+  const again = aSubmission(id(1));
+  const base = { ref: 'main', sha: String(0).padStart(40, '0') };
+  assert.equal(await addLoop(q.server, KEY, { ...again, base }), id(0));
+  await end(q, 'complete');
+  assert.equal(await addLoop(q.server, KEY, { ...again, base }), id(1));
+  const { loops } = await fleetStatus(q.server, 50);
+  assert.deepEqual(
+    loops.map(({ loopId, state }) => `${loopId} ${state}`),
+    [`${id(1)} queued`, `${id(0)} ended`],
+  );
+});
