@@ -1,13 +1,10 @@
+import { jsonOrNull } from '../text/or-else.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Parses one JSON object; null for any other text, such as a line that is being written. */
 export function parseFields(text: string): Fields | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isFields(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOrNull(text);
+  return isFields(value) ? value : null;
 }
 
 export function isFields(value: unknown): value is Fields {

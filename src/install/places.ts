@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { advise } from '../text/message.ts';
+import { orElse } from '../text/or-else.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
 export interface ProjectQuestion {
@@ -58,9 +59,5 @@ export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): voi
 }
 
 function real(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null; // not there: then it cannot be the same
-  }
+  return orElse(() => realpathSync(path), null); // not there: then it cannot be the same
 }

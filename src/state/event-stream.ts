@@ -1,4 +1,5 @@
 import { EVENT_VERSION } from '../engine/schema/constants.ts';
+import { jsonOrNull } from '../text/or-else.ts';
 import { redact } from '../text/redact/redact.ts';
 import { appendLine, readLines } from './files/journal-lines.ts';
 import { readTail } from './files/read-tail.ts';
@@ -55,7 +56,7 @@ export function lastWhere(files: LoopFiles, loopId: string, types: readonly stri
   let found: Entry | null = null;
   readTail(files.events, TAIL_BYTES, (line) => {
     if (!line.includes(loopId) || !needles.some((needle) => line.includes(needle))) return false;
-    const event = parsed(line);
+    const event = jsonOrNull(line) as Entry | null;
     const isWanted = types.some((type) => String(event?.['type']).startsWith(type));
     if (event?.['loopId'] === loopId && isWanted && !isActivityOf(event, types)) found = event;
     return found !== null;
@@ -66,14 +67,6 @@ export function lastWhere(files: LoopFiles, loopId: string, types: readonly stri
 /** A type that was named whole is wanted; one that begins like a wanted one may be an activity. */
 function isActivityOf({ type }: Entry, types: readonly string[]): boolean {
   return isActivity(type) && !types.includes(String(type));
-}
-
-function parsed(line: string): Entry | null {
-  try {
-    return JSON.parse(line) as Entry | null;
-  } catch {
-    return null; // torn by a crash
-  }
 }
 
 /** What agent, client and checks did, as opposed to what the engine decided. */

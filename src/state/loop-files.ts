@@ -45,6 +45,18 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
+    /** How the repository was at the start. */
+    startPoint: outside(`contract${own}.json.start-point`),
+    /** What the end of the loop reported. */
+    report: outside(`contract${own}.json.report`),
+    /** What the iteration is measured by, for the process that decides its end. */
+    promptedTurn: outside(`turn${own}.json`),
+    /** The router's last spawn. */
+    spawn: outside(`router${own}.json`),
+    /** Journal entries of a runner that the state may not count yet. */
+    outbox: outside(`runner${own}.due.json`),
+    /** How far the events were exported. */
+    telemetry: outside(`telemetry${own}.json`),
     /** How the files that have to be unchanged were at the start. */
     unchanged: outside(`unchanged${own}.json`),
     /** Folder in which git sees the project with the settings of the start. */

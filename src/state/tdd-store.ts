@@ -5,6 +5,7 @@ import { TDD_VERSION } from '../engine/schema/constants.ts';
 import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
 import { advise, type Message } from '../text/message.ts';
+import { orElse } from '../text/or-else.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { freePath, regularFile } from './files/read-regular-file.ts';
@@ -93,11 +94,7 @@ export function provedTdd(files: LoopFiles): TddRecord | null {
 
 /** Reads the record; null also if it is unreadable. */
 export function peekTdd(files: LoopFiles): TddRecord | null {
-  try {
-    return provedTdd(files);
-  } catch {
-    return null;
-  }
+  return orElse(() => provedTdd(files), null);
 }
 
 function readRecord({ record: path }: TddFiles): TddRecord | null {

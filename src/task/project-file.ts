@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { orElse } from '../text/or-else.ts';
 
 /** true for the folder itself and everything below it, by absolute paths; links are not resolved. */
 export function isWithin(folder: string, path: string): boolean {
@@ -16,9 +17,6 @@ export function projectPath(projectDir: string, base: string, path: string): str
 /** true for a regular file inside the project, links resolved. */
 export function isProjectFile(projectDir: string, path: string): boolean {
   const whole = join(projectDir, path);
-  try {
-    return statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole));
-  } catch {
-    return false; // not there, not ours to read, or a name that no file can have
-  }
+  // not there, not ours to read, or a name that no file can have
+  return orElse(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
 }

@@ -1,3 +1,5 @@
+import { orElse } from '../text/or-else.ts';
+
 /** Where finished spans and metrics are sent. Headers may hold secrets. */
 export interface Exporter {
   readonly tracesUrl: string;
@@ -21,21 +23,14 @@ export function exporterOf(env: NodeJS.ProcessEnv): Exporter | null {
   };
 }
 
-/** Reads `name=value,name=value`, the values percent-encoded. What is no pair is left out. */
+/** Reads `name=value,name=value`, the values percent-encoded or plain. What is no pair is left out. */
 function pairs(text = ''): Record<string, string> {
   return Object.fromEntries(
     text.split(',').flatMap((pair) => {
       const at = pair.indexOf('=');
       const name = pair.slice(0, at).trim();
-      return at < 1 || name === '' ? [] : [[name, decoded(pair.slice(at + 1).trim())]];
+      const value = pair.slice(at + 1).trim();
+      return at < 1 || name === '' ? [] : [[name, orElse(() => decodeURIComponent(value), value)]];
     }),
   );
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value; // not encoded
-  }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/read-tail.ts';
+import { orElse } from '../../text/or-else.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { addTokens, readUsage, type Totals } from './usage.ts';
 
@@ -46,16 +47,10 @@ function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {
   const session = env['CLAUDE_CODE_SESSION_ID'];
   if (!session || !AGENT_ID.test(session) || !AGENT_ID.test(id)) return null;
   const projects = join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'projects');
-  const paths = namesIn(projects).map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));
+  // A client may keep its records elsewhere.
+  const names = orElse(() => readdirSync(projects), []);
+  const paths = names.map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));
   return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile()) ?? null;
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // a client that keeps its records elsewhere
-  }
 }
 
 /** Each block of a message is a line of its own, with the same id. */

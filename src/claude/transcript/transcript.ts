@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { readTail } from '../../state/files/read-tail.ts';
+import { orElse } from '../../text/or-else.ts';
 import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 /** Bytes to search for events of this turn; a turn writes far less. */
@@ -79,9 +80,5 @@ function scan(path: string | null, needle: string, visit: (entry: Fields) => boo
 }
 
 export function transcriptSize(path: string | null): number | null {
-  try {
-    return path === null ? null : statSync(path).size;
-  } catch {
-    return null;
-  }
+  return orElse(() => (path === null ? null : statSync(path).size), null);
 }

@@ -8,7 +8,8 @@ import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
+import { namesIn } from '../../state/files/read-regular-file.ts';
+import { readRecord } from '../../state/files/record-file.ts';
 import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
@@ -94,8 +95,6 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
   }
 }
 
-const MOST_BYTES = 1024 * 1024;
-
 /** Returns the given project and every other one of this user in which a loop was started and that still exists. */
 function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
   const root = outsideRoot(env);
@@ -110,15 +109,10 @@ function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
 function projectsNamedIn(folder: string): string[] {
   const files = namesIn(folder).filter((name) => name === PROJECT_FILE || /^contract(?:\..+)?\.json$/.test(name));
   return files.flatMap((name) => {
-    try {
-      const { projectDir, contract } = JSON.parse(readRegularFile(join(folder, name), MOST_BYTES) ?? '{}') as {
-        readonly projectDir?: unknown;
-        readonly contract?: { readonly projectDir?: unknown };
-      };
-      const path = projectDir ?? contract?.projectDir;
-      return typeof path === 'string' && isAbsolute(path) ? [path] : [];
-    } catch {
-      return []; // not ours, or torn
-    }
+    const found = readRecord<{ readonly projectDir: string; readonly contract: { readonly projectDir?: string } }>(
+      join(folder, name),
+    );
+    const path = found?.projectDir ?? found?.contract?.projectDir;
+    return typeof path === 'string' && isAbsolute(path) ? [path] : [];
   });
 }

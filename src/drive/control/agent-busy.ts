@@ -1,6 +1,7 @@
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 
 const TAIL_BYTES = 4 * 1024 * 1024;
 
@@ -22,12 +23,8 @@ export function isAgentBusy(
   let busy = false;
   readTail(files.events, TAIL_BYTES, (line) => {
     if (!line.includes('"type":"tool.')) return false;
-    let call: Record<string, unknown>;
-    try {
-      call = JSON.parse(line) as Record<string, unknown>;
-    } catch {
-      return false; // a line of a process that died while writing it
-    }
+    const call = jsonOrNull(line) as Record<string, unknown> | null;
+    if (call === null) return false;
     // What a runner hears of a call says nothing that the hooks do not.
     if (call['loopId'] !== state.loopId || call['callId'] === undefined) return false;
     if (String(call['at']) < since) return true;

@@ -24,6 +24,7 @@ import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '
 import { LINE_END } from '../../text/characters.ts';
 import { elapsed } from '../../text/instant.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
+import { orElse } from '../../text/or-else.ts';
 import { iterationStarted } from '../records/live-events.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
@@ -248,9 +249,6 @@ function readReflection(projectDir: string, taskPath: string): string | null {
 
 /** null for links, which could show a foreign file in every prompt. */
 function readPlain(path: string): string | null {
-  try {
-    return whatLies(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null;
-  } catch {
-    return null; // the folder is closed to us: a prompt without it is better than none
-  }
+  // the folder is closed to us: a prompt without it is better than none
+  return orElse(() => (whatLies(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
 }

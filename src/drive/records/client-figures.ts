@@ -1,37 +1,27 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readLines } from '../../state/files/journal-lines.ts';
-import { regularFile } from '../../state/files/read-regular-file.ts';
 import { readTail } from '../../state/files/read-tail.ts';
+import { readRecord } from '../../state/files/record-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 
 /** Returns the session's cost in US dollars, which the client reports to its status line; null if unknown. */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
   if (!existsSync(files.cost)) return null;
-  try {
-    const { sessionId: owner, costUsd } = JSON.parse(readFileSync(regularFile(files.cost), 'utf8')) as Record<
-      string,
-      unknown
-    >;
-    return owner === sessionId && typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
-  } catch {
-    return null;
-  }
+  const { sessionId: owner, costUsd } = readRecord<Record<string, unknown>>(files.cost) ?? {};
+  return owner === sessionId && typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
 }
 
 /** Reads session and cost from what the client passes to its status line; null for a status line run by hand. */
 export function reportedCost(payload: string): { readonly sessionId: string; readonly costUsd: number } | null {
-  try {
-    const { session_id: sessionId, cost } = JSON.parse(payload) as {
-      session_id?: unknown;
-      cost?: { total_cost_usd?: unknown };
-    };
-    const costUsd = cost?.total_cost_usd;
-    if (typeof sessionId !== 'string' || typeof costUsd !== 'number' || !(costUsd >= 0)) return null;
-    return { sessionId, costUsd };
-  } catch {
-    return null; // no payload
-  }
+  const { session_id: sessionId, cost } = (jsonOrNull(payload) ?? {}) as {
+    session_id?: unknown;
+    cost?: { total_cost_usd?: unknown };
+  };
+  const costUsd = cost?.total_cost_usd;
+  if (typeof sessionId !== 'string' || typeof costUsd !== 'number' || !(costUsd >= 0)) return null;
+  return { sessionId, costUsd };
 }
 
 /** Stores the session's cost for the next Stop. Written only on a change, since it is reported every second. */
@@ -84,7 +74,7 @@ export function callsSince(files: LoopFiles, loopId: string, since: string): Rec
   const events: Record<string, unknown>[] = [];
   readTail(files.events, TAIL_BYTES, (line) => {
     if (!line.includes('"type":"tool.') || !line.includes(loopId)) return false;
-    const event = parsed(line);
+    const event = jsonOrNull(line) as Record<string, unknown> | null;
     if (event === null || String(event['at']) < since) return event !== null;
     events.push(event);
     return false;
@@ -98,12 +88,4 @@ export function callsSince(files: LoopFiles, loopId: string, since: string): Rec
     calls.set(key, { ...known, outcome: end === 'asked' || known.outcome.startsWith('denied') ? known.outcome : end });
   }
   return [...calls.values()];
-}
-
-function parsed(line: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return null; // torn by a crash
-  }
 }

@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readLoop } from '../../state/read-state.ts';
@@ -17,8 +15,6 @@ interface Cursor {
   /** A wait whose end was not known then. */
   readonly pending: Entry | null;
 }
-
-const MAX_BYTES = 128 * 1024;
 
 /**
  * Exports what the loop has done since the last call, where the user has set an endpoint of OpenTelemetry. Nothing is loaded
@@ -42,7 +38,7 @@ export async function exportTelemetry(files: LoopFiles, state: LoopState, env: N
     const loop = { loopId, name, mode, startedAt, sessionId };
     const { problem, pending } = await send(exporter, { events, loop, traceparent, since: cursor.since, at });
     if (problem !== null) log(files, at, 'telemetry', problem);
-    writeAtomically(pathOf(files), `${JSON.stringify({ loopId, next, since: at, pending })}\n`, 0o600);
+    writeRecord(files.telemetry, { loopId, next, since: at, pending });
   } catch (error) {
     log(files, at, 'telemetry', (error as Error).message);
   }
@@ -89,12 +85,6 @@ export async function traceEnvironment(
 
 /** Returns null for a loop that nothing was exported of yet. */
 function readCursor(files: LoopFiles, loopId: string): Cursor | null {
-  const text = readRegularFile(pathOf(files), MAX_BYTES);
-  if (text === null) return null;
-  const found = JSON.parse(text) as Cursor;
-  return found.loopId === loopId && Number.isInteger(found.next) ? found : null;
-}
-
-function pathOf({ outsideDir, name }: LoopFiles): string {
-  return join(outsideDir, `telemetry${name === null ? '' : `.${name}`}.json`);
+  const found = readRecord<Cursor>(files.telemetry);
+  return found?.loopId === loopId && Number.isInteger(found.next) ? (found as Cursor) : null;
 }

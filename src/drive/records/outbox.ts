@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { streamed } from '../../state/event-stream.ts';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { readTail } from '../../state/files/read-tail.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
@@ -17,7 +15,6 @@ interface Pending {
   readonly effects: readonly Effect[];
 }
 
-const MOST_BYTES = 1024 * 1024;
 /** End of the events journal in which a delivered entry is looked for. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
@@ -27,7 +24,7 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
   if (found === undefined) return;
   const records = effects.filter(({ type }) => type === 'record-iteration' || type === 'record-event');
   try {
-    writeAtomically(pathOf(files), `${JSON.stringify({ record: found.record, effects: records })}\n`, 0o600);
+    writeRecord(files.outbox, { record: found.record, effects: records });
   } catch (error) {
     log(files, at, 'outbox', (error as Error).message);
   }
@@ -35,9 +32,9 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
 
 /** Delivers what a killed runner left, each line once, if the state counts it. The caller holds the lease. */
 export function deliver(files: LoopFiles, at: string): void {
-  const pending = readOutbox(files);
-  if (pending === null) return;
-  const { record, effects } = pending;
+  // Only a runner writes it, whole, outside the project; an unreadable one is ignored.
+  const { record, effects } = readRecord<Pending>(files.outbox) ?? {};
+  if (typeof record?.loopId !== 'string' || !Array.isArray(effects)) return;
   const current = readState(files.state);
   if (current.kind === 'loop' && counts(current.state, record)) {
     recordJournal(
@@ -50,7 +47,7 @@ export function deliver(files: LoopFiles, at: string): void {
 }
 
 export function clear(files: LoopFiles): void {
-  removeIfThere(pathOf(files));
+  removeIfThere(files.outbox);
 }
 
 function counts(state: LoopState, { loopId, iteration, idleIterations }: IterationRecord): boolean {
@@ -76,20 +73,4 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
     default:
       return true;
   }
-}
-
-/** Only a runner writes it, whole, outside the project; an unreadable one is ignored. */
-function readOutbox(files: LoopFiles): Pending | null {
-  const path = pathOf(files);
-  if (!existsSync(path)) return null;
-  try {
-    const { record, effects } = JSON.parse(readRegularFile(path, MOST_BYTES) ?? '') as Partial<Pending>;
-    return typeof record?.loopId === 'string' && Array.isArray(effects) ? { record, effects } : null;
-  } catch {
-    return null;
-  }
-}
-
-function pathOf({ outsideDir, name }: LoopFiles): string {
-  return join(outsideDir, `runner${name === null ? '' : `.${name}`}.due.json`);
 }

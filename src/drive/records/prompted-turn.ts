@@ -1,9 +1,6 @@
-import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import { checkShape } from '../../state/check-shape.ts';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import type { Snapshot } from '../../task/progress/snapshot.ts';
@@ -20,30 +17,13 @@ export interface PromptedTurn {
   readonly snapshot: Snapshot;
 }
 
-/** Maximum size, above that of prompts, outputs and a bounded snapshot. */
-const MOST_BYTES = 64 * 1024 * 1024;
-
-/** Returns the path, outside the project: the agent must not write what measures its iteration. */
-export function promptedTurnPath({ outsideDir, name }: LoopFiles): string {
-  return join(outsideDir, `turn${name === null ? '' : `.${name}`}.json`);
-}
-
+/** Stores it outside the project: the agent must not write what measures its iteration. */
 export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
-  const path = promptedTurnPath(files);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeAtomically(path, JSON.stringify(turn), 0o600);
+  writeRecord(files.promptedTurn, turn);
 }
 
 /** Returns the last stored turn of this loop; null if there is none, or the file is invalid. Never throws. */
 export function readPromptedTurn(files: LoopFiles, loopId: string): PromptedTurn | null {
-  try {
-    const turn = JSON.parse(readRegularFile(promptedTurnPath(files), MOST_BYTES) ?? 'null') as PromptedTurn;
-    return checkShape(turn, shapes.promptedTurn) === null && turn.loopId === loopId ? turn : null;
-  } catch {
-    return null; // torn content
-  }
-}
-
-export function dropPromptedTurn(files: LoopFiles): void {
-  removeIfThere(promptedTurnPath(files));
+  const turn = readRecord<PromptedTurn>(files.promptedTurn);
+  return checkShape(turn, shapes.promptedTurn) === null && turn?.loopId === loopId ? (turn as PromptedTurn) : null;
 }

@@ -25,6 +25,7 @@ import {
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { orElse } from '../../text/or-else.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
 /** Read-only projection of a loop into its task folder. Failures are logged and never affect a decision. */
@@ -45,7 +46,8 @@ const NO_PROJECTION: StatusProjection = { begin: skip, events: skip, status: ski
 
 /** Returns the projection of a loop. `given` is the contract of a loop that may have ended. */
 export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
-  const contract = given ?? contractOf(files);
+  // An unreadable contract is reported elsewhere.
+  const contract = given ?? orElse(() => readContract(files)?.contract ?? null, null);
   if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
   const { task } = contract;
   const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
@@ -113,15 +115,6 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
     },
     lost,
   };
-}
-
-/** Returns null for an unreadable contract, which is reported elsewhere. */
-function contractOf(files: LoopFiles): Contract | null {
-  try {
-    return readContract(files)?.contract ?? null;
-  } catch {
-    return null;
-  }
 }
 
 export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {

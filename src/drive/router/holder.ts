@@ -5,7 +5,7 @@ import type { HostSession } from '../../claude/host-session.ts';
 import { bindSession } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { writeRecord } from '../../state/files/record-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -63,7 +63,7 @@ function take(path: string): (() => void) | null {
   return withLock(`${path}.lock`, LOCK_WAIT, () => {
     const before = readOwner(path);
     if (typeof before === 'object' && ownerLives(before, path)) return null;
-    writeAtomically(path, `${JSON.stringify(mine)}\n`, 0o600);
+    writeRecord(path, mine);
     return () => release(path, mine.token);
   });
 }

@@ -1,10 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { LoopState } from '../../engine/schema/state.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { SpawnAnswer } from './router.ts';
@@ -26,27 +23,15 @@ export interface SpawnRecord {
   readonly retryAt?: string | undefined;
 }
 
-/** Maximum size, above that of a prompt with the output of all commands. */
-const MOST_BYTES = 64 * 1024 * 1024;
-
-function recordPath({ outsideDir, name }: LoopFiles): string {
-  return join(outsideDir, `router${name === null ? '' : `.${name}`}.json`);
-}
-
 /** Stores a spawn. Called under the lock of the loop’s state. Throws system errors. */
 export function writeSpawn(files: LoopFiles, record: SpawnRecord): void {
-  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(recordPath(files), `${JSON.stringify(record)}\n`, 0o600);
+  writeRecord(files.spawn, record);
 }
 
 /** Returns the last spawn of the last router loop here, or null. Never throws. */
 export function readSpawn(files: LoopFiles): SpawnRecord | null {
-  try {
-    const record: unknown = JSON.parse(readRegularFile(recordPath(files), MOST_BYTES) ?? 'null');
-    return checkShape(record, shapes.spawn) === null ? (record as SpawnRecord) : null;
-  } catch {
-    return null; // torn content, which our writer never leaves
-  }
+  const record = readRecord<SpawnRecord>(files.spawn);
+  return checkShape(record, shapes.spawn) === null ? (record as SpawnRecord) : null;
 }
 
 /** Mark of a spawn. The state is in the project, so a number beyond any loop is ignored. */

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import lockfile from 'proper-lockfile';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { readRecord } from '../../state/files/record-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { leasePaths } from '../../state/lock/lease-holder.ts';
 import { withLock } from '../../state/lock/lock.ts';
@@ -19,7 +20,6 @@ const STALE_MS = 30_000;
 /** Time within which the watchdog ends a killed runner's agent; then the next holder of the lease does. */
 const AGENT_ENDS_MS = 3_000;
 const POLL_MS = 20;
-const HOLDER_BYTES = 4096;
 
 export interface Lease {
   /** Records the agent’s process before it gets its prompt. */
@@ -98,14 +98,10 @@ function lock(path: string, own: () => boolean, onCompromised: () => void): () =
 }
 
 function agentOf(holder: string): ProcessIdentity | null {
-  try {
-    const { agent } = JSON.parse(readRegularFile(holder, HOLDER_BYTES) ?? '{}') as { agent?: ProcessIdentity | null };
-    // A process id without a start time may have been reused.
-    if (typeof agent?.pid !== 'number' || typeof agent.startedAt !== 'string') return null;
-    return isAlive(agent) ? agent : null;
-  } catch {
-    return null; // torn or foreign content: no agent is known
-  }
+  const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(holder) ?? {};
+  // A process id without a start time may have been reused.
+  if (typeof agent?.pid !== 'number' || typeof agent.startedAt !== 'string') return null;
+  return isAlive(agent) ? agent : null;
 }
 
 /** Waits for the watchdog to end an agent, then ends its process group. */

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { WORKTREES } from '../../task/task-file.ts';
@@ -33,7 +32,6 @@ const RISKS: Readonly<Record<string, (value: unknown, source: string) => boolean
   permission_mode: (value) => !HARMLESS_MODES.includes(String(value)),
 };
 
-const MOST_BYTES = 1024 * 1024;
 /** Agreements that are kept, the newest. */
 const MOST = 1_000;
 
@@ -79,20 +77,14 @@ export function settingsRefusal({ name, mode = 'hook' }: StartRequest, open: rea
 
 /** Remembers the settings as agreed to. */
 export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly RiskySetting[]): void {
-  const path = pathOf(env);
-  mkdirSync(outsideRoot(env), { recursive: true, mode: 0o700 });
-  const all = [...new Set([...agreed(env), ...settings.map(({ digest }) => digest)])].slice(-MOST);
-  writeAtomically(path, `${JSON.stringify(all)}\n`, 0o600);
+  const all = new Set([...agreed(env), ...settings.map(({ digest }) => digest)]);
+  writeRecord(pathOf(env), [...all].slice(-MOST));
 }
 
 /** Returns nothing for an unreadable file: the user is asked again. */
 function agreed(env: NodeJS.ProcessEnv): string[] {
-  try {
-    const found: unknown = JSON.parse(readRegularFile(pathOf(env), MOST_BYTES) ?? '[]');
-    return Array.isArray(found) ? found.map(String) : [];
-  } catch {
-    return [];
-  }
+  const found = readRecord<unknown[]>(pathOf(env));
+  return Array.isArray(found) ? found.map(String) : [];
 }
 
 /** Returns the project of a directory: that of a worktree is the project it was made in. */

@@ -27,7 +27,6 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { restoreBeforeResume, storeProtected } from '../control/store-snapshot.ts';
 import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
-import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
 import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
@@ -125,7 +124,7 @@ function createLoop(
   nameProject(files, at);
   removeIfThere(files.cancellation);
   if (before === null) {
-    dropPromptedTurn(files);
+    removeIfThere(files.promptedTurn);
     dropOpenTask(files);
     writeStartPoint(files, loopId, request.startPoint ?? null);
   } else if (request.gitPins) writeGitView(files, request.gitPins);

@@ -2,6 +2,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { Entry } from '../../state/event-stream.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 
 /** How the checks of a loop stand. */
 export interface CheckStand {
@@ -22,8 +23,9 @@ export function checkStand({ events }: LoopFiles, loopId: string, status: LoopSt
   readTail(events, BUDGET, (line) => {
     const type = /"type":"(check\.started|check\.ran|iteration\.ended|loop\.started)"/.exec(line)?.[1];
     if (type === undefined || !line.includes(loopId)) return false;
-    if (type === 'check.started' && !isOver) running = String(parsed(line)['name']);
-    if (type === 'check.ran') results.push(parsed(line));
+    const event = (jsonOrNull(line) ?? {}) as Entry;
+    if (type === 'check.started' && !isOver) running = String(event['name']);
+    if (type === 'check.ran') results.push(event);
     isOver = true;
     return type === 'loop.started' || (type === 'iteration.ended' && results.length > 0);
   });
@@ -31,12 +33,4 @@ export function checkStand({ events }: LoopFiles, loopId: string, status: LoopSt
   if (shown === undefined) return { running, last: null };
   const [name, outcome, tail] = ['name', 'outcome', 'tail'].map((key) => String(shown[key] ?? ''));
   return { running, last: { name: name ?? '', outcome: outcome ?? '', tail: tail ?? '' } };
-}
-
-function parsed(line: string): Entry {
-  try {
-    return (JSON.parse(line) ?? {}) as Entry;
-  } catch {
-    return {}; // torn by a crash
-  }
 }

@@ -4,8 +4,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { findEndedContract } from '../../state/contract-store.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
@@ -17,7 +16,6 @@ import { commandLine } from '../../text/message.ts';
 import { noticesOf } from '../records/notices.ts';
 
 const TIMEOUT_MS = 10_000;
-const MOST_BYTES = 1024 * 1024;
 
 /** Returns the report of a loop that has ended: as it was stored at its end, otherwise as the project is now. */
 export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
@@ -35,7 +33,7 @@ export async function reportAtEnd(
     const before = stored(files, state);
     if (before !== null) return before;
     const report = await gathered(files, state, env);
-    writeAtomically(pathOf(files), `${JSON.stringify({ of: keyOf(state), report })}\n`, 0o600);
+    writeRecord(files.report, { of: keyOf(state), report });
     return report;
   } catch (error) {
     log(files, state.ended.at, 'report', (error as Error).message);
@@ -89,22 +87,11 @@ function unsandboxedText(why: Contract['unsandboxed']): string | null {
 }
 
 function stored(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {
-  try {
-    const found = JSON.parse(readRegularFile(pathOf(files), MOST_BYTES) ?? 'null') as {
-      readonly of?: unknown;
-      readonly report: EndReport;
-    } | null;
-    return found?.of === keyOf(state) ? found.report : null;
-  } catch {
-    return null; // torn content: gathered again
-  }
+  const found = readRecord<{ readonly of: string; readonly report: EndReport }>(files.report);
+  return found?.of === keyOf(state) ? (found.report ?? null) : null;
 }
 
 /** A resumed loop ends again, under the same id. */
 function keyOf({ loopId, ended }: StateOf<'ended'>): string {
   return `${loopId} ${ended.at}`;
-}
-
-function pathOf({ contract }: LoopFiles): string {
-  return `${contract}.report`;
 }

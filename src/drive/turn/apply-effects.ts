@@ -5,7 +5,7 @@ import { signBehind } from '../../engine/prompt/signs.ts';
 import { realPath } from '../../guard/own-files/comparable-path.ts';
 import { archiveState } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
@@ -14,7 +14,6 @@ import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { recordJournal } from '../records/journal.ts';
 import { notifyUser } from '../records/notification.ts';
-import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { projectionOf, type StatusProjection } from '../records/status-projection.ts';
 
 /** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
@@ -38,7 +37,7 @@ function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
     const { ended } = current.state;
     projection.status(ended.at, current.state);
     archiveState(files, current.state, ended.at, ended.as);
-    dropPromptedTurn(files);
+    removeIfThere(files.promptedTurn);
     dropContract(files);
     dropSnapshot(files);
     return { next: 'remove', result: undefined };

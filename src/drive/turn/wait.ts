@@ -7,6 +7,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type ReadState, readState } from '../../state/read-state.ts';
 import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
 import { parseDuration } from '../../text/duration.ts';
+import { orElse } from '../../text/or-else.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { dispatch, handleAbort } from './dispatch.ts';
@@ -109,11 +110,7 @@ function stamp(path: string): string {
 
 /** A missing file or an invalid path never changes. */
 function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => statSync(path), undefined);
 }
 
 /** Returns a function that measures the milliseconds left, by the wall clock, bounded by the steady clock. */

@@ -9,6 +9,7 @@ import {
   taskKind,
   WORKTREES,
 } from '../../task/task-file.ts';
+import { orElse } from '../../text/or-else.ts';
 import { askGit, changedFiles } from './repository.ts';
 
 /** Settings and signs that count in addition to the task file. */
@@ -43,11 +44,8 @@ export function copyIgnored(from: string, to: string, globs: readonly string[], 
 
 /** Returns true if both are plain files with the same content. */
 export function isSame(one: string, other: string): boolean {
-  try {
-    return isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other));
-  } catch {
-    return false; // one of them is missing or unreadable
-  }
+  // one of them is missing or unreadable
+  return orElse(() => isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other)), false);
 }
 
 function ofFolder(from: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {

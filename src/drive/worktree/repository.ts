@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
 import { unopenedText } from '../../task/git/read-repository.ts';
+import { orElse } from '../../text/or-else.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 
@@ -55,11 +56,7 @@ export function ownCommits(
 }
 
 function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path; // it is gone, and git still knows it
-  }
+  return orElse(() => realpathSync(path), path); // it is gone, and git still knows it
 }
 
 export interface GitRun {

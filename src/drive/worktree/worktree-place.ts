@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { WORKTREES } from '../../task/task-file.ts';
@@ -74,17 +74,12 @@ export interface WorktreeRecord {
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }
 
-const MAX_BYTES = 4096;
-
-/** Reads the record; null if it is missing or unusable. */
+/** Reads the record; null if it is missing or unusable: git knows the rest. */
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
-  try {
-    const found = JSON.parse(readRegularFile(path(projectDir, name, env), MAX_BYTES) ?? '') as WorktreeRecord;
-    const known = ['making', 'made', 'ready'].includes(found.step) && typeof found.base === 'string';
-    return known && typeof found.maker?.pid === 'number' ? found : null;
-  } catch {
-    return null; // missing or incomplete: git knows the rest
-  }
+  const found = readRecord<WorktreeRecord>(path(projectDir, name, env));
+  const { step = '', base, maker } = found ?? {};
+  const known = ['making', 'made', 'ready'].includes(step) && typeof base === 'string';
+  return known && typeof maker?.pid === 'number' ? (found as WorktreeRecord) : null;
 }
 
 export function writeWorktreeRecord(
@@ -93,9 +88,7 @@ export function writeWorktreeRecord(
   env: NodeJS.ProcessEnv,
   record: Omit<WorktreeRecord, 'maker'>,
 ): void {
-  mkdirSync(loopFiles(projectDir, name, env).outsideDir, { recursive: true, mode: 0o700 });
-  const whole: WorktreeRecord = { ...record, maker: identityOf(process.pid) };
-  writeAtomically(path(projectDir, name, env), `${JSON.stringify(whole)}\n`, 0o600);
+  writeRecord(path(projectDir, name, env), { ...record, maker: identityOf(process.pid) });
 }
 
 export function dropWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): void {

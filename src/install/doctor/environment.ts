@@ -7,6 +7,7 @@ import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { uniqueToken } from '../../state/files/write-atomically.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { orElse } from '../../text/or-else.ts';
 import { atLeast } from '../../text/version.ts';
 import { readObject } from '../files/project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
@@ -150,11 +151,8 @@ export const sandbox: Check = ({ env, platform }) => {
 };
 
 export const hardLinks: Check = (examined) => {
-  try {
-    return probe(runtimeDirOf(examined), (file) => [canLink(file)]);
-  } catch {
-    return []; // not writable: 'runtime-dir' says so
-  }
+  // not writable: 'runtime-dir' says so
+  return orElse(() => probe(runtimeDirOf(examined), (file) => [canLink(file)]), []);
 };
 
 function canLink(file: string): Outcome {

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { advise } from '../../text/message.ts';
+import { orElse } from '../../text/or-else.ts';
 import { BUNDLE_HOME, HOOKS_HOME } from '../files/planned-files.ts';
 import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { fullRegistration, hookPath, inProject } from '../settings/registration.ts';
@@ -32,7 +33,7 @@ export const selfTest: Check = (examined) => {
       return [failed(`without RALPH_ACTIVE=1 the Stop hook should be silent, but ${told(silent)}`)];
     }
     const blocked = run(true);
-    return blocks(blocked.stdout)
+    return orElse(() => JSON.parse(blocked.stdout).decision === 'block', false)
       ? [ok('the Stop hook sends the task back, and is silent in other sessions.')]
       : [failed(`the Stop hook should send the task back, but ${told(blocked)}`)];
   } finally {
@@ -86,14 +87,6 @@ function fire(temp: string, entry: RegisteredHook['entry'], env: NodeJS.ProcessE
   const shell = platform === 'win32' ? 'sh' : '/bin/sh';
   const ran = words ? spawnSync(command, words, options) : spawnSync(shell, ['-c', command], options);
   return { stdout: ran.stdout ?? '', stderr: ran.stderr || (ran.error?.message ?? ''), status: ran.status };
-}
-
-function blocks(stdout: string): boolean {
-  try {
-    return (JSON.parse(stdout) as { decision?: unknown }).decision === 'block';
-  } catch {
-    return false;
-  }
 }
 
 function told({ stdout, stderr, status }: Fired): string {

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { regularFile } from './read-regular-file.ts';
 import { withDescriptor } from './write-atomically.ts';
 
@@ -43,14 +44,10 @@ function parse(text: string, needle: string): { entries: Record<string, unknown>
   let torn = 0;
   for (const line of text.split('\n')) {
     if (line.trim() === '' || !line.includes(needle)) continue;
-    try {
-      const value: unknown = JSON.parse(line);
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-        entries.push(value as Record<string, unknown>);
-      } else torn += 1;
-    } catch {
-      torn += 1;
-    }
+    const value = jsonOrNull(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      entries.push(value as Record<string, unknown>);
+    } else torn += 1;
   }
   return { entries, torn };
 }

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { regularFile } from './read-regular-file.ts';
 
 const BLOCK = 64 * 1024;
@@ -60,13 +61,9 @@ export function lastEntry(
   let found: Record<string, unknown> | null = null;
   readTail(path, budget, (line) => {
     if (!mayBe(line)) return false;
-    try {
-      const entry = JSON.parse(line) as Record<string, unknown> | null;
-      if (entry?.['loopId'] === loopId && Number.isInteger(entry['iteration']) && wanted?.(entry) !== false)
-        found = entry;
-    } catch {
-      // no JSON
-    }
+    const entry = jsonOrNull(line) as Record<string, unknown> | null;
+    if (entry?.['loopId'] === loopId && Number.isInteger(entry['iteration']) && wanted?.(entry) !== false)
+      found = entry;
     return found !== null;
   });
   return found;

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../text/or-else.ts';
 import { passesOnWindows, uniqueToken } from '../files/write-atomically.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../process/identity.ts';
 
@@ -51,11 +52,7 @@ export function readOwner(path: string): FoundOwner {
 /** Returns true if the owner in the file at `path` may still be alive. */
 export function ownerLives(owner: LockOwner, path: string): boolean {
   if (owner.host === hostIdentity()) return isAlive(owner);
-  try {
-    return Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS;
-  } catch {
-    return true; // gone: the next look shows it
-  }
+  return orElse(() => Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS, true); // gone: the next look shows it
 }
 
 let knownNamespace: string | null = null;

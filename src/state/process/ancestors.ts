@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { orElse } from '../../text/or-else.ts';
 import { procIsOurs, statFields } from './identity.ts';
 
 /** No shell is nested deeper by accident. */
@@ -41,11 +42,8 @@ function ownSessionOf(pid: number): number | null {
 
 /** Lists the variables that a process was started with, as NAME=value; empty if unknown. */
 export function environmentOf(pid: number): string[] {
-  try {
-    return procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : [];
-  } catch {
-    return []; // gone, or another user's
-  }
+  // gone, or another user's
+  return orElse(() => (procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : []), []);
 }
 
 /** Returns whether an ancestor's environment is that of a loop's client or agent, whatever our own says. Linux only. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { orElse } from '../../text/or-else.ts';
 import { ancestors } from './ancestors.ts';
 import { statFields } from './identity.ts';
 
@@ -33,9 +34,5 @@ export function processChain(): string[] {
 }
 
 function nameOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
-  } catch {
-    return 'process';
-  }
+  return orElse(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), 'process');
 }

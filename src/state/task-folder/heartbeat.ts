@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { readRegularFile, removeIfThere } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
 import { hasRunDir, isRealDir, makeRunDir, type RunFiles, whatLies } from './run-files.ts';
@@ -62,13 +63,9 @@ function beatPath(files: RunFiles, loopId: string): string {
 
 function readBeat(path: string): Heartbeat | null {
   if (whatLies(path) !== 'file') return null;
-  try {
-    const { loopId, at } = JSON.parse(readRegularFile(path, MAX_BYTES) ?? '') as Record<string, unknown>;
-    if (typeof loopId !== 'string' || typeof at !== 'string') return null;
-    return Number.isNaN(Date.parse(at)) ? null : { loopId, at };
-  } catch {
-    return null; // half written, or another file
-  }
+  const { loopId, at } = (jsonOrNull(readRegularFile(path, MAX_BYTES) ?? '') ?? {}) as Partial<Heartbeat>;
+  if (typeof loopId !== 'string' || typeof at !== 'string') return null;
+  return Number.isNaN(Date.parse(at)) ? null : { loopId, at };
 }
 
 function isFresh(last: Heartbeat, at: string): boolean {

@@ -4,6 +4,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { readLists } from '../../text/markdown/lists.ts';
+import { orElse } from '../../text/or-else.ts';
 import { isProjectFile } from '../project-file.ts';
 import { PROGRESS_FILE } from '../settings/defaults.ts';
 import { relativeTaskFolder, taskFolder } from '../task-file.ts';
@@ -56,11 +57,8 @@ function noFile(folder: Folder, path: string): string {
 
 /** Also true for a dangling link. */
 function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false; // a folder on the way is closed to us, or is none
-  }
+  // a folder on the way is closed to us, or is none
+  return orElse(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined, false);
 }
 
 function checkQuestions(folder: Folder): CheckResult {

@@ -14,7 +14,8 @@ import {
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { identityOf, isAlive } from '../../state/process/identity.ts';
+import { orElse } from '../../text/or-else.ts';
 import { copyGitView, filesUnderPins } from '../git/git-view.ts';
 import { type GitOptions, partsOf, runGit } from '../git/run-git.ts';
 import { isWithin } from '../project-file.ts';
@@ -83,15 +84,9 @@ const OWNER = 'owner.json';
 export function sweepCopies(root: string): void {
   for (const name of namesIn(root)) {
     const path = join(root, name);
-    if (!isUsed(path)) rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  }
-}
-
-function isUsed(path: string): boolean {
-  try {
-    return isAlive(JSON.parse(readRegularFile(join(path, OWNER), 1024) ?? '') as ProcessIdentity);
-  } catch {
-    return false; // killed before it had an owner
+    // One that was killed before it had an owner is not used.
+    const isUsed = orElse(() => isAlive(JSON.parse(readRegularFile(join(path, OWNER), 1024) ?? '')), false);
+    if (!isUsed) rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 

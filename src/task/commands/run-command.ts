@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { type Confined, type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { endGroup, forgetGroup, groupLives, rememberGroup } from '../../state/process/group.ts';
 import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
+import { orElse } from '../../text/or-else.ts';
 import { findShell, type Shell } from './shell.ts';
 
 export interface CommandRun {
@@ -87,11 +88,7 @@ async function aborted(signal: AbortSignal, within: number): Promise<void> {
 }
 
 function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return orElse(() => statSync(path).isDirectory(), false);
 }
 
 function unavailable(why: string): CommandOutcome {

@@ -1,8 +1,9 @@
-import { type Dirent, existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
+import { orElse } from '../../text/or-else.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { makeTargets, packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
 import { MADE_BY_TOOLS } from '../progress/left-out.ts';
@@ -214,7 +215,8 @@ function testFiles(projectDir: string): string[] {
   const found = new Set<string>();
   let left = MOST_ENTRIES;
   const look = (folder: string, depth: number): void => {
-    for (const entry of entriesOf(join(projectDir, folder))) {
+    // What is in a folder that is closed to us is not proposed.
+    for (const entry of orElse(() => readdirSync(join(projectDir, folder), { withFileTypes: true }), [])) {
       left -= 1;
       if (left < 0) return;
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
@@ -227,12 +229,4 @@ function testFiles(projectDir: string): string[] {
   };
   look('', 0);
   return [...found].sort();
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // closed to us: what is in it is not proposed
-  }
 }

@@ -1,3 +1,5 @@
+import { orElse } from '../../text/or-else.ts';
+
 /** A problem of a task file or setting, as `check --json` prints it. */
 export interface Problem {
   /** Path of the key, such as `validation[0].timeout`; '' for the whole file. */
@@ -25,7 +27,8 @@ export function keyPath(keys: readonly (string | number)[]): string {
 const UNSHOWN = 'a value that holds itself';
 
 export function shownValue(value: unknown): string {
-  const text = typeof value === 'number' ? String(value) : (jsonOf(value) ?? UNSHOWN);
+  const text =
+    typeof value === 'number' ? String(value) : orElse(() => JSON.stringify(value) ?? String(value), UNSHOWN);
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
@@ -33,12 +36,4 @@ export function printableValue(value: unknown): unknown {
   if (value === undefined) return null;
   const shown = shownValue(value);
   return shown.endsWith('…') || shown === UNSHOWN ? shown : value;
-}
-
-function jsonOf(value: unknown): string | null {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return null;
-  }
 }

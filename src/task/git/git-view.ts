@@ -13,6 +13,7 @@ import {
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { orElse } from '../../text/or-else.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 /** What decides how git sees a working tree, as it was when the loop began. */
@@ -135,11 +136,8 @@ export function changedPins(files: LoopFiles, pins: GitPins): string[] {
 }
 
 function readView(path: string): GitPins | null {
-  try {
-    return JSON.parse(readRegularFile(join(path, PINS), 16 * MOST_BYTES) ?? 'null') as GitPins | null;
-  } catch {
-    return null; // torn: there is no view
-  }
+  // torn: there is no view
+  return orElse(() => JSON.parse(readRegularFile(join(path, PINS), 16 * MOST_BYTES) ?? 'null') as GitPins | null, null);
 }
 
 export const STATUS: readonly string[] =

@@ -1,6 +1,5 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { rmSync } from 'node:fs';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
@@ -19,7 +18,6 @@ export interface StartPoint {
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const MOST_UNTRACKED = 10_000;
-const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Leaves the working tree and the index as they are. null outside a repository and without a commit. */
 export async function readStartPoint(
@@ -78,26 +76,15 @@ export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPo
   const { pins = null, ...point } = start ?? {};
   rmSync(files.gitView, { recursive: true, force: true });
   if (start === null) return;
-  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   if (pins !== null) writeGitView(files, pins);
-  writeAtomically(pathOf(files), `${JSON.stringify({ loopId, ...point })}\n`, 0o600);
+  writeRecord(files.startPoint, { loopId, ...point });
 }
 
 /** Returns the start point of this loop; null if none was noted, or the file is invalid. Never throws. */
 export function startPointOf(files: LoopFiles, loopId: string): StartPoint | null {
-  try {
-    const found = JSON.parse(readRegularFile(pathOf(files), MOST_BYTES) ?? 'null') as
-      | (Partial<StartPoint> & { readonly loopId?: unknown })
-      | null;
-    const { head, stash = null, untracked } = found ?? {};
-    if (found?.loopId !== loopId || typeof head !== 'string' || !Array.isArray(untracked)) return null;
-    const isSound = [head, stash ?? head].every((commit) => typeof commit === 'string' && COMMIT.test(commit));
-    return isSound ? { head, stash, untracked: untracked.filter((path) => typeof path === 'string') } : null;
-  } catch {
-    return null; // torn content
-  }
-}
-
-function pathOf({ contract }: LoopFiles): string {
-  return `${contract}.start-point`;
+  const found = readRecord<StartPoint & { readonly loopId: string }>(files.startPoint);
+  const { head, stash = null, untracked } = found ?? {};
+  if (found?.loopId !== loopId || typeof head !== 'string' || !Array.isArray(untracked)) return null;
+  const isSound = [head, stash ?? head].every((commit) => typeof commit === 'string' && COMMIT.test(commit));
+  return isSound ? { head, stash, untracked: untracked.filter((path) => typeof path === 'string') } : null;
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { orElse } from '../../text/or-else.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
 import { makeCall } from './makefile.ts';
@@ -138,11 +139,10 @@ function isRunnable(projectDir: string, base: string, word: string): boolean {
   const path = word === '' || word.includes('\0') ? null : projectPath(projectDir, base, word);
   if (path === null || !isProjectFile(projectDir, path)) return false;
   const file = join(projectDir, path);
-  try {
-    return (statSync(file).mode & 0o111) !== 0 || readFileSync(file).subarray(0, 2).toString('latin1') === '#!';
-  } catch {
-    return false; // unreadable, so not runnable either
-  }
+  return orElse(
+    () => (statSync(file).mode & 0o111) !== 0 || readFileSync(file).subarray(0, 2).toString('latin1') === '#!',
+    false,
+  ); // unreadable, so not runnable either
 }
 
 /** `--config=a.js` and `--require=x=a.js` name `a.js`. */

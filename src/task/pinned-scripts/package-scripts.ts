@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { regularFile } from '../../state/files/read-regular-file.ts';
+import { orElse } from '../../text/or-else.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;
 
@@ -26,12 +27,8 @@ export function packageScripts(projectDir: string, packagePath: string): Readonl
 
 /** Empty if there is no package.json or it is invalid: the command itself reports that. */
 export function readPackage(projectDir: string, packagePath: string): { readonly [key: string]: unknown } {
-  try {
-    const read: unknown = JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8'));
-    return typeof read === 'object' && read !== null ? { ...read } : {};
-  } catch {
-    return {};
-  }
+  const read = orElse(() => JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8')), null);
+  return typeof read === 'object' ? { ...read } : {};
 }
 
 export function makeTargets(text: string): ReadonlySet<string> {

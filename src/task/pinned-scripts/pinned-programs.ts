@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { onPath } from '../../state/process/find-program.ts';
+import { orElse } from '../../text/or-else.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Programs = NonNullable<Contract['programs']>;
@@ -13,11 +14,8 @@ export function pinPrograms(names: readonly string[], env: Environment): Program
 
 function pinProgram(name: string, env: Environment): Programs[string] {
   const path = onPath(name, env);
-  try {
-    return path === null ? null : { path, stat: statOf(path), sha256: hashOf(path) };
-  } catch {
-    return null; // closed to us
-  }
+  // closed to us
+  return orElse(() => (path === null ? null : { path, stat: statOf(path), sha256: hashOf(path) }), null);
 }
 
 /** Returns what differs: another file stands for the name, or its content changed. */

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import picomatch from 'picomatch';
+import { orElse } from '../../text/or-else.ts';
 import { commitMark } from '../git/commit-mark.ts';
 import { isWithin, projectPath } from '../project-file.ts';
 import { isLeftOutFolder } from './left-out.ts';
@@ -97,24 +98,13 @@ function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = tr
   if (seen.has(inside)) return;
   seen.add(inside);
   const whole = isAbsolute(path) ? path : join(projectDir, path);
-  const found = statOf(real, whole, mayLeave);
+  const isInside = mayLeave && isWithin(real, realOf(whole));
+  const found = orElse(() => (isInside ? statSync(whole) : lstatSync(whole)), null);
   hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
 }
 
-function statOf(real: string, whole: string, mayLeave: boolean): Stats | null {
-  try {
-    return mayLeave && isWithin(real, realOf(whole)) ? statSync(whole) : lstatSync(whole);
-  } catch {
-    return null;
-  }
-}
-
 function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return orElse(() => realpathSync(path), path);
 }
 
 /** The project without the loop's own files: task, guardrails, memory and state. */

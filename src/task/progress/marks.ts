@@ -13,6 +13,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../text/or-else.ts';
 import { commitMark } from '../git/commit-mark.ts';
 import { isWithin } from '../project-file.ts';
 import { isLeftOut, isLeftOutFolder } from './left-out.ts';
@@ -173,9 +174,6 @@ function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
 }
 
 function isInside(projectDir: string, folder: string): boolean {
-  try {
-    return isWithin(realpathSync(projectDir), realpathSync(folder));
-  } catch {
-    return true; // gone: that it holds nothing is what there is to see
-  }
+  // gone: that it holds nothing is what there is to see
+  return orElse(() => isWithin(realpathSync(projectDir), realpathSync(folder)), true);
 }

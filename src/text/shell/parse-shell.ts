@@ -1,4 +1,5 @@
 import { forEachChild, type ParsedScript, parse, type SyntaxNode } from 'unbash';
+import { orElse } from '../or-else.ts';
 
 /** The one use of the shell parser: its nodes for the readers of shell texts. */
 
@@ -27,9 +28,5 @@ export function isParsable(text: string): boolean {
     });
     return whole;
   };
-  try {
-    return isWhole(parseShell(text));
-  } catch {
-    return false;
-  }
+  return orElse(() => isWhole(parseShell(text)), false);
 }

@@ -3,12 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
-import {
-  type PromptedTurn,
-  promptedTurnPath,
-  readPromptedTurn,
-  writePromptedTurn,
-} from '../../../../src/drive/records/prompted-turn.ts';
+import { type PromptedTurn, readPromptedTurn, writePromptedTurn } from '../../../../src/drive/records/prompted-turn.ts';
 import { compare, snapshot } from '../../../../src/task/progress/snapshot.ts';
 import { AT, aProject } from '../../../support/drive/drive-project.ts';
 import { writeFiles } from '../../../support/folder.ts';
@@ -38,7 +33,7 @@ test('reads a recorded turn back unchanged, and anything else as none', async (t
   assert.equal(compare(turn.snapshot, again).progress, 'no');
   assert.equal(readPromptedTurn(files, 'loop-2'), null, "another loop's");
 
-  const path = promptedTurnPath(files);
+  const path = files.promptedTurn;
   const { snapshot: taken } = turn;
   const odd: object[] = [
     ...[{ version: 2 }, { task: null }, { git: {} }, { git: [] }, { taskDir: 1 }],
