@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
+import { isAbsolute, join } from 'node:path';
+import { isExecutable, onPath } from '../state/process/find-program.ts';
+import { orElse } from '../text/or-else.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import { atLeast } from '../text/version.ts';
 
@@ -39,48 +40,20 @@ export const UPDATE_CLIENT = `Update it: claude update, or npm install -g @anthr
 /** Finds the Claude Code client: RALPH_CLAUDE, or `claude` on PATH. Throws RalphError `client-missing`. */
 export function findClient(env: NodeJS.ProcessEnv): FoundClient {
   const named = env['RALPH_CLAUDE'] || 'claude';
-  const path = isAbsolute(named) && runnable(named) ? named : search(named, env);
+  // npm's `claude.cmd` would need a shell, and a prompt must never pass through one: find the program that it starts.
+  const places =
+    process.platform === 'win32'
+      ? [`${named}.exe`, join('node_modules', '@anthropic-ai', 'claude-code', 'bin', 'claude.exe')]
+      : [named];
+  const found = places.map((place) => onPath(place, env)).find((place) => place !== null);
+  const path = isAbsolute(named) && isExecutable(named) ? named : (found ?? null);
   if (path === null) {
     throw new RalphError(
       'client-missing',
       'claude was not found on PATH. Install Claude Code (npm install -g @anthropic-ai/claude-code), or set RALPH_CLAUDE to its path.',
     );
   }
-  return { path, version: versionOf(path) };
-}
-
-function search(name: string, env: NodeJS.ProcessEnv): string | null {
-  // npm's `claude.cmd` would need a shell, and a prompt must never pass through one: find the program that it starts.
-  const places =
-    process.platform === 'win32'
-      ? [`${name}.exe`, join('node_modules', '@anthropic-ai', 'claude-code', 'bin', 'claude.exe')]
-      : [name];
-  for (const directory of (env['PATH'] ?? '').split(delimiter)) {
-    if (!isAbsolute(directory)) continue; // a relative entry would run whatever lies in the project
-    const found = places.map((place) => join(directory, place)).find(runnable);
-    if (found !== undefined) return found;
-  }
-  return null;
-}
-
-function runnable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function versionOf(path: string): string | null {
-  try {
-    const out = execFileSync(path, ['--version'], {
-      encoding: 'utf8',
-      timeout: 10_000,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return /\d+\.\d+\.\d+/.exec(out)?.[0] ?? null;
-  } catch {
-    return null;
-  }
+  const options: ExecFileSyncOptions = { timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] };
+  const answer = orElse(() => String(execFileSync(path, ['--version'], options)), '');
+  return { path, version: /\d+\.\d+\.\d+/.exec(answer)?.[0] ?? null };
 }

@@ -14,6 +14,7 @@ import {
   taskKind,
 } from '../task/task-file.ts';
 import { advise, type Message } from '../text/message.ts';
+import { orElse } from '../text/or-else.ts';
 import { shellWord } from '../text/quote.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
@@ -50,12 +51,9 @@ export function taskPlace(projectDir: string, word: string) {
 
 /** Returns the name of a missing task file, by the status of the folder's last run. */
 function goneFile(dir: string): string {
-  try {
-    const path = readRunState(runFiles(dir))?.status?.taskPath;
-    return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
-  } catch {
-    return RALPH_FILE; // the caller that shows the run state reports the problem
-  }
+  // The caller that shows the run state reports a problem.
+  const path = orElse(() => readRunState(runFiles(dir))?.status?.taskPath, undefined);
+  return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
 }
 
 /** Returns the only path among a command's words, or null. Throws `usage` for more. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
+import { sha256 } from '../state/hash-contract.ts';
 import {
-  fileDigest,
   type InsertedSpan,
   type InstallManifest,
   MANIFEST_PATH,
@@ -83,7 +83,7 @@ type JudgedFile = ReturnType<typeof judge>;
 function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest | null) {
   const current = readText(safePath(projectDir, file.path));
   const verdict = verdictOn(current, file.content, manifest?.files[file.path]);
-  return { ...file, digest: fileDigest(file.content), verdict };
+  return { ...file, digest: sha256(file.content), verdict };
 }
 
 function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {
@@ -92,7 +92,7 @@ function verdictOn(current: string | null, wanted: string, written: string | und
   const plain = current.replaceAll('\r\n', '\n');
   if (plain === wanted.replaceAll('\r\n', '\n')) return written === undefined ? 'theirs' : 'same';
   if (written === undefined) return 'kept';
-  return fileDigest(current) === written || fileDigest(plain) === written ? 'update' : 'kept';
+  return sha256(current) === written || sha256(plain) === written ? 'update' : 'kept';
 }
 
 interface PlannedSettings {
@@ -122,7 +122,7 @@ function planSettings(request: InitRequest, manifest: InstallManifest | null): P
     text: added.text,
     record: {
       createdFile: clean === null || record?.createdFile === true,
-      after: fileDigest(added.text),
+      after: sha256(added.text),
       inserted: added.inserted,
       created: added.created,
     },
@@ -149,7 +149,7 @@ function outdatedFiles(
     // The bundle that this very program runs from was not planned, and is needed.
     if (planned.has(path) || (here && path.startsWith(`${BUNDLE_HOME}/`))) return [];
     const current = readText(safePath(projectDir, path));
-    return current !== null && fileDigest(current) === digest ? [path] : [];
+    return current !== null && sha256(current) === digest ? [path] : [];
   });
 }
 

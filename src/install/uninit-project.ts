@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { liveLoop } from '../drive/status/project-loops.ts';
+import { sha256 } from '../state/hash-contract.ts';
 import { about, advise } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
-import { fileDigest, MANIFEST_PATH, readManifest, type SettingsRecord } from './files/install-manifest.ts';
+import { MANIFEST_PATH, readManifest, type SettingsRecord } from './files/install-manifest.ts';
 import { RUNTIME_IGNORE } from './files/planned-files.ts';
 import { placeFile, readText, removeFile, safePath } from './files/project-files.ts';
 import { SETTINGS_PATH } from './init-project.ts';
@@ -52,7 +53,7 @@ function isOurs(projectDir: string, path: string, digest: string): 'ours' | 'cha
   if (!existsSync(place)) return 'gone';
   if (lstatSync(place).isSymbolicLink()) return 'changed';
   const text = readText(safePath(projectDir, path)) ?? '';
-  const same = fileDigest(text) === digest || fileDigest(text.replaceAll('\r\n', '\n')) === digest;
+  const same = sha256(text) === digest || sha256(text.replaceAll('\r\n', '\n')) === digest;
   if (!same) return 'changed';
   // Files that loops left stay, and stay out of version control.
   if (path === RUNTIME_IGNORE && readdirSync(dirname(place)).length > 1) return 'changed';

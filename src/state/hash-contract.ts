@@ -3,9 +3,14 @@ import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord } from '../engine/schema/tdd.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 
+/** SHA-256 as hexadecimal digits. */
+export function sha256(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
 /** SHA-256 of the contract with sorted keys: independent of the order of writing. */
 export function hashContract(contract: Contract): string {
-  return createHash('sha256').update(canonicalJson(contract)).digest('hex');
+  return sha256(canonicalJson(contract));
 }
 
 /** SHA-256 of a list's scenarios and commands, without its progress. */

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import { digest } from '../text/digest.ts';
+import { orElse } from '../text/or-else.ts';
 import { writeAtomically } from './files/write-atomically.ts';
 
 /** Paths of one loop's files, absolute. */
@@ -84,13 +85,9 @@ function cacheRoot({ XDG_CACHE_HOME: cache, HOME: unix, USERPROFILE: windows }: 
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
-  let real = projectDir;
-  try {
-    // The native function returns the true case on file systems that ignore it: one project has one folder.
-    real = realpathSync.native(projectDir);
-  } catch {
-    // The given name stays; reading the project will report the error.
-  }
+  // The native function returns the true case on file systems that ignore it: one project has one folder. If it fails,
+  // reading the project will report the error.
+  const real = orElse(() => realpathSync.native(projectDir), projectDir);
   const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
   return join(outsideRoot(env), `${label}-${digest(real)}`);
 }

@@ -1,4 +1,5 @@
 import { fstatSync, readFileSync, writeSync } from 'node:fs';
+import { orElse } from '../text/or-else.ts';
 import { wrapText } from './wrap.ts';
 
 const unread = new Set<1 | 2>();
@@ -36,12 +37,8 @@ export function columnsOf(descriptor: 1 | 2): number {
 
 /** Returns true for a terminal. node's isTTY loads the network code (4 ms), so pipes and files are recognised before. */
 export function isTerminal(descriptor: 1 | 2): boolean {
-  try {
-    if (!fstatSync(descriptor).isCharacterDevice()) return false;
-  } catch {
-    return false; // closed
-  }
-  return (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
+  const isDevice = orElse(() => fstatSync(descriptor).isCharacterDevice(), false); // it may be closed
+  return isDevice && (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
 }
 
 /** Returns true in the foreground, or if unknown: a background job that changes terminal modes is stopped. */

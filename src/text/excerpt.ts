@@ -5,5 +5,10 @@ export function shorten(text: string, limit: number, share = 0.7): string {
   return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (limit - head))}`;
 }
 
+/** Returns a text on one line, with single spaces. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
 /** Characters of a command's output that its record keeps; the prompt has more. */
 export const PREVIEW_LIMIT = 500;

@@ -5,16 +5,8 @@ const CHUNK = 64 * 1024;
 
 /** Reads standard input; null if it exceeds `limit` bytes. process.stdin would cost a hook 5 to 10 ms. */
 export function readStdin(limit: number): string | null {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for (;;) {
-    const chunk = Buffer.allocUnsafe(CHUNK);
-    const length = readSome(0, chunk);
-    if (length === 0) return Buffer.concat(chunks, total).toString('utf8');
-    total += length;
-    if (total > limit) return null;
-    chunks.push(chunk.subarray(0, length));
-  }
+  const bytes = readAll(0, limit + 1);
+  return bytes.length > limit ? null : bytes.toString('utf8');
 }
 
 /** 0 at the end. A descriptor that is not ready is waited for. */

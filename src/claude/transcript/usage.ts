@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import type { ReadMarks } from '../../engine/schema/state.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
+import { orElse } from '../../text/or-else.ts';
 import { countOf, type Fields } from '../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
@@ -59,11 +60,7 @@ function add(path: string, from: number, ids: Set<string>, total: Totals): numbe
 
 function subagentFiles(path: string): { name: string; path: string }[] {
   const directory = join(path.replace(/\.jsonl$/, ''), 'subagents');
-  try {
-    return readdirSync(directory)
-      .filter((name) => name.endsWith('.jsonl'))
-      .map((name) => ({ name, path: join(directory, name) }));
-  } catch {
-    return []; // no subagent ran in this session
-  }
+  // Without the folder, no subagent ran in this session.
+  const names = orElse(() => readdirSync(directory), []);
+  return names.filter((name) => name.endsWith('.jsonl')).map((name) => ({ name, path: join(directory, name) }));
 }

@@ -17,6 +17,7 @@ import { table } from '../../term/table.ts';
 import { paintedCells } from '../../term/wrap.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise } from '../../text/message.ts';
+import { orElse } from '../../text/or-else.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checklistText } from './status-text.ts';
 
@@ -94,13 +95,7 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
 
 /** Lists loop directories with a task that no loop has worked on. */
 function notStarted(projectDir: string): ListedLoop[] {
-  let names: string[];
-  try {
-    names = readdirSync(join(projectDir, LOOP_DIRECTORIES));
-  } catch {
-    return []; // there are none, or they cannot be read
-  }
-  return names
+  return orElse(() => readdirSync(join(projectDir, LOOP_DIRECTORIES)), [])
     .map((name) => ({ name, path: loopDirectoryTask(name) }))
     .filter(({ path }) => loopDirectoryName(path) !== null && existsSync(join(projectDir, path)))
     .map(({ name, path }) => ({ ...NOTHING, name, kind: taskKind(path), status: 'not-started', path }));

@@ -1,10 +1,11 @@
 import { isAbsolute, join, relative } from 'node:path';
+import { readConfigs } from '../../drive/start/read-settings.ts';
 import { placeFile, readText, safePath } from '../../install/files/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
-import { configFiles, DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
+import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
 import { table } from '../../term/table.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, options } from '../command.ts';
@@ -53,13 +54,11 @@ function limit(text: string): number {
 export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
-  const files = configFiles(projectDir, env);
   const resolved = resolvePolicy({
     kind: 'prompt',
     env,
     frontmatter: checked?.frontmatter ?? null,
-    projectConfig: readJson(files['project config']),
-    userConfig: readJson(files['user config']),
+    ...readConfigs(projectDir, DEFAULT_TASK, env, false),
   });
   // A template that is not filled in yet has settings.
   const wrong = checked?.frontmatter === null ? checked.problems : [];
@@ -78,16 +77,6 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
     gateSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
     sources: resolved.sources,
   };
-}
-
-function readJson(path: string): unknown {
-  const text = readText(path);
-  if (text === null) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new RalphError('task-invalid', `${path} is not valid JSON: ${(error as Error).message}`, error);
-  }
 }
 
 /** Sets one key of the project's config.json and leaves every other byte as it was. */

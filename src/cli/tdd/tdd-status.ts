@@ -1,9 +1,10 @@
+import { oneLine } from '../../drive/start/consent-terms.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
-import { type Paint, printable } from '../../term/paint.ts';
+import type { Paint } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import type { CommandContext } from '../command.ts';
 
@@ -61,8 +62,4 @@ export function forReading(record: TddRecord, paint: Paint): string {
     ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
     ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${show(TDD_TEXTS.noConsent)}`)]),
   ].join('\n');
-}
-
-function oneLine(text: string): string {
-  return printable(text).replaceAll('\n', ' ⏎ ');
 }

@@ -1,6 +1,6 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
@@ -12,13 +12,7 @@ export interface TaskText {
 
 /** Reads the task file; null if it is missing, empty, unreadable or not a regular file. */
 export function readTask(projectDir: string, taskPath: string): TaskText | null {
-  let text: string;
-  try {
-    text = readFileSync(regularFile(join(projectDir, taskPath), TASK_FILE_BYTES), 'utf8');
-  } catch {
-    return null;
-  }
-  const { body, frontmatter } = splitFrontmatter(text);
+  const { body, frontmatter } = splitFrontmatter(readRegularFile(join(projectDir, taskPath), TASK_FILE_BYTES) ?? '');
   return body.trim() === '' ? null : { body, frontmatter };
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import { readRecord } from '../../state/files/record-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { quietly, writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 
@@ -28,11 +28,8 @@ export function reportedCost(payload: string): { readonly sessionId: string; rea
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
   const reported = reportedCost(payload);
   if (reported === null || readCost(files, reported.sessionId) === reported.costUsd) return;
-  try {
-    writeAtomically(files.cost, `${JSON.stringify({ ...reported, at })}\n`);
-  } catch {
-    // no runtime directory yet, or a full disk: the cost is then unknown
-  }
+  // Without a runtime directory, or on a full disk, the cost is unknown.
+  quietly(() => writeAtomically(files.cost, `${JSON.stringify({ ...reported, at })}\n`));
 }
 
 interface CallCounts {

@@ -1,5 +1,5 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
-import { totalCost } from '../../engine/policy/budget.ts';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
@@ -117,7 +117,7 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
   const { options } = runner;
   if (options.askPermit === undefined) return null;
   const { usage } = turn.loaded.state;
-  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+  const tokens = billedTokens(usage);
   const asked = options.askPermit({ costUsd: tokens === 0 ? 0 : totalCost(usage), tokens });
   const permit = await Promise.race([asked, aborted(turn.signal)]);
   if (permit === null) return { turn, effects: [] };

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { sha256 } from '../../state/hash-contract.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { WORKTREES } from '../../task/task-file.ts';
@@ -57,9 +57,7 @@ export function unagreedSettings(
 /** Returns a setting as it is shown and remembered: one of a project counts in that project alone. */
 export function riskySetting(projectDir: string, source: Source, key: string, value: unknown): RiskySetting {
   const place = source === 'user config' ? null : projectOf(projectDir);
-  const digest = createHash('sha256')
-    .update(JSON.stringify([place, key, value]))
-    .digest('hex');
+  const digest = sha256(JSON.stringify([place, key, value]));
   const from = source === 'frontmatter' ? 'task file' : source;
   return { line: `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}  (${from})`, digest };
 }

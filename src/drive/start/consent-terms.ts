@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { sha256 } from '../../state/hash-contract.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
 import { printable } from '../../term/paint.ts';
@@ -88,7 +88,7 @@ function flatten(path: string, value: unknown): ConsentTerms {
 /** Returns the consent digest: SHA-256 over the terms, whatever their order. */
 export function consentDigest(terms: ConsentTerms): string {
   const lines = terms.map(([key, value]) => JSON.stringify([key, value])).sort();
-  return createHash('sha256').update(lines.join('\n')).digest('hex');
+  return sha256(lines.join('\n'));
 }
 
 /** Returns what differs, one line for each term: `key: old -> new`, or a term with "+" or "-" before it. */
@@ -127,7 +127,7 @@ export function showTerms(terms: ConsentTerms): string[] {
   return terms.map(([key, value]) => `  ${oneLine(key).padEnd(width)}  ${oneLine(value)}`);
 }
 
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return printable(text).replaceAll('\n', ' ⏎ ');
 }
 

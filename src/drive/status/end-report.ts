@@ -1,5 +1,5 @@
 import { type EndReport, reportLines } from '../../engine/end-report.ts';
-import { totalCost } from '../../engine/policy/budget.ts';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
@@ -61,7 +61,7 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   const contract = findEndedContract(files, loopId)?.contract;
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
-  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+  const tokens = billedTokens(usage);
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   const options = ended.as === 'max-iterations' ? { options: { 'max-iterations': 'N' } } : {};
   const resume = commandLine(

@@ -16,6 +16,7 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { orElse } from '../../text/or-else.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { lastRecord } from '../records/journal.ts';
 import { noticesOf } from '../records/notices.ts';
@@ -230,12 +231,9 @@ export function runOf({ projectDir }: LoopFiles, taskPath: string): RunState | n
 /** Returns the live loop's last heartbeat in its task folder; null if there was none within half an hour. */
 export function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
   if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
-  try {
-    const beats = liveBeats(runFiles(join(files.projectDir, dirname(live.taskPath))), at);
-    return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
-  } catch {
-    return null; // a folder that cannot be read, or a link in its place: `status` shows what is wrong
-  }
+  // Of a folder that cannot be read, or a link in its place, `status` shows what is wrong.
+  const beats = orElse(() => liveBeats(runFiles(join(files.projectDir, dirname(live.taskPath))), at), []);
+  return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }
 
 type Entries = ReturnType<typeof readAllLines>;

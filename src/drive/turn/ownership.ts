@@ -6,6 +6,7 @@ import { runnerLives } from '../../state/lock/lease-holder.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { instantOf } from '../../text/instant.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 
 /** A hook as the client called it, before it looks at the disk. */
 export interface DriverContext {
@@ -91,12 +92,8 @@ export function launcherVariable(): Readonly<Record<string, string>> {
 
 /** Returns whether the headless launcher of this hook's client has exited, so that the loop has no observer. */
 export function launcherGone(env: NodeJS.ProcessEnv): boolean {
-  try {
-    const launcher: unknown = JSON.parse(env[LAUNCHER] ?? 'null');
-    return launcher !== null && !isAlive(launcher as ProcessIdentity);
-  } catch {
-    return false;
-  }
+  const launcher = jsonOrNull(env[LAUNCHER] ?? '') as ProcessIdentity | null;
+  return launcher !== null && !isAlive(launcher);
 }
 
 /** Returns whether the process that drives the loop is alive; null if none is known, or consent is awaited. */

@@ -25,7 +25,7 @@ export function readBudget(
     readings.push({ name: 'max_cost', used, limit, text: `${dollarText(used)} of ${dollarText(limit)}` });
   }
   if (budget.maxTokens !== null) {
-    const [used, limit] = [usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens, budget.maxTokens];
+    const [used, limit] = [billedTokens(usage), budget.maxTokens];
     readings.push({ name: 'max_tokens', used, limit, text: `${used} of ${limit} tokens` });
   }
   if (budget.maxTimeMs !== null) {
@@ -105,4 +105,9 @@ export function outOfTime({ turn, lastDecision }: LoopState, limitMs: number | n
   if (limitMs === null || lastDecision === null) return false;
   const iterating = lastDecision.kind === 'prompt' || lastDecision.kind === 'started';
   return iterating && (turn === 'agent' || turn === 'first') && elapsed(lastDecision.at, at) > limitMs;
+}
+
+/** Returns the tokens that `max_tokens` counts. */
+export function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
+  return inputTokens + outputTokens + cacheWriteTokens;
 }

@@ -1,4 +1,5 @@
 import { LINE_END } from '../../text/characters.ts';
+import { oneLine } from '../../text/excerpt.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import type { Sign } from '../effects.ts';
 
@@ -59,8 +60,4 @@ function gapBehind(text: string, ending: string): string {
 
 function sameName(a: string, b: string): boolean {
   return oneLine(a).toLowerCase() === oneLine(b).toLowerCase();
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }

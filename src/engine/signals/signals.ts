@@ -1,3 +1,4 @@
+import { oneLine } from '../../text/excerpt.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import type { Policy } from '../schema/policy.ts';
 
@@ -24,7 +25,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
   const wanted = completionText(completion);
   const promises = completion.kind === 'promise' && message.includes('<promise>');
   const text = promises
-    ? message.replace(PROMISE, (_, inner: string) => `<promise>${collapsed(inner)}</promise>`)
+    ? message.replace(PROMISE, (_, inner: string) => `<promise>${oneLine(inner)}</promise>`)
     : message;
   const anywhere = policy.signalMatch === 'anywhere';
   // Most messages hold no signal at all: they pay for no regular expression.
@@ -56,18 +57,13 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
   return seen || other === undefined ? found : { ...found, nearMiss: other };
 }
 
-/** White space around and within a promise says nothing. */
-function collapsed(text: string): string {
-  return text.trim().replace(/\s+/g, ' ');
-}
-
 /** The exact text that claims completion, or null for a loop that has none. */
 export function completionText(completion: Policy['completion']): string | null {
   switch (completion.kind) {
     case 'signal':
       return completion.text;
     case 'promise':
-      return `<promise>${collapsed(completion.text)}</promise>`;
+      return `<promise>${oneLine(completion.text)}</promise>`;
     case 'none':
       return null;
     default:

@@ -1,9 +1,10 @@
 import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { sha256 } from '../../state/hash-contract.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { fileDigest, readManifest } from '../files/install-manifest.ts';
+import { readManifest } from '../files/install-manifest.ts';
 import { BUNDLE_HOME, HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { readObject, readText, safePath } from '../files/project-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
@@ -134,7 +135,7 @@ export const hookFiles: Check = (examined) => {
       const current = readText(safePath(projectDir, path));
       if (current === null) missing.push(path);
       else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n')) {
-        problems.push(otherFile(path, fileDigest(current) === digests[path]));
+        problems.push(otherFile(path, sha256(current) === digests[path]));
       }
     }
     const lacking = missing.length === 0 ? [] : [error(`missing: ${missing.join(', ')}.`, INIT, 'init')];

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -45,8 +44,4 @@ export interface SettingsRecord {
 
 export function withoutMark(text: string): { readonly mark: string; readonly body: string } {
   return text.startsWith('\uFEFF') ? { mark: '\uFEFF', body: text.slice(1) } : { mark: '', body: text };
-}
-
-export function fileDigest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

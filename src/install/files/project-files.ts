@@ -2,6 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync }
 import { dirname, join, relative, sep } from 'node:path';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { orElse } from '../../text/or-else.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or to nothing. */
@@ -56,12 +57,8 @@ export function readText(path: string): string | null {
 
 /** Reads a JSON object, as far as there is one: a missing or unreadable file has no keys. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+  const value: unknown = orElse(() => JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')), {});
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** Writes a file of the project whole, with its directories. An existing file keeps its permissions. */

@@ -1,12 +1,13 @@
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
-import { fileDigest, type SettingsRecord, withoutMark } from '../files/install-manifest.ts';
+import { sha256 } from '../../state/hash-contract.ts';
+import { type SettingsRecord, withoutMark } from '../files/install-manifest.ts';
 import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
 
 /** Restores an unchanged file byte for byte; null if nothing is left of it. Throws `refused` if the file is broken. */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
   const { mark, body } = withoutMark(settings);
-  if (record !== null && fileDigest(settings) === record.after) {
+  if (record !== null && sha256(settings) === record.after) {
     const text = record.inserted.reduceRight(
       (rest, { offset, length }) => rest.slice(0, offset) + rest.slice(offset + length),
       body,

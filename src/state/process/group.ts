@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { orElse } from '../../text/or-else.ts';
 import { procIsOurs, statFields } from './identity.ts';
 
 const GRACE_MS = 2_000;
@@ -43,14 +44,10 @@ export function groupLives(leader: number): boolean {
 
 /** Ignores zombies: in a container whose first process reaps none, each command would wait the whole grace for them. */
 function hasRunningMember(leader: number): boolean {
-  let processes: string[];
-  try {
-    processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  } catch {
-    return true; // no /proc here: believe the signal
-  }
-  return processes.some((pid) => {
-    const [state, , group] = statFields(pid);
+  const names = orElse(() => readdirSync('/proc'), null);
+  if (names === null) return true; // no /proc here: believe the signal
+  return names.some((name) => {
+    const [state, , group] = /^\d+$/.test(name) ? statFields(name) : [];
     return Number(group) === leader && state !== 'Z' && state !== 'X';
   });
 }

@@ -100,13 +100,8 @@ function projectFiles(dir: string) {
   const matching = (name: string): string[] => {
     if (!name.includes('*')) return existsSync(join(dir, name)) ? [name] : [];
     const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
-    try {
-      return readdirSync(join(dir, folder))
-        .map((entry) => folder + entry)
-        .filter((path) => picomatch.isMatch(path, name));
-    } catch {
-      return []; // no such folder
-    }
+    const entries = orElse(() => readdirSync(join(dir, folder)), []); // there may be no such folder
+    return entries.map((entry) => folder + entry).filter((path) => picomatch.isMatch(path, name));
   };
   const read = (name: string): string => readRegularFile(join(dir, name), MAX_BYTES) ?? '';
   const shows = (sign: Sign): boolean =>

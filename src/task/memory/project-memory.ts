@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { orElse } from '../../text/or-else.ts';
 
 /** Entries of longer files are not counted. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -12,17 +13,9 @@ export function projectMemory(projectDir: string): MemoryFile[] {
     const file = join(projectDir, path);
     const text = readRegularFile(file, MAX_BYTES);
     if (text !== null) return [{ path, entries: countEntries(text) }];
-    return isTooLong(file) ? [{ path, entries: null }] : [];
+    // Too long, or nothing that we may look at.
+    return orElse(() => statSync(file).isFile(), false) ? [{ path, entries: null }] : [];
   });
-}
-
-function isTooLong(path: string): boolean {
-  try {
-    const stat = statSync(path);
-    return stat.isFile() && stat.size > MAX_BYTES;
-  } catch {
-    return false; // nothing lies there, or nothing that we may look at
-  }
 }
 
 /** Files that loops leave to later ones, relative to the project. */

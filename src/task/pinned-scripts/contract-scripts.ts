@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import picomatch from 'picomatch';
 import { parse as parseToml } from 'smol-toml';
 import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
 import { regularFile } from '../../state/files/read-regular-file.ts';
+import { sha256 } from '../../state/hash-contract.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { isProjectFile } from '../project-file.ts';
 import { type Pins, pinsOf } from './named-scripts.ts';
@@ -101,10 +101,6 @@ function scriptHash(projectDir: string, key: string): string | null {
   } catch {
     return null; // gone or closed to us since the look before
   }
-}
-
-function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
 }
 
 /** Lines of an .npmrc that decide which program runs a script, and how; not registries, credentials or versions. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { sha256 } from '../../state/hash-contract.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { orElse } from '../../text/or-else.ts';
 
@@ -15,7 +15,7 @@ export function pinPrograms(names: readonly string[], env: Environment): Program
 function pinProgram(name: string, env: Environment): Programs[string] {
   const path = onPath(name, env);
   // closed to us
-  return orElse(() => (path === null ? null : { path, stat: statOf(path), sha256: hashOf(path) }), null);
+  return orElse(() => (path === null ? null : { path, stat: statOf(path), sha256: sha256(readFileSync(path)) }), null);
 }
 
 /** Returns what differs: another file stands for the name, or its content changed. */
@@ -31,7 +31,9 @@ export function changedPrograms(
     if (!pinned) return [];
     if (path === null) return [`the program ${name} (${pinned.path}) is gone`];
     if (path !== pinned.path) return [`the program ${name} is ${path} instead of ${pinned.path} and was changed so`];
-    return isSame(pinned) ? [] : [`the program ${name} (${path}) was changed`];
+    // The time of the last change of a file cannot be set back, so that a large program is not read again.
+    const isSame = orElse(() => statOf(path) === pinned.stat || sha256(readFileSync(path)) === pinned.sha256, false);
+    return isSame ? [] : [`the program ${name} (${path}) was changed`];
   });
 }
 
@@ -43,20 +45,7 @@ export function newPrograms({ programs = {}, environment }: Partial<Contract>, e
   });
 }
 
-function isSame({ path, stat, sha256 }: NonNullable<Programs[string]>): boolean {
-  try {
-    // The time of the last change of a file cannot be set back, so that a large program is not read again.
-    return statOf(path) === stat || hashOf(path) === sha256;
-  } catch {
-    return false; // gone between two looks
-  }
-}
-
 function statOf(path: string): string {
   const { size, mtimeMs, ctimeMs, ino } = statSync(path);
   return `${realpathSync(path)} ${size} ${mtimeMs} ${ctimeMs} ${ino}`;
-}
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }

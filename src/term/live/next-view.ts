@@ -1,7 +1,8 @@
 import { reportLines } from '../../engine/end-report.ts';
-import type { UsageDelta } from '../../engine/events.ts';
 import { dollarText } from '../../engine/messages.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { oneLine } from '../../text/excerpt.ts';
 import { deniedText, runFigures, timeText } from '../figures.ts';
 import { printable } from '../paint.ts';
 import { LIVE_TEXTS } from './messages.ts';
@@ -83,7 +84,14 @@ function loopStarted(view: View, event: Told<'loop-started'>): View {
   const { taskPath, iteration, maxIterations, startedAt, costUsd, usage } = event;
   const name = oneLine(event.name ?? 'default');
   const told = said(view, LIVE_TEXTS.started(event.name && name, taskPath, maxIterations), 'bold');
-  const began = { name, iteration, maxIterations, costUsd, startedAt: Date.parse(startedAt), tokens: total(usage) };
+  const began = {
+    name,
+    iteration,
+    maxIterations,
+    costUsd,
+    startedAt: Date.parse(startedAt),
+    tokens: billedTokens(usage),
+  };
   return { ...told, ...began, status: 'running' };
 }
 
@@ -128,7 +136,7 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
     ...heading(why, LIVE_TEXTS.border(runFigures(event))),
     costUsd: costUsd === null ? view.costUsd : (view.costUsd ?? 0) + costUsd,
     isCostPartial: view.isCostPartial || ((turns !== null || usage !== null) && costUsd === null),
-    tokens: view.tokens + (usage === null ? view.runTokens : total(usage)),
+    tokens: view.tokens + (usage === null ? view.runTokens : billedTokens(usage)),
     runTokens: 0,
   };
 }
@@ -146,10 +154,6 @@ function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-
 
 function labelOf({ tool, about }: { readonly tool: string; readonly about: string }): string {
   return oneLine(`${tool} ${about}`);
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** Removes what could control the terminal: an event's text comes from an agent, a file or the user. */
@@ -193,8 +197,4 @@ function said(view: View, text: string, style: 'cyan' | 'yellow' | 'green' | 'bo
     .split('\n')
     .map((line): Line => ({ spans: [{ text: line.replaceAll('\t', '    '), style }], long: 'wrap' }));
   return { ...closed, lines: [...closed.lines, ...before, ...lines], last: 'other' };
-}
-
-function total({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
-  return inputTokens + outputTokens + cacheWriteTokens;
 }

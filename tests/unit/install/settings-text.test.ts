@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileDigest } from '../../../src/install/files/install-manifest.ts';
 import { addRegistration } from '../../../src/install/init-project.ts';
 import { sessionRegistration } from '../../../src/install/settings/registration.ts';
 import { withdrawRegistration } from '../../../src/install/settings/withdraw-registration.ts';
+import { sha256 } from '../../../src/state/hash-contract.ts';
 import fc from '../../support/property.ts';
 
 const PATH = '.claude/settings.json';
@@ -53,7 +53,7 @@ test('settings that were not changed since are restored byte for byte', () => {
   fc.assert(
     fc.property(text, (before) => {
       const { text: after, inserted, created } = addRegistration(before, OURS, PATH);
-      const record = { createdFile: false, after: fileDigest(after), inserted, created };
+      const record = { createdFile: false, after: sha256(after), inserted, created };
       assert.equal(withdrawRegistration(after, record, PATH), before);
     }),
     { numRuns: 500 },
@@ -64,7 +64,7 @@ test('settings that were reformatted since lose our hooks and nothing else', () 
   fc.assert(
     fc.property(text, fc.constantFrom(0, 2, '\t'), (before, indent) => {
       const { text: after, inserted, created } = addRegistration(before, OURS, PATH);
-      const record = { createdFile: false, after: fileDigest(after), inserted, created };
+      const record = { createdFile: false, after: sha256(after), inserted, created };
       const rewritten = JSON.stringify(parse(after), null, indent);
       const withdrawn = withdrawRegistration(rewritten, record, PATH);
       assert.deepEqual(parse(withdrawn ?? ''), parse(before));
@@ -80,7 +80,7 @@ test('without a record our hooks are still found and removed with the containers
 
 test('control: a settings text with a byte changed since is not cut at the old offsets', () => {
   const { text: after, inserted, created } = addRegistration('{\n  "a": 1\n}\n', OURS, PATH);
-  const record = { createdFile: false, after: fileDigest(after), inserted, created };
+  const record = { createdFile: false, after: sha256(after), inserted, created };
   const changed = after.replace('"a": 1', '"a": 12345');
   assert.equal(withdrawRegistration(changed, record, PATH), '{\n  "a": 12345\n}\n');
   const cut = inserted.reduceRight(
