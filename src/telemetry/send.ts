@@ -67,18 +67,12 @@ export interface LoopFacts {
   readonly sessionId: string | null;
 }
 
-interface Telemetry {
-  readonly spans: readonly Span[];
-  readonly metrics: readonly Metric[];
-  /** A wait whose end is not known yet: it comes before the next events. */
-  readonly pending: StreamEvent | null;
-}
-
 /**
  * Returns the spans that these events of one loop finish, in order, and the metrics over them: loop > iteration > check, and
- * waits beside the iterations. Prompts, commands, output and paths are left out.
+ * waits beside the iterations. Prompts, commands, output and paths are left out. `pending` is a wait whose end is not known
+ * yet: it comes before the next events.
  */
-export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, root: TraceRoot): Telemetry {
+export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, root: TraceRoot) {
   const spans: Span[] = [];
   const denied = { count: 0 };
   const ended: StreamEvent[] = [];

@@ -30,8 +30,6 @@ import { printWarnings, withStartPoint } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
-type Action = (typeof ACTIONS)[number];
-
 export const ROUTER_COMMAND: Command = {
   name: 'router',
   summary: "Drive a loop with a session's subagents.",
@@ -74,7 +72,7 @@ export const ROUTER_COMMAND: Command = {
   },
 };
 
-function actionOf({ positionals }: CommandContext): Action {
+function actionOf({ positionals }: CommandContext) {
   const [word, ...more] = positionals;
   const action = ACTIONS.find((name) => name === word);
   if (action !== undefined && more.length === 0) return action;

@@ -32,15 +32,8 @@ export function storeCost(files: LoopFiles, payload: string, at: string): void {
   quietly(() => writeAtomically(files.cost, `${JSON.stringify({ ...reported, at })}\n`));
 }
 
-interface CallCounts {
-  readonly toolCalls: number;
-  readonly deniedCalls: number;
-  readonly failedShellCalls: number;
-  readonly next: number;
-}
-
 /** Counts calls since byte `from`. If `outcomesKnown`, a call neither done nor failed was denied by the client. */
-export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean): CallCounts {
+export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean) {
   const lines = readLines(files.events, from, undefined, '"type":"tool.');
   const asked = new Set<unknown>();
   const denied = new Set<unknown>();

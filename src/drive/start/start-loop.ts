@@ -67,11 +67,6 @@ export function startLoop(request: StartRequest): StartedLoop {
   return started;
 }
 
-interface Created {
-  readonly started: StartedLoop;
-  readonly event: Effect;
-}
-
 const LOCKED = 'the contract of this loop is locked (accept: never), and a resume would change it';
 
 /** Checks the user's approval and stores list, contract and journal entry; `before` is a loop to continue. Under the lock. */
@@ -80,7 +75,7 @@ function createLoop(
   files: LoopFiles,
   { resolved, terms, checklist, warnings }: PreparedContract,
   before: LoopState | null,
-): Created {
+) {
   const { env, at, mode = 'hook', consented } = request;
   const { taskPath } = terms;
   const { maxIterations } = resolved.policy;

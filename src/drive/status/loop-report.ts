@@ -236,10 +236,8 @@ export function heartbeatOf({ files, live }: LoopReport, at: string): string | n
   return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }
 
-type Entries = ReturnType<typeof readAllLines>;
-
 /** Returns the iteration records of the loop `loopId`, or of the one recorded last, oldest first, and the unreadable lines. */
-export function iterationsOf(files: LoopFiles, loopId?: string): Entries {
+export function iterationsOf(files: LoopFiles, loopId?: string) {
   const former = readAllLines(files.iterations);
   const own = readAllLines(files.events, '"type":"iteration.ended"');
   const entries = [...former.entries, ...own.entries.filter(({ type }) => type === 'iteration.ended')];

@@ -1,4 +1,4 @@
-import type { CheckResult, EngineEvent } from '../../engine/events.ts';
+import type { CheckResult } from '../../engine/events.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
@@ -39,9 +39,7 @@ export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): Ch
   return [{ name: NAME, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
 }
 
-type Facts = Partial<Pick<Extract<EngineEvent, { type: 'iteration-ended' }>, 'scenario' | 'taskDone'>>;
-
-export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | undefined): Facts {
+export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | undefined) {
   const list = contract === undefined ? null : loopsList(files, contract);
   if (list === null) return {};
   // The scenario is unknown: the breaker gets nothing, and a claim is rejected.

@@ -16,20 +16,15 @@ import {
   worktreePlace,
 } from './worktree-place.ts';
 
-export interface RemovedWorktree {
-  readonly place: WorktreePlace;
-  /** The commit of its branch, which is removed with it; null where there was no branch. */
-  readonly tip: string | null;
-  /** Directory of the journals and the archive of its loops, absolute; null if it had none. */
-  readonly kept: string | null;
-}
-
-/** Removes a worktree and its branch. Throws `refused` where work would be lost and `force` is false. */
+/**
+ * Removes a worktree and its branch. Throws `refused` where work would be lost and `force` is false. Returns the branch's
+ * last commit (`tip`) and the folder of the journals and the archive of its loops (`kept`), each null if there was none.
+ */
 export function removeWorktree(
   projectDir: string,
   name: string,
   { force, env, at }: { readonly force: boolean; readonly env: NodeJS.ProcessEnv; readonly at: string },
-): RemovedWorktree {
+) {
   const place = worktreePlace(projectDir, name);
   const { branch, dir } = place;
   return withLock(worktreeLock(projectDir, name, env), LOCK_WAIT, () => {

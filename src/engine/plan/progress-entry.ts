@@ -64,14 +64,8 @@ export function lastProgress(text: string): string | null {
   return `${head.trim()} (${of('Status')}): ${of('Summary')} Learnings: ${of('Learnings')}`;
 }
 
-interface Labelled {
-  readonly summary: string;
-  readonly learnings: string;
-  readonly blockers: string;
-}
-
 /** What the agent's last message says under the labels that it was asked for; without a summary, its first paragraph. */
-function labelled(text: string): Labelled {
+function labelled(text: string) {
   const found = new Map<string, string[]>();
   let label = '';
   const visible = text.replace(/<!--[\s\S]*?-->/g, '');

@@ -95,13 +95,8 @@ function outOfOrder(phase: TddPhase, standing: TddStanding, id: string): Message
   }
 }
 
-export interface NextScenario {
-  readonly record: TddRecord;
-  readonly scenario: TddScenario | null;
-}
-
 /** Moves to the first remaining scenario, unless the current one is incomplete or broken by refactoring. */
-export function nextScenario(record: TddRecord): NextScenario {
+export function nextScenario(record: TddRecord) {
   const current = record.scenarios.find(({ id }) => id === record.current) ?? null;
   const atWork = current !== null && (record.broken !== null || !isComplete(record, current.id));
   const scenario = atWork ? current : (remaining(record)[0] ?? null);

@@ -2,12 +2,7 @@ import type * as z from 'zod';
 import { canonicalKeys } from './canonical-keys.ts';
 import { commandTimeoutProblems, crossKeyProblems, idleProblems } from './cross-key-problems.ts';
 import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
-import { type Frontmatter, frontmatterSchema, TASK_KEYS } from './schema.ts';
-
-export interface ReadSettings {
-  readonly settings: Frontmatter | null;
-  readonly problems: readonly KeyProblem[];
-}
+import { frontmatterSchema, TASK_KEYS } from './schema.ts';
 
 export interface ReadOptions {
   readonly cap?: number;
@@ -20,7 +15,7 @@ export interface ReadOptions {
 }
 
 /** Checks settings of a frontmatter or configuration file against the schema and finds all problems. */
-export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null }: ReadOptions): ReadSettings {
+export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null }: ReadOptions) {
   const schema = frontmatterSchema(cap);
   const problems: KeyProblem[] = [];
   const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;

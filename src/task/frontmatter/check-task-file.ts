@@ -14,22 +14,13 @@ import { type Frontmatter, ITERATION_CAP } from './schema.ts';
 import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
 import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
 
-export interface CheckedTaskFile {
-  readonly kind: TaskKind;
-  /** null if it has an error; durations in milliseconds. The body may have errors of its own. */
-  readonly frontmatter: Frontmatter | null;
-  readonly problems: readonly Problem[];
-}
-
 const MAX_FRONTMATTER = 256 * 1024;
 
-/** Never throws. `kind` overrides the file's name; with a project, commands that cannot run there are reported too. */
-export function checkTaskFile(
-  path: string,
-  text: string,
-  kind = taskKind(path),
-  project: ProjectPlace | null = null,
-): CheckedTaskFile {
+/**
+ * Never throws. `kind` overrides the file's name; with a project, commands that cannot run there are reported too. The
+ * frontmatter, durations in milliseconds, is null if it has an error. The body may have errors of its own.
+ */
+export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
   const split = splitFrontmatter(text);
   const whole = wholeFileProblem(kind, split);
   if (whole !== null) return { kind, frontmatter: null, problems: [whole] };
