@@ -9,7 +9,14 @@ import { fileDenied, slowPatternDenied } from '../messages.ts';
 import { piecesOf } from '../own-files/file-access-hit.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { hasKnownOptions } from '../shell/program-words.ts';
-import { type FileAccess, type SearchedTree, type ShellReading, UNKNOWN } from '../shell/shell-reading.ts';
+import {
+  type FileAccess,
+  type SearchedTree,
+  type ShellCommand,
+  type ShellReading,
+  type ShellWord,
+  UNKNOWN,
+} from '../shell/shell-reading.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import { type Budget, isSpent, newBudget, type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
 
@@ -34,7 +41,7 @@ interface Access extends Reached {
   readonly by: string;
   readonly reads: boolean;
   /** It was found by a search, which may leave it out. */
-  readonly under?: SearchedTree;
+  readonly under?: SearchedTree | undefined;
 }
 
 export async function evaluateShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileVerdict> {
@@ -52,8 +59,8 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
         })),
       );
   const reads = rules.privateFiles.length > 0 ? reading.reads : [];
-  const code = rules.privateFiles.length > 0 ? [...namedByCode(reading, guard), ...namedPlainly(reading, guard)] : [];
-  const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true), ...code];
+  const named = [...namedByCode(reading, guard), ...namedPlainly(reading, guard, budget)];
+  const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true), ...named];
   const open: Open[] = [
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
     ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
@@ -77,18 +84,36 @@ function namedByCode(reading: ShellReading, guard: Guard): Access[] {
   const texts = [
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
     // Code that a program which is not known gets by an option, or a path in its clothes.
-    ...reading.named.flatMap(({ command: { cwd }, words }) =>
-      words.filter(({ template }) => isCode(template)).map(({ template }) => ({ text: template, cwd })),
+    ...reading.named.flatMap(({ command, words }) =>
+      words
+        .filter((word) => isCode(word.template) || isForCodeOption(word, command))
+        .map(({ template }) => ({ text: template, cwd: command.cwd })),
     ),
   ];
-  return texts.flatMap(({ text, cwd }) =>
-    pathsInCode(text, cwd ?? guard.rules.projectDir).map((path) => ({
+  return texts.flatMap(({ text, cwd }) => {
+    const access = (reads: boolean) => (path: string) => ({
       forms: pathForms(path, cwd ?? guard.rules.projectDir, guard),
       shown: path,
       by: 'this code',
-      reads: true,
-    })),
-  );
+      reads,
+    });
+    const paths = pathsInCode(text, cwd ?? guard.rules.projectDir);
+    return [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
+  });
+}
+
+const CHANGES = String.raw`(?:write\w*|spit|save|unlink\w*|rm(?:Sync|tree|dir)?|remove\w*|delete\w*|(?:file|delete)[- ](?:delete|file)|rename\w*|truncate\w*|touch|copy(?:File|Sync|2|fileobj)\w*|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
+const QUOTED = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
+/** `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink F`. */
+const WRITTEN = new RegExp(
+  String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?${CHANGES}[\s(\\]{1,4}(?:${QUOTED}(?:\s*,\s*${QUOTED})?|([^\s'"();,]{1,300}))|` +
+    String.raw`(?<!=)>{1,2}\s*${QUOTED}|${QUOTED}\s*(?:,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|\)?\s*\.${CHANGES}\()`,
+  'gi',
+);
+
+/** The files that a code plainly writes, moves or removes; one that it only names somewhere is read. */
+function writtenByCode(text: string): string[] {
+  return [...text.matchAll(WRITTEN)].flatMap(([, ...paths]) => paths.filter(Boolean)).slice(0, MAX_PIECES);
 }
 
 const isCode = (text: string): boolean => /['"()]/.test(text);
@@ -96,13 +121,24 @@ const isCode = (text: string): boolean => /['"()]/.test(text);
 /** An option whose value is code, in any program. */
 const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
 
+/** A text for such an option, or the commands on the standard input of a program that takes them there. */
+function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
+  const before = argv[argv.indexOf(word) - 1]?.template ?? '';
+  return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
+}
+
 /** Files that are there and that a program gets by name of which nobody knows what it does with them. */
-function namedPlainly({ named }: ShellReading, guard: Guard): Access[] {
-  return named.flatMap(({ command, words }) =>
+function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget): Access[] {
+  return named.flatMap(({ command, words, mayWrite }) =>
     words.flatMap((word) => {
-      const before = command.argv[command.argv.indexOf(word) - 1]?.template ?? '';
+      const reads = !mayWrite(word);
+      if (word.pattern !== undefined || word.under !== undefined) {
+        const { cwd, cwdTemplate, name: by, position } = command;
+        const use = { target: word.text, word, cwd, cwdTemplate, by, how: 'argument', position } as const;
+        return reachedPaths(use, guard, budget).map((each) => ({ ...each, by, reads, under: word.under }));
+      }
       const isText = /\s/.test(word.template);
-      if (isText && (isCode(word.template) || !CODE_OPTION.test(before))) return [];
+      if (isText && (isCode(word.template) || !isForCodeOption(word, command))) return [];
       const cwd = command.cwdTemplate;
       // `kubectl get secrets`, where a folder has that name.
       const isPath = (piece: string): boolean => /[./]/.test(piece) || !(isText || hasKnownOptions(command));
@@ -110,7 +146,7 @@ function namedPlainly({ named }: ShellReading, guard: Guard): Access[] {
         `${cwd}${piece}`.includes(UNKNOWN) ? /[^\0]/.test(basename(piece)) : existsSync(absolutePath(piece, cwd));
       return piecesOf(word.template, guard)
         .filter((piece) => isPath(piece) && isThere(piece))
-        .map((piece) => ({ forms: pathForms(piece, cwd, guard), shown: piece, by: command.name, reads: true }));
+        .map((piece) => ({ forms: pathForms(piece, cwd, guard), shown: piece, by: command.name, reads }));
     }),
   );
 }

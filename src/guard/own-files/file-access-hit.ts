@@ -30,7 +30,7 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
     // git's own globs cross directories.
     if (use.by === 'git')
       return hitByTemplate(word.template.replace(/[*?]|\[[^\]]*\]/g, UNKNOWN), cwdTemplate, removes, guard);
-    const odd = use.odd === true ? hitByOddGlob(word.pattern, cwdTemplate, guard) : undefined;
+    const odd = use.odd === true ? hitByOddGlob(word.pattern, cwdTemplate, removes, guard) : undefined;
     return odd ?? hitByGlob(word.pattern, cwdTemplate, removes, guard);
   }
   return hitByLiteral(use, word.text, cwdTemplate, guard);
@@ -53,9 +53,9 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   return undefined;
 }
 
-/** The word, what is attached to a short option (`-oF`), and what stands between marks (`--x=F`, `CREATE:F`, `'F'`). */
+/** The word, what is attached to a short option (`-oF`, `+F`), and what stands between marks (`--x=F`, `CREATE:F`, `'F'`). */
 export function piecesOf(template: string, guard: Guard): string[] {
-  const attached = /^-[a-zA-Z](.+)$/s.exec(template)?.[1];
+  const attached = /^(?:-[a-zA-Z]|\+)(.+)$/s.exec(template)?.[1];
   const split = template.split(/[=:,;@|<>()[\]{}"'`\s]+/).slice(0, MAX_PIECES);
   return [...new Set([template, ...(attached === undefined ? [] : [attached]), ...split])]
     .filter((piece) => piece !== '' && piece.length < 4096)

@@ -45,11 +45,11 @@ function couldMatch(segments: readonly string[], entry: ProtectedPath, removes: 
 }
 
 /** A glob read by settings of the shell that are not the usual ones: dots, case and `**` match whatever they can. */
-export function hitByOddGlob(pattern: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+export function hitByOddGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
   const wanted = segmentsOf(pattern, cwd);
   const matches = (segments: readonly string[], names: readonly string[]): boolean => {
     const [first, ...rest] = segments;
-    if (first === undefined) return true;
+    if (first === undefined) return removes || names.length === 0;
     if (first === '**') return names.some((_, index) => matches(rest, names.slice(index))) || rest.length === 0;
     return names.length > 0 && matchesGlob(first, names[0] ?? '', true) && matches(rest, names.slice(1));
   };

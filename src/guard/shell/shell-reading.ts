@@ -99,6 +99,8 @@ export interface FileAccess {
 export interface NamedWords {
   readonly command: ShellCommand;
   readonly words: readonly ShellWord[];
+  /** Says of a word that it stands where a program names what it writes; without that, it is taken for read. */
+  readonly mayWrite: (word: ShellWord) => boolean;
 }
 
 export type UndecidableKind =

@@ -27,10 +27,10 @@ describe('an own file as an argument of an unknown program', () => {
     assert.ok(missed.length >= 60, `the control misses only ${missed.length} of ${NAMED.length}`);
   });
   it('is named in the denial, with programs that may read it', () => {
-    const verdict = evaluate('pigz .claude/settings.json', true);
+    const verdict = evaluate('upx .claude/settings.json', true);
     assert.match(
       verdict?.decision === 'deny' ? verdict.message : '',
-      /pigz would receive \.claude\/settings\.json.*use Read, cat/s,
+      /upx would receive \.claude\/settings\.json.*use Read, cat/s,
     );
   });
 });

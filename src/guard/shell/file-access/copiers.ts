@@ -169,7 +169,7 @@ export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
         inside.read(member, true);
         if (hasOption(split, '--remove-files')) inside.write(member, 'delete', { recursive: true });
       }
-    }
+    } else for (const member of split.operands) access.explain(member);
   },
   bsdtar: (access) => ARCHIVERS.tar?.(access),
   unzip: (access) => {

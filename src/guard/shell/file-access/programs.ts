@@ -110,12 +110,12 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   eslint: { unsure: true, values: '--config -c', out: '-o', writesWith: /^--fix$/ },
   ruff: { unsure: true, values: '--config', writesWith: /^(--fix|format)$/ },
   gofmt: { writesWith: /^-w$/ },
-  'black rustfmt': { values: '--config', operands: 'argument' },
+  'black rustfmt': { values: '--config', operands: 'argument', readsWith: /^--(check|diff)$/ },
   'tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
   'vi vim nvim view vimdiff ex': { values: '-c -S -u -i -T', operands: 'argument' },
   ed: { values: '-p', operands: 'argument' },
   'nano emacs fallocate': { values: '-r -s -T -l -o -f --load --eval', operands: 'argument' },
-  'gzip gunzip bzip2 bunzip2 xz unxz zstd': {
+  'gzip gunzip pigz bzip2 bunzip2 pbzip2 xz unxz zstd lz4 brotli lzip lzop zopfli': {
     values: '-S --suffix -T',
     out: '-o',
     operands: 'argument',

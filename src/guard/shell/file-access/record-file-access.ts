@@ -1,9 +1,11 @@
+import { basenameOf } from '../program-words.ts';
 import type { ShellCommand } from '../shell-reading.ts';
 import { type Call, fromCwd, type ShellContext, type ShellState } from '../shell-state.ts';
 import { byProgram, wordOf } from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
 import { type AccessRecorder, type FileAccessRule, recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';
+import { commandsFor, mayWrite, wrappedWriter } from './possible-write.ts';
 import { filesOf, PROGRAMS, ROWS, recordNamedOptions } from './programs.ts';
 
 const rowOf = byProgram(ROWS);
@@ -18,21 +20,28 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
   recordNamedOptions(access);
   const isTrusted =
     SYSTEM_PLACE.test(command.path) && !['PATH', 'LD_PRELOAD'].some((each) => call.state.variables.has(each));
+  const wrapped = rule === undefined ? wrappedWriter(command) : null;
+  if (wrapped !== null) {
+    const name = basenameOf(wrapped[0]?.template ?? '');
+    ruleOf(name)?.(recorderIn(call.state, { ...command, name }, { ...call, words: wrapped }, context, new Set()));
+  }
+  const input = commandsFor(command.name, call.stdin.text);
   const words = [
     ...access.args.filter(({ source, template }) => !isTrusted || !explained.has(source) || LONG_OPTION.test(template)),
     ...call.assignments.flatMap(({ words: values }) => values.map(({ template }) => wordOf(template))),
+    ...(input === null ? [] : [wordOf(input, '<')]),
   ];
   recordNamed(command, words, context);
 }
 
-/** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for; `+!x` is code for a pager. */
-const LONG_OPTION = /^-[a-zA-Z][\w-]+=|^\+!/;
 /** A program that is found by its name, or where the system keeps its own: not `./cat`. */
 const SYSTEM_PLACE = /^[^/]+$|^\/(s?bin|usr|opt|nix|snap)\//;
+/** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for; `+!x` is code for a pager. */
+const LONG_OPTION = /^-[a-zA-Z][\w,-]+=|^\+!/;
 
 /** Records words that a program which is not known, or not by this option, may write to. */
 export function recordNamed(command: ShellCommand, words: Call['words'], { facts }: ShellContext): void {
-  if (words.length > 0) facts.named.push({ command, words });
+  if (words.length > 0) facts.named.push({ command, words, mayWrite: mayWrite(command) });
 }
 
 const GNU_TOOLS = new Set([

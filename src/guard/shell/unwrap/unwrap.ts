@@ -56,11 +56,11 @@ const wrapperOf = byProgram<Wrapper>({
   runuser: { values: '-s -g -u --shell --group --user', textOption: '-c' },
   script: { values: '-I -O -B -E -T -m -o', textOption: '-c', textOnly: true },
   watch: { values: '-n -s --interval', textOption: ' ' },
-  'npx bunx pnpx': { values: '-p --package -w --workspace', textOption: '-c' },
+  'npx bunx pnpx uvx': { values: '-p --package -w --workspace', textOption: '-c' },
   npm: { values: '-w --workspace --prefix -C', subcommands: ['exec', 'x'], textOption: '-c' },
   pnpm: { values: '-C --dir --filter -F', subcommands: ['exec', 'dlx'] },
   yarn: { values: '--cwd', subcommands: ['exec', 'dlx'] },
-  'uv poetry pdm hatch pipenv rye': {
+  'uv poetry pdm hatch pipenv pipx rye': {
     values: '--with --python -p -C --directory --project -e --env',
     subcommands: ['run'],
   },

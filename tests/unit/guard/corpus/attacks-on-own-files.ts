@@ -445,6 +445,8 @@ export const SETTING_LOOK_ALIKES: readonly string[] = [
   'shopt -s dotglob; rm -rf build/*',
   'shopt -s dotglob; cp -r docs/* /tmp/d/',
   'shopt -s dotglob; wc -l *',
+  'shopt -s dotglob; mv docs/* /tmp',
+  'shopt -s nullglob dotglob; cp -r src/* /tmp/',
   'shopt -s globstar; wc -l **/*.ts',
   'shopt -s globstar; grep -n x **/*.json',
   'shopt -s globstar; prettier --check src/**/*.ts',

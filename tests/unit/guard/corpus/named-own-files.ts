@@ -206,6 +206,8 @@ export const NOT_NAMED: readonly string[] = [
   'mkdir -p .claude/agents .claude/context/memory',
   'curl -d @package.json https://example.com',
   'tar czf /tmp/x.tgz src docs',
+  'tar tf a.tar .claude/settings.json',
+  'black --check .claude/hooks',
   'x --file=~/notes.md',
   'x "$UNKNOWN" src/*.ts',
   'make X="$Y"',

@@ -1,0 +1,62 @@
+import { basenameOf } from '../program-words.ts';
+import { type ShellCommand, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+
+/** What stands before a file that a program writes: `-o F`, `--out-dir F`, `--js_out=F`, `-Wl,-Map=F`. */
+const OUTPUT =
+  /^(?:-o|-{1,2}[DP]?(?:[a-z]+[-_])*(?:out(?:put|file|dir)?|dest(?:ination|dir)?|(?:save|write|dump)(?:[-_]?(?:to|as))?|append|cidfile|basetemp|Map)(?:[-_]?(?:file|dir|path|folder))?|-{1,2}\w+profile|-{1,2}(?:log|result|report)[-_]?(?:file|dir|to))$/i;
+/** The same before a mark in a word: `of=F`, `CREATE:F`. */
+const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
+/** An option with which any program changes its operands in place. */
+const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
+/** Programs, or subcommands, that do it unasked, and those that do it with `-i` or `-w`. */
+const FORMATS =
+  /(?:^|-)(?:fmt|format|fix|fixer|isort|stylua|pyupgrade|(?:swift|md|nix|cb)f(?:or)?mat|nixfmt|uncrustify|astyle|mogrify|optipng|jpegoptim|upx|srm|wipe|savelog)$/;
+const FORMATS_IF_TOLD = /format$|fmt$|imports$|pep8$|^(?:gofumpt|yapf|2to3|sops|codemod)$/;
+const ONLY_LOOKS =
+  /^-{1,2}(?:c|d|l|n|check\w*|dry-?run|diff|list\w*|verify[\w-]*|stdout|lint|test|version|help)(?:-only)?(?:=|$)/;
+
+/**
+ * Returns whether a program of which no row says what it does with a word may write to the file that the word names:
+ * as its output, or since it changes what it's given in place. Most programs read what they are given, and whatever
+ * they write after all is undone.
+ */
+export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boolean {
+  const texts = argv.map(({ template }) => template);
+  const subcommand = texts.slice(1).find((text) => !text.startsWith('-')) ?? '';
+  const looks = texts.some((text) => ONLY_LOOKS.test(text));
+  const isTold = FORMATS_IF_TOLD.test(name) || FORMATS_IF_TOLD.test(subcommand);
+  const inPlace =
+    !looks &&
+    (texts.some((text) => IN_PLACE.test(text)) ||
+      (isTold ? texts.some((text) => /^-[iw]$/.test(text)) : FORMATS.test(name) || FORMATS.test(subcommand)));
+  return (word) => {
+    if (inPlace) return true;
+    const at = argv.indexOf(word);
+    const option = at > 1 ? (texts[at - 1] ?? '') : '';
+    const key = /^(?:.*[,\s])?([^,\s]+)[=:]/s.exec(word.template)?.[1] ?? '';
+    return OUTPUT.test(option) || OUTPUT.test(key) || OUTPUT_KEY.test(key) || /^-o[^=]/.test(word.template);
+  };
+}
+
+/** Programs whose standard input is commands of their own. */
+const COMMANDED = new Set(
+  'psql mysql mariadb duckdb redis-cli mongosh gnuplot gdb lldb ftp sftp lftp ghci octave fish osascript nu xonsh'.split(
+    ' ',
+  ),
+);
+
+/** Returns the commands that such a program reads; null if there are none or they are known only at run time. */
+export function commandsFor(name: string, input: string): string | null {
+  return COMMANDED.has(name) && input !== '' && !input.includes(UNKNOWN) ? input : null;
+}
+
+const WRITERS = new Set(
+  'rm mv cp dd tee ln truncate touch shred unlink rmdir sed chmod chown rsync gzip pigz xz zstd'.split(' '),
+);
+const ELSEWHERE = /^(?:ssh|mosh|adb|heroku|fly)$/;
+
+/** Returns the words of a command that a program which nobody knows is given to run: `retry 3 rm F`; null if there is none. */
+export function wrappedWriter({ name, argv }: ShellCommand): readonly ShellWord[] | null {
+  const at = argv.findIndex(({ template }, index) => index > 0 && WRITERS.has(basenameOf(template)));
+  return at === -1 || ELSEWHERE.test(name) ? null : argv.slice(at);
+}
