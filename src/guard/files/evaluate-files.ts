@@ -58,8 +58,9 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
           ...(use.word.under && { under: use.word.under }),
         })),
       );
-  const reads = rules.privateFiles.length > 0 ? reading.reads : [];
-  const named = [...namedByCode(reading, guard), ...namedPlainly(reading, guard, budget)];
+  const isPrivate = rules.privateFiles.length > 0;
+  const reads = isPrivate ? reading.reads : [];
+  const named = [...namedByCode(reading, guard, isPrivate), ...namedPlainly(reading, guard, budget, isPrivate)];
   const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true), ...named];
   const open: Open[] = [
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
@@ -80,7 +81,7 @@ function withoutIgnoreFiles(use: FileAccess): FileAccess {
 const MAX_PIECES = 2000;
 
 /** Files that code for an interpreter names: nobody can tell what it does with them. */
-function namedByCode(reading: ShellReading, guard: Guard): Access[] {
+function namedByCode(reading: ShellReading, guard: Guard, isPrivate: boolean): Access[] {
   const texts = [
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
     // Code that a program which is not known gets by an option, or a path in its clothes.
@@ -97,12 +98,12 @@ function namedByCode(reading: ShellReading, guard: Guard): Access[] {
       by: 'this code',
       reads,
     });
-    const paths = pathsInCode(text, cwd ?? guard.rules.projectDir);
+    const paths = isPrivate ? pathsInCode(text, cwd ?? guard.rules.projectDir) : [];
     return [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
   });
 }
 
-const CHANGES = String.raw`(?:write\w*|spit|save|unlink\w*|rm(?:Sync|tree|dir)?|remove\w*|delete\w*|(?:file|delete)[- ](?:delete|file)|rename\w*|truncate\w*|touch|copy(?:File|Sync|2|fileobj)\w*|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
+const CHANGES = String.raw`(?:write\w{0,40}|spit|save|unlink\w{0,40}|rm(?:Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|rename\w{0,40}|truncate\w{0,40}|touch|copy(?:File|Sync|2|fileobj)\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
 const QUOTED = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
 /** `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink F`. */
 const WRITTEN = new RegExp(
@@ -128,10 +129,11 @@ function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
 }
 
 /** Files that are there and that a program gets by name of which nobody knows what it does with them. */
-function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget): Access[] {
+function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   return named.flatMap(({ command, words, mayWrite }) =>
     words.flatMap((word) => {
       const reads = !mayWrite(word);
+      if (reads && !isPrivate) return [];
       if (word.pattern !== undefined || word.under !== undefined) {
         const { cwd, cwdTemplate, name: by, position } = command;
         const use = { target: word.text, word, cwd, cwdTemplate, by, how: 'argument', position } as const;
