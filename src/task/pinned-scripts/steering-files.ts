@@ -15,6 +15,8 @@ interface Steering {
 
 const MODULE = 'js,ts,mjs,cjs,mts,cts';
 const NPMRC = '.npmrc#settings ~/.npmrc#settings';
+/** A shell that reads its start files: `bash -lc`, `zsh -i`. */
+const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
 const STEERING: readonly Steering[] = [
@@ -51,7 +53,7 @@ const STEERING: readonly Steering[] = [
       '.cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml',
     reported: 'build.rs',
   },
-  { runners: 'go gotestsum', files: 'go.work ~/.config/go/env' },
+  { runners: 'go gotestsum', files: 'go.work ~/.config/go/env', reported: 'go.mod' },
   { runners: 'phpunit pest composer', files: 'phpunit.xml phpunit.xml.dist phpunit.dist.xml composer.json#scripts' },
   {
     runners: 'rspec bundle rake',
@@ -65,6 +67,11 @@ const STEERING: readonly Steering[] = [
   },
   { runners: 'mvn mvnw', files: '.mvn/maven.config .mvn/jvm.config ~/.m2/settings.xml', reported: 'pom.xml' },
   { runners: 'dotnet', files: '.runsettings Directory.Build.props Directory.Build.targets' },
+  { runners: 'zsh', files: '~/.zshenv' },
+  {
+    runners: LOGIN,
+    files: '~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin',
+  },
   { runners: 'deno', files: 'deno.json#tasks deno.json#test deno.jsonc' },
   { runners: 'tsc vue-tsc ts-node tsx', files: '', reported: 'tsconfig.json' },
   {
@@ -97,8 +104,12 @@ export interface SteeringFile {
 /** Returns what steers the runners among the words of a command that runs in this folder. */
 export function steeringFiles(directory: string, words: readonly string[]): SteeringFile[] {
   const names = words.map((word) => word.slice(word.lastIndexOf('/') + 1).replace(/^(python)[\d.]+$/, '$1'));
+  const isLogin =
+    names.some((name) => /^(?:ba|z|k)?sh$/.test(name)) && words.some((word) => /^-\w*[il]|^--login$/.test(word));
   return [
-    ...names.flatMap((name) => (BY_RUNNER.get(name) ?? []).flatMap((steering) => filesOf(directory, name, steering))),
+    ...[...names, ...(isLogin ? [LOGIN] : [])].flatMap((name) =>
+      (BY_RUNNER.get(name) ?? []).flatMap((steering) => filesOf(directory, name, steering)),
+    ),
     ...shadowingModules(directory, names),
   ];
 }
