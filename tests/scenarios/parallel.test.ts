@@ -1,91 +1,22 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { type Answer, type Project, project } from '../support/project.ts';
+import { test } from 'node:test';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
-import { MAIN } from './support/command-agent.ts';
-
-const GIT_ENV = {
-  ...{ GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@b.c', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@b.c' },
-};
-
-/** The agent notes when it starts and ends, waits until `$AT_ONCE` agents have met, and commits a file of its own. */
-const AGENT = `#!/bin/sh
-cat > /dev/null
-name=$(basename "$PWD")
-echo "+$name" >> "$NOTES/log"
-touch "$NOTES/here.$name"
-while [ "$(ls "$NOTES" | grep -c '^here')" -lt "\${AT_ONCE:-1}" ] && [ ! -e "$NOTES/free" ]; do sleep 0.02; done
-. ./work.sh
-echo "-$name" >> "$NOTES/log"
-rm -f "$NOTES/here.$name"; touch "$NOTES/free"
-echo "<promise>DONE</promise>"
-`;
-const OWN_FILE = 'echo "$name" > "$name.txt"; git add "$name.txt"; git commit -qm "Add $name"\n';
-
-/** A repository with these task folders, and what the agent does in each of them. */
-function repository(t: TestContext, names: readonly string[], work = OWN_FILE, keys = 'max_iterations: 3'): Project {
-  const p = project(t);
-  for (const name of names) {
-    const gate = 'completion_promise: DONE\ncompletion_gate: disabled';
-    p.write(`jobs/${name}/RALPH.md`, `---\n${keys}\n${gate}\n---\nDo ${name}.\n`);
-  }
-  p.write('agent.sh', AGENT, 0o755);
-  p.write('work.sh', work);
-  p.write('../notes/log', '');
-  git(p, 'init -q -b main && git config gc.auto 0 && git add -A && git commit -qm first');
-  return p;
-}
-
-function git(p: Project, command: string): string {
-  const { code, stdout, stderr } = p.sh(`git ${command}`, '', GIT_ENV);
-  assert.equal(code, 0, `${command}: ${stderr}`);
-  return stdout.trim();
-}
-
-const notes = (p: Project): string => join(p.dir, '..', 'notes');
-const log = (p: Project): string[] =>
-  readFileSync(join(notes(p), 'log'), 'utf8')
-    .split('\n')
-    .filter(Boolean);
-const agents = (p: Project, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
-  ...GIT_ENV,
-  NOTES: notes(p),
-  ...more,
-});
-const jobs = (names: readonly string[]): string[] => names.map((name) => `jobs/${name}`);
-
-function run(p: Project, words: readonly string[], env: NodeJS.ProcessEnv = {}): Answer {
-  return p.ralph(['run', ...words, '--agent', './agent.sh'], agents(p, env));
-}
-
-/** The largest number of agents that were at work at once. */
-function mostAtOnce(lines: readonly string[]): number {
-  let [now, most] = [0, 0];
-  for (const line of lines) {
-    now += line.startsWith('+') ? 1 : -1;
-    most = Math.max(most, now);
-  }
-  return most;
-}
-
-interface BatchEnd {
-  readonly type: string;
-  readonly code: number;
-  readonly tasks: {
-    readonly loop: string;
-    readonly status: string;
-    readonly iterations: number;
-    readonly step: string;
-  }[];
-}
-
-function batchEnd({ stdout }: Answer): BatchEnd {
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as BatchEnd;
-}
+import {
+  agents,
+  batchEnd,
+  begun,
+  git,
+  jobs,
+  log,
+  mostAtOnce,
+  notes,
+  OWN_FILE,
+  repository,
+  run,
+} from './support/side-by-side.ts';
 
 test('tasks run side by side, never more than asked for, each on its own branch', (t) => {
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -108,7 +39,7 @@ test('several tasks without --parallel run one after the other, in their order',
   assert.equal(code, 0, stdout + stderr);
   assert.deepEqual(log(p), ['+b', '-b', '+a', '-a']);
   assert.match(stdout, /^\[b\] ─── Iteration 1 of 3 ───$/m);
-  assert.match(stdout, /^a {2}complete {2}1 iteration /m);
+  assert.match(stdout, /^a +complete +1 +\d+m?s +ralph\/a$/m);
 });
 
 test('every problem is reported before anything is created', (t) => {
@@ -124,7 +55,14 @@ test('every problem is reported before anything is created', (t) => {
 
 test('options of one task are refused for several', (t) => {
   const p = repository(t, ['a', 'b']);
-  for (const words of [['--loop', 'x'], ['--plan'], ['--parallel', '0'], ['--parallel', '65'], ['--integrate', 'x']]) {
+  for (const words of [
+    ['--loop', 'x'],
+    ['--tdd'],
+    ['--plan'],
+    ['--parallel', '0'],
+    ['--parallel', '65'],
+    ['--integrate', 'x'],
+  ]) {
     const { code, stderr } = run(p, [...jobs(['a', 'b']), ...words]);
     assert.equal(code, 1, stderr);
     assert.match(stderr, new RegExp(words[0] ?? ''), stderr);
@@ -165,7 +103,6 @@ for (const how of ['merge', 'rebase']) {
 
 test('nothing is merged over uncommitted changes of the user', (t) => {
   const p = repository(t, ['a']);
-  p.write('agent.sh', `${AGENT}`, 0o755);
   p.write('work.sh', `${OWN_FILE}# changed\n`);
   const { code, stdout } = run(p, [...jobs(['a']), '--integrate', 'merge']);
   assert.equal(code, 3, stdout);
@@ -218,16 +155,6 @@ test('a budget is for all loops together', (t) => {
   const [after = 0] = billed();
   assert.ok(after >= input && after <= 5_500_000, `${after / 1e6} dollars`);
 });
-
-function begun(p: Project, words: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, ...words], { cwd: p.dir, env: { ...p.env, ...agents(p) } });
-  let said = '';
-  child.stdout.on('data', (chunk) => {
-    said += chunk;
-  });
-  const over = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { child, said: () => said, over };
-}
 
 test('the last run of a loop counts for those that come after it', (t) => {
   const p = repository(t, ['a', 'b'], OWN_FILE, 'max_iterations: 1');

@@ -9,17 +9,38 @@ import { SETTING_OPTIONS } from '../start/start-options.ts';
 
 const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 
+/** Options that would have no effect on several tasks, on those of a plan, and on those that are resumed. */
+const FOREIGN = {
+  tasks: ['report', 'loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
+  plan: ['report', 'loop', 'tdd', 'arg', 'consent'],
+  resumed: ['report', 'loop', 'tdd', 'arg', 'plan', 'from', 'fresh'],
+} as const;
+
+/** Throws `usage` for an option that would have no effect. */
+export function refuseForeign({ values, files }: CommandContext, what: keyof typeof FOREIGN): void {
+  const stray = FOREIGN[what].find((key) => values[key] !== undefined && String(values[key]) !== '');
+  const text = what === 'resumed' ? PARALLEL_TEXTS.notResumed : PARALLEL_TEXTS.noWord;
+  if (stray !== undefined) throw new RalphError('usage', text(stray));
+  if (files.name !== null) throw new RalphError('usage', PARALLEL_TEXTS.loopVariable(files.name));
+}
+
 /** Returns the options that hold for each loop alone; the budget is for all of them together. */
 export function wordsOf(context: CommandContext): string[] {
   const { values } = context;
-  const single = [...Object.keys(SETTING_OPTIONS), 'agent', 'worktree-setup'].filter(
+  const single = [...Object.keys(SETTING_OPTIONS), 'agent', 'worktree-setup', 'require-verified'].filter(
     (key) => key !== 'set' && !BUDGETS.includes(key),
   );
   const given = single.flatMap((key) => {
     const value = values[key];
-    return value === undefined ? [] : value === true ? [`--${key}`] : [`--${key}`, String(value)];
+    return value === undefined ? [] : value === true ? [`--${key}`] : [`--${key}=${value}`];
   });
-  return [...given, ...valuesOf(context, 'set').flatMap((pair) => ['--set', pair])];
+  return [...given, ...valuesOf(context, 'set').map((pair) => `--set=${pair}`)];
+}
+
+/** Returns the words without a permission mode, which has to be given at each start. */
+export function withoutMode(words: readonly string[]): string[] {
+  const isMode = /^--(?:permission-mode(?:=.*)?|dangerously-skip-permissions)$/;
+  return words.filter((word, at) => !isMode.test(word) && words[at - 1] !== '--permission-mode');
 }
 
 export function limitsOf(context: CommandContext): SharedLimits {

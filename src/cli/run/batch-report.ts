@@ -3,10 +3,12 @@ import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-end.ts';
 import type { BatchEnd } from '../../drive/parallel/run-batch.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { counted } from '../../drive/worktree/messages.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { dollarText } from '../../engine/messages.ts';
+import { countText, timeText } from '../../term/figures.ts';
+import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
+import { cells } from '../../term/wrap.ts';
 import { advise } from '../../text/message.ts';
 
 /** Returns what `--json` prints of a task. */
@@ -21,21 +23,12 @@ export function published({ name, taskPath, planTask, step, end }: BatchTask): o
   };
 }
 
-/** Returns the report at the end of a run. */
+/** Returns the report at the end of a run, its table at most so many columns wide if that is possible. */
 export function reportLines(
   { tasks, refused, plan }: BatchEnd & { readonly plan?: PlanEnd },
   projectDir: string,
+  columns: number,
 ): string[] {
-  const rows = tasks.map(({ name, planTask, end }) => {
-    const cost = end === null || end.costUsd === null ? '' : dollarText(end.costUsd);
-    const iterations = end === null || end.iterations === null ? '' : counted(end.iterations, 'iteration');
-    const place = end === null || (plan !== undefined && end.integrated !== null) ? '' : `ralph/${name}`;
-    return [planTask ?? name, end?.status ?? PARALLEL_TEXTS.notStarted, iterations, cost, place];
-  });
-  const known = tasks.map(({ end }) => end?.costUsd ?? 0).reduce((sum, cost) => sum + cost, 0);
-  const failed = tasks
-    .filter(({ end }) => end !== null && end.code !== 0 && (plan === undefined || end.status !== 'blocked'))
-    .map(({ name, end }) => `${name}: ${end?.message}`);
   const there = worktreePlaces(projectDir).map(({ name }) => name);
   const isOwn = plan === undefined;
   const done = tasks.filter(
@@ -43,10 +36,14 @@ export function reportLines(
   );
   const open = tasks.some(({ step }) => step !== 'ended');
   return [
-    table(rows),
-    ...(known > 0 ? [withPrefix(`all loops together cost ${dollarText(known)}.`)] : []),
+    ...(tasks.length === 0
+      ? []
+      : taskTable(
+          tasks,
+          tasks.map((task) => whereOf(task, there)),
+          columns,
+        )),
     ...(refused === null ? [] : [withPrefix(`the shared budget is used up: ${refused}.`)]),
-    ...failed.map((line) => withPrefix(line)),
     ...(plan === undefined ? [] : [withPrefix(plan.message, { name: null, mode: 'runner' })]),
     ...(done.length === 0 ? [] : [withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:')]),
     ...(done.length === 0
@@ -54,4 +51,54 @@ export function reportLines(
       : ['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', '  ralph-loop worktree remove NAME']),
     ...(isOwn && open ? [withPrefix(advise('not all tasks have ended.', 'Resume them', 'run --resume'))] : []),
   ];
+}
+
+type End = NonNullable<BatchTask['end']>;
+
+const FIGURES: readonly (readonly [string, (end: End) => number | null, (value: number) => string])[] = [
+  ['iterations', ({ iterations }) => iterations, String],
+  ['tokens', ({ tokens }) => tokens || null, countText],
+  ['cost', ({ costUsd }) => costUsd, dollarText],
+  ['time', ({ durationMs }) => durationMs, timeText],
+];
+
+/** A row for each task, with the reason below it if it is not done, and their sums. Unknown figures have no column. */
+function taskTable(tasks: readonly BatchTask[], branches: readonly string[], width: number): string[] {
+  const figures = FIGURES.flatMap(([name, of, text]) => {
+    const values = tasks.map(({ end }) => (end === null ? null : of(end)));
+    if (values.every((value) => value === null)) return [];
+    const sum = values.reduce<number>((all, value) => all + (value ?? 0), 0);
+    const shown = [name, ...[...values, sum].map((value) => (value === null ? '' : text(value)))];
+    const longest = Math.max(...shown.map(({ length }) => length));
+    return [shown.map((cell) => cell.padStart(longest))];
+  });
+  const named = ['task', ...tasks.map(({ planTask, name }) => planTask ?? name), 'total'];
+  const outcomes = tasks.map(({ end }) => end?.status ?? PARALLEL_TEXTS.notStarted);
+  const narrow = [['outcome', ...outcomes, `${counts(tasks)} complete`], ...figures];
+  const linesOf = (columns: readonly (readonly string[])[]): string[] =>
+    table(named.map((_, at) => columns.map((column) => column[at] ?? ''))).split('\n');
+  const last = branches.every((branch) => branch === '') ? [] : [['branch', ...branches]];
+  const drawn = [linesOf([named, ...narrow, ...last]), linesOf([named, ...narrow])];
+  // Where a name leaves no room it has a line of its own.
+  const stacked = linesOf([[''], ...narrow]).map((line, at) => `${named[at]}\n${line}`);
+  const fits = drawn.find((lines) => lines.every((line) => cells(line) <= width)) ?? stacked;
+  return fits.map((line, at) => [line, ...reasonLines(tasks[at - 1])].join('\n'));
+}
+
+function reasonLines(task: BatchTask | undefined): string[] {
+  return task === undefined ? [] : whyOf(task).flatMap((why) => why.split('\n').map((line) => `    ${line}`));
+}
+
+function counts(tasks: readonly BatchTask[]): string {
+  return `${tasks.filter(({ end }) => end?.status === 'complete').length} of ${tasks.length}`;
+}
+
+/** Returns why a task is not done; nothing for one that is, or has not begun. */
+function whyOf({ end }: BatchTask): string[] {
+  return end === null || end.code === 0 ? [] : [printable(end.problem ?? end.message)];
+}
+
+/** Returns the commit of an integrated task, or the branch of a worktree that is there. */
+function whereOf({ name, end }: BatchTask, there: readonly string[]): string {
+  return end?.commit ?? (there.includes(name) ? `ralph/${name}` : '');
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { unagreedSettings } from '../../drive/start/agreed-settings.ts';
 import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
@@ -72,17 +73,22 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
 }
 
 /** Prepares the contract of a task in its worktree. Throws RalphError for a task that cannot be started. */
-export function prepareSetUp(
-  context: CommandContext,
-  task: string | null,
-  plan: StartRequest['plan'] = context.values['plan'] === true ? { from: null } : null,
-): PreparedContract {
-  const own = { plan, mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
-  const request = startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
+function prepareSetUp(context: CommandContext, task: string | null): PreparedContract {
+  const request = setUpRequest(context, task, context.values['plan'] === true ? { from: null } : null);
   const prepared = prepareContract(request);
-  if (!approveSettings(context.files, request, prepared.resolved))
+  if (!approveSettings(context.files, request, unagreedSettings(request, prepared.resolved)))
     throw new RalphError('refused', 'nothing was started.');
   return prepared;
+}
+
+/** Returns what is known of a start before its worktree is there. */
+export function setUpRequest(
+  context: CommandContext,
+  task: string | null,
+  plan: NonNullable<StartRequest['plan']> | null,
+): StartRequest {
+  const own = { plan, mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
+  return startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
 }
 
 /** Returns the same command in the worktree, with the task that is there. */

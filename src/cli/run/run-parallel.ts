@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import {
   type Batch,
   type BatchTask,
-  dropBatch,
+  claimBatch,
   type PlanBatch,
   readBatch,
   refuseRunning,
@@ -16,25 +16,31 @@ import { withPrefix } from '../../drive/turn/messages.ts';
 import { steering } from '../../engine/events.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { columnsOf } from '../../term/write-text.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { CommandContext } from '../command.ts';
+import type { Command, CommandContext } from '../command.ts';
 import { startTarget } from '../start/start-request.ts';
-import { atOnceOf, integrateOf, limitsOf, wordsOf } from './batch-options.ts';
+import { agreedBatch } from './batch-consent.ts';
+import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 import { published, reportLines } from './batch-report.ts';
-import { prepareSetUp } from './in-worktree.ts';
 import { beginPlan, takeUp } from './plan-batch.ts';
 import { runTask } from './run-task.ts';
 import { loopView } from './runner-lines.ts';
 
 /** Runs several tasks, each in a worktree of its own, or resumes those of a run that was interrupted. */
-export async function runParallel(context: CommandContext): Promise<number> {
+export async function runParallel(context: CommandContext, command: Command): Promise<number> {
   const { projectDir, env, values, err } = context;
+  const resumes = values['resume'] === true;
   const former = readBatch(projectDir, env);
   if (former !== null) refuseRunning(former);
-  const batch = values['resume'] === true ? resumed(context, former) : await begun(context, former);
-  if (batch === null) return 0;
-  err(withPrefix(firstText(batch, values['resume'] === true)));
+  const problems: string[] = [];
+  const wanted = resumes ? resumed(context, former) : await begun(context, former, problems);
+  if (wanted === null) return 0;
+  const batch = await agreedBatch(context, command, wanted, problems);
+  if (batch === null) return 1;
+  claimBatch(projectDir, env, batch, former);
+  err(withPrefix(firstText(batch, resumes)));
   const view = await loopView(context);
   const notice = (message: string): void => view.tell({ type: 'notice', message });
   const script = process.argv[1] ?? '';
@@ -63,7 +69,7 @@ export async function runParallel(context: CommandContext): Promise<number> {
     const ended = plan && { status: plan.status, message: show(plan.message, { name: null, mode: 'runner' }) };
     const tasks = done.tasks.map(published);
     context.out(JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: ended }) }));
-  } else context.out(['', ...reportLines(done, projectDir)].join('\n'));
+  } else context.out(['', ...reportLines(done, projectDir, columnsOf(1))].join('\n'));
   return code;
 }
 
@@ -81,9 +87,9 @@ function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
   return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
 }
 
-/** Checks every task before anything is created. Throws RalphError with all problems. */
-async function begun(context: CommandContext, former: Batch | null): Promise<Batch | null> {
-  const { projectDir, env, values, positionals, rest } = context;
+/** Finds the tasks, and adds problems of their names. Returns null if the user does not start one of them now. */
+async function begun(context: CommandContext, former: Batch | null, problems: string[]): Promise<Batch | null> {
+  const { projectDir, values, positionals, rest } = context;
   const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
   if (open.length > 0 && values['fresh'] !== true) {
     const names = open.map(({ name, planTask }) => planTask ?? name);
@@ -96,11 +102,11 @@ async function begun(context: CommandContext, former: Batch | null): Promise<Bat
     });
   }
   if (values['plan'] === true) return beginPlan(context);
-  for (const option of ['task', 'path', 'loop', 'tdd', 'arg', 'from', 'max-tasks', 'consent']) {
-    if (values[option] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noWord(option));
-  }
+  refuseForeign(context, 'tasks');
+  if (positionals.length === 0) throw new RalphError('usage', PARALLEL_TEXTS.noTasks);
+  const atOnce = atOnceOf(values['parallel']);
+  const [how, limits] = [integrateOf(values['integrate']), limitsOf(context)];
   const tasks = new Map<string, BatchTask>();
-  const problems: string[] = [];
   for (const word of positionals) {
     const own = await runTask({ ...context, positionals: [word] });
     if (own === null) return null;
@@ -115,17 +121,11 @@ async function begun(context: CommandContext, former: Batch | null): Promise<Bat
           : PARALLEL_TEXTS.sameName(name, other.taskPath, taskPath),
       );
     }
-    tasks.set(name, { name, taskPath, step: 'waiting', end: null });
-    const problem = problemOf(() => prepareSetUp(own, target.task));
-    if (problem !== null)
-      problems.push(problem.includes(taskPath) ? problem : PARALLEL_TEXTS.invalid(taskPath, problem));
+    tasks.set(name, { name, taskPath, words: [], step: 'waiting', end: null });
   }
-  if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
-  dropBatch(projectDir, env);
-  const atOnce = atOnceOf(values['parallel']);
   return {
     ...{ startedAt: context.now(), runner: { pid: process.pid, startedAt: null }, atOnce },
-    ...{ integrate: integrateOf(values['integrate']), limits: limitsOf(context) },
+    ...{ integrate: how, limits },
     fresh: values['fresh'] === true,
     ...{ words: [...wordsOf(context), '--project', projectDir], rest: [...rest], tasks: [...tasks.values()] },
   };
@@ -134,6 +134,7 @@ async function begun(context: CommandContext, former: Batch | null): Promise<Bat
 function resumed(context: CommandContext, former: Batch | null): Batch | null {
   const { values, positionals, rest } = context;
   if (positionals.length > 0) throw new RalphError('usage', PARALLEL_TEXTS.otherTasks);
+  refuseForeign(context, 'resumed');
   if (former === null) throw new RalphError('no-loop', advise(PARALLEL_TEXTS.nothingLeft, 'List the loops', 'list'));
   const given = limitsOf(context);
   const { limits } = former;
@@ -146,20 +147,10 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
       maxTokens: given.maxTokens ?? limits.maxTokens,
       maxTimeMs: given.maxTimeMs ?? limits.maxTimeMs,
     },
-    words: [...former.words, ...wordsOf(context)],
-    rest: rest.length > 0 ? [...rest] : former.rest,
+    words: [...withoutMode(former.words), ...wordsOf(context)],
+    rest: rest.length > 0 ? [...rest] : withoutMode(former.rest),
+    tasks: former.tasks.map((task) => ({ ...task, words: withoutMode(task.words) })),
   });
-}
-
-/** Returns the problem of a task; a missing permission mode is asked for, so it is thrown. */
-function problemOf(check: () => unknown): string | null {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    if (!(error instanceof RalphError) || error.code === 'mode-missing') throw error;
-    return error.message;
-  }
 }
 
 /** Returns a name for the loop on a task file that is in no folder of its own. */

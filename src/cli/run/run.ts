@@ -10,7 +10,6 @@ import { withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { ask } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { approveStart } from '../start/approve.ts';
 import { askSandbox } from '../start/ask-sandbox.ts';
@@ -20,6 +19,7 @@ import { startRequest, startTarget } from '../start/start-request.ts';
 import { printWarnings, withStartPoint } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
 import { noWeb } from '../web/no-web.ts';
+import { askForMode, once } from './ask-mode.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
 import { requestedLoop } from './requested-loop.ts';
@@ -59,20 +59,19 @@ export const RUN_COMMAND: Command = {
     const input = withInput(commandLine);
     if (isBatch(input)) {
       const { runParallel } = await import('./run-parallel.ts');
-      return askForMode(input, runParallel);
+      return runParallel(input, RUN_COMMAND);
     }
     const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
     if (context === null) return 0;
-    return askForMode(context, (run) => runToEnd(run, input.projectDir));
+    return withMode(context, input.projectDir);
   },
 };
 
 /** Returns whether the command line is about several tasks: it names them, or resumes them. */
-function isBatch({ positionals, values, projectDir, env }: CommandContext): boolean {
+function isBatch({ positionals, values, files, projectDir, env }: CommandContext): boolean {
   if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
-  const named =
-    positionals.length + ['task', 'path', 'loop', 'consent'].filter((key) => values[key] !== undefined).length;
-  return values['resume'] === true && named === 0 && hasBatch(projectDir, env);
+  const isNamed = positionals.length > 0 || ['task', 'path', 'consent'].some((key) => values[key] !== undefined);
+  return values['resume'] === true && !isNamed && files.name === null && hasBatch(projectDir, env);
 }
 
 async function runToEnd(run: CommandContext, projectDir: string): Promise<number> {
@@ -139,43 +138,14 @@ async function reportAtEnd(context: CommandContext, files: StartedLoop['files'],
   }
 }
 
-/** Calls the function at most once: asking the client for its version takes a moment. */
-function once<T extends object>(find: () => T): () => T {
-  let result: T | null = null;
-  return () => {
-    result ??= find();
-    return result;
-  };
-}
-
-const MODES = `What may the agent do without asking?
-  acceptEdits        Write files in the project and run the checks that the task names.
-  auto               What the client itself judges to be safe.
-  bypassPermissions  Everything that you may do on this machine; use it in a sandbox.`;
-
-/** Runs the loop; if it needs a permission mode, asks the user at the terminal for one and runs it again. */
-async function askForMode(context: CommandContext, run: (context: CommandContext) => Promise<number>): Promise<number> {
+/** Runs the loop; if it needs a permission mode, asks the user for one and runs it again. */
+async function withMode(context: CommandContext, projectDir: string): Promise<number> {
   try {
-    return await run(context);
+    return await runToEnd(context, projectDir);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    const mode = context.values['yes'] === true ? modeByYes(context) : await askMode(context);
-    if (mode === null) throw error;
-    if (mode === '') return 1;
-    return run({ ...context, values: { ...context.values, 'permission-mode': mode } });
+    const mode = await askForMode(context);
+    if (mode === null) return 1;
+    return runToEnd({ ...context, values: { ...context.values, 'permission-mode': mode } }, projectDir);
   }
-}
-
-function modeByYes({ err }: CommandContext): string {
-  err(withPrefix('--yes without a permission mode means acceptEdits: the agent may write files and run the checks.'));
-  return 'acceptEdits';
-}
-
-/** Returns the answer, '' for none, and null where there is no terminal. */
-async function askMode({ mayAsk, err }: CommandContext): Promise<string | null> {
-  if (!mayAsk) return null;
-  err(MODES);
-  const answer = (await ask('Permission mode (an empty line cancels): ')) ?? '';
-  if (answer === '') err('Cancelled; the loop was not started.');
-  return answer;
 }

@@ -1,9 +1,14 @@
-import { rememberAgreed, settingsRefusal, unagreedSettings } from '../../drive/start/agreed-settings.ts';
+import {
+  type RiskySetting,
+  rememberAgreed,
+  settingsRefusal,
+  unagreedSettings,
+} from '../../drive/start/agreed-settings.ts';
 import { preparedTerms } from '../../drive/start/consent.ts';
 import { consentTerms, diffTerms, showTerms } from '../../drive/start/consent-terms.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
-import type { Approval, Resolved, StartRequest } from '../../drive/start/read-settings.ts';
+import type { Approval, StartRequest } from '../../drive/start/read-settings.ts';
 import { termsOf } from '../../drive/tdd/tdd-terms.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -32,7 +37,7 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
   const list = request.tdd === true || (continues && found?.loopId != null) ? found : null;
   const { resolved } = prepareContract(request);
   if (requested === null && (list === null || list.consented)) {
-    return approveSettings(files, request, resolved) ? undefined : null;
+    return approveSettings(files, request, unagreedSettings(request, resolved)) ? undefined : null;
   }
   const terms = preparedTerms(prepareContract(request), list);
   const changes = requested === null ? [] : changesSince(requested, terms, list);
@@ -55,9 +60,8 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
   return null;
 }
 
-/** Shows settings of the task file and of configuration files that start a program or widen permissions, once. Returns whether the user agrees. */
-export function approveSettings(files: LoopFiles, request: StartRequest, resolved: Resolved): boolean {
-  const open = unagreedSettings(request, resolved);
+/** Shows settings that start a program or widen permissions, and remembers them. Returns whether the user agrees. */
+export function approveSettings(files: LoopFiles, request: StartRequest, open: readonly RiskySetting[]): boolean {
   if (open.length === 0) return true;
   const agreed = askInPerson(files, {
     command: 'start',

@@ -13,16 +13,21 @@ import type { CommandContext } from '../command.ts';
 
 /** Asks once, at a terminal, whether an agent with bypassPermissions runs in the sandbox. The answer can be remembered. */
 export async function askSandbox(context: CommandContext, request: StartRequest): Promise<StartRequest> {
+  if (prepareContract(request).terms.unsandboxed !== 'not-set') return request;
+  const mode = await askSandboxMode(context);
+  return mode === null ? request : { ...request, flags: { ...request.flags, 'sandbox.mode': mode } };
+}
+
+/** Returns the mode that the user chooses; null where nobody can be asked, and for a plain no. */
+export async function askSandboxMode(context: CommandContext): Promise<'on' | 'off' | null> {
   const { mayAsk, values, env, projectDir, err } = context;
-  if (!mayAsk || values['yes'] === true || prepareContract(request).terms.unsandboxed !== 'not-set') return request;
-  if (clientSandboxProblem(env) !== null) return request;
+  if (!mayAsk || values['yes'] === true || clientSandboxProblem(env) !== null) return null;
   err(withPrefix(SANDBOX_TEXTS.question));
   const answer = ((await ask('Sandbox [Y/n/always/never]: ')) ?? 'n').toLowerCase();
   const isOn = ['', 'y', 'yes', 'always'].includes(answer);
   if (answer === 'always' || answer === 'never') remember(configFiles(projectDir, env)['user config'], isOn);
-  return isOn || answer === 'never'
-    ? { ...request, flags: { ...request.flags, 'sandbox.mode': isOn ? 'on' : 'off' } }
-    : request;
+  if (isOn) return 'on';
+  return answer === 'never' ? 'off' : null;
 }
 
 function remember(path: string, isOn: boolean): void {

@@ -19,10 +19,14 @@ import type { CommandContext } from '../command.ts';
 
 const START_POINT_MS = 10_000;
 
+type WarnedOf = Pick<Contract, 'unsandboxed' | 'agent' | 'policy' | 'task' | 'tdd' | 'taskPath' | 'clientVersion'> & {
+  readonly validation: readonly unknown[];
+};
+
 /** `client` is the version of the client that the user will start, if that is not the loop's. */
 export function printWarnings(
-  { err, projectDir, env }: CommandContext,
-  { warnings, stored }: StartedLoop,
+  { err, projectDir, env }: Pick<CommandContext, 'err' | 'projectDir' | 'env'>,
+  { warnings, stored }: Pick<StartedLoop, 'warnings'> & { readonly stored: { readonly contract: WarnedOf } },
   client: string | null = null,
 ): void {
   const { contract } = stored;
@@ -70,7 +74,7 @@ export async function withStartPoint<T extends StartRequest>(
 }
 
 /** Returns whether a completion would be accepted unverified. A required gate may ask for outputs and open questions alone. */
-function verifiesNothing({ validation, task, policy, tdd, taskPath }: Contract): boolean {
+function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf): boolean {
   if (tdd !== undefined) return false; // the scenarios are proved one by one
   const gate = task?.gate === 'required' ? task : null;
   const outputs = gate !== null && (gate.requiredOutputs.length > 0 || gate.openQuestions !== 'optional');

@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
+import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
@@ -14,6 +17,8 @@ const task = z.strictObject({
   taskPath: z.string().min(1),
   /** Id of the task that the loop works on, where `taskPath` is a plan. */
   planTask: z.string().min(1).optional(),
+  /** Options of its run that the user was asked for. */
+  words: z.array(z.string()).default([]),
   /** `started`: its worktree may exist. `ended`: its loop has ended, and `end` says how. */
   step: z.enum(['waiting', 'started', 'ended']),
   end: z
@@ -25,9 +30,17 @@ const task = z.strictObject({
       tokens: z.number(),
       message: z.string(),
       integrated: z.string().nullable(),
+      /** Why a complete loop is not integrated. */
+      problem: z.string().nullable().default(null),
+      durationMs: z.number().nullable().default(null),
+      /** Commit of an integrated task. */
+      commit: z.string().nullable().default(null),
     })
     .nullable(),
 });
+
+/** What is not known of an end at once. */
+export const NEW_END = { integrated: null, problem: null, durationMs: null, commit: null } as const;
 
 const batch = z.strictObject({
   startedAt: z.string(),
@@ -100,6 +113,18 @@ export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: O
   mkdirSync(loopFiles(projectDir, null, env).outsideDir, { recursive: true, mode: 0o700 });
   const whole: Batch = { ...record, runner: identityOf(process.pid) };
   writeAtomically(path, `${JSON.stringify(whole)}\n`, 0o600);
+}
+
+/** Records a run as that of this process. Throws `refused` where another one has begun since `former` was read. */
+export function claimBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Batch, former: Batch | null): void {
+  const path = pathOf(projectDir, env);
+  mkdirSync(loopFiles(projectDir, null, env).outsideDir, { recursive: true, mode: 0o700 });
+  withLock(`${path}.lock`, LOCK_WAIT, () => {
+    const found = readBatch(projectDir, env);
+    if (found !== null) refuseRunning(found);
+    if (!isDeepStrictEqual(found, former)) throw new RalphError('refused', PARALLEL_TEXTS.overtaken);
+    writeBatch(projectDir, env, record);
+  });
 }
 
 export function dropBatch(projectDir: string, env: NodeJS.ProcessEnv): void {

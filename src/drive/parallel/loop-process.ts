@@ -7,7 +7,7 @@ import { operate } from '../control/operate.ts';
 import type { Permit } from '../runner/runner.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import type { BatchTask } from './batch.ts';
+import { type BatchTask, NEW_END } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { SharedBudget } from './shared-budget.ts';
 import { type Supervised, type SupervisedEnd, type SupervisedRun, supervise } from './supervise.ts';
@@ -110,16 +110,26 @@ export class LoopProcess {
     const { budget, name } = this.#options;
     const { tokens = 0, costUsd: known = null } = budget.of(name) ?? {};
     if (this.#ended !== null) {
-      const { status, iterations, costUsd, message } = this.#ended;
+      const { status, code: left, iterations, costUsd, message, report } = this.#ended;
       budget.note(name, { costUsd, tokens });
-      const end = { status, code: this.#ended.code, iterations, costUsd, tokens, message, integrated: null };
-      return { end, died: false };
+      const end = { status, code: left, iterations, costUsd, tokens, message, ...NEW_END };
+      return { end: { ...end, durationMs: report?.durationMs ?? null }, died: false };
     }
     const how = signal ?? `exit code ${code}`;
-    const message = signal === null && complaint !== '' ? complaint : PARALLEL_TEXTS.died(how);
+    const message = signal === null && complaint !== '' ? lastMessage(complaint) : PARALLEL_TEXTS.died(how);
     const end = { status: 'error', code: code || 1, iterations: null, costUsd: known, tokens, message };
-    return { end: { ...end, integrated: null }, died: true };
+    return { end: { ...end, ...NEW_END }, died: true };
   }
+}
+
+/** Returns the last message of an error output: what precedes it told of no failure. */
+function lastMessage(complaint: string): string {
+  return (
+    complaint
+      .split(/^ralph-loop: /m)
+      .at(-1)
+      ?.trim() ?? complaint
+  );
 }
 
 /** Gives a command to the loop in a worktree. Throws RalphError if it is not possible. */

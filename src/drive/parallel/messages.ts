@@ -21,6 +21,13 @@ export const PARALLEL_TEXTS = {
   number: (value: string): string => `--parallel ${value}: use a whole number from 1 to 64.`,
   integrateWord: (value: string): string => `--integrate ${value}: use none, merge, rebase or pr.`,
   noWord: (option: string): string => `--${option} applies to a single task; these tasks run side by side.`,
+  notResumed: (option: string): string => `--${option} is for a new run; --resume continues the interrupted one.`,
+  noTasks: 'name the tasks: run TASK... --parallel N, or run PLAN.md --plan --parallel N.',
+  noPlan: 'the interrupted run is not over a plan: leave out --max-tasks.',
+  loopVariable: (name: string): string =>
+    `RALPH_LOOP names the loop ${name}, but these tasks run side by side. Run them without it: env -u RALPH_LOOP ralph-loop run ...`,
+  otherName: 'These loops are named after their tasks: instead of --loop NAME, rename the folder of the task.',
+  overtaken: 'another parallel run was started in this project at the same time. Run the command again.',
   finishing: 'The loops stop after their current iterations. Press Ctrl+C again to cancel them.',
   cancelling: 'Cancelling the loops.',
   planStarts: (plan: string, most: number, atOnce: number): string =>

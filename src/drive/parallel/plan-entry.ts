@@ -11,7 +11,7 @@ import { fitName } from '../start/find-task.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import type { BatchTask, PlanBatch } from './batch.ts';
+import { type BatchTask, NEW_END, type PlanBatch } from './batch.ts';
 import type { LoopEnd } from './loop-process.ts';
 import { readPlanText } from './plan-end.ts';
 import type { BatchRun } from './run-batch.ts';
@@ -25,7 +25,7 @@ export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id }: 
     tasks.some((task) => task.name === name) || existsSync(worktreePlace(projectDir, name).dir);
   let name = base;
   for (let nth = 2; isTaken(name); nth++) name = `${base}-${nth}`;
-  return { name, taskPath: plan.path, planTask: id, step: 'waiting', end: null };
+  return { name, taskPath: plan.path, planTask: id, words: [], step: 'waiting', end: null };
 }
 
 /** Returns the words of the command that begins or resumes a task. */
@@ -60,7 +60,7 @@ export function isLive(projectDir: string, name: string, env: NodeJS.ProcessEnv)
 
 /** Returns the end of a task whose process was killed after its loop had ended. */
 export function endNow(status: 'complete' | 'blocked' | 'stopped'): Pick<LoopEnd, 'end'> {
-  const none = { iterations: null, costUsd: null, tokens: 0, message: '', integrated: null };
+  const none = { iterations: null, costUsd: null, tokens: 0, message: '', ...NEW_END };
   return { end: { ...none, status, code: exitCode(status) } };
 }
 

@@ -2,7 +2,7 @@ import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
-import { userGit } from '../worktree/repository.ts';
+import { headOf, userGit } from '../worktree/repository.ts';
 import { type ActiveTask, slotsHeld } from './active-task.ts';
 import { type BatchTask, dropBatch, type PlanBatch, writeBatch } from './batch.ts';
 import { type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
@@ -30,6 +30,8 @@ export class PlanRunner implements SideBySideRunner {
   readonly #budget: SharedBudget;
   readonly #plan: PlanSource;
   #record: PlanBatch;
+  /** Commits of the tasks that were committed in this run, by the names of their loops. */
+  readonly #commits = new Map<string, string>();
   /** The plan as last read. */
   #tasks: readonly PlanFileTask[] = [];
   #pressed = 0;
@@ -249,7 +251,8 @@ export class PlanRunner implements SideBySideRunner {
     if (isDone) this.#countDone(id);
     else this.#closed = true;
     const integrated = isDone ? PARALLEL_TEXTS.committed(id) : null;
-    this.#saveTask({ ...entry, step: isDone || isBlocked ? 'ended' : 'started', end: { ...end, integrated } });
+    const commit = this.#commits.get(entry.name) ?? null;
+    this.#saveTask({ ...entry, step: isDone || isBlocked ? 'ended' : 'started', end: { ...end, integrated, commit } });
     if (isDone) removeDone(this.#options, entry.name);
   }
 
@@ -257,6 +260,9 @@ export class PlanRunner implements SideBySideRunner {
   #turnOver(name: string, id: string): void {
     if (this.#inTurn === name) this.#inTurn = null;
     const status = this.#plan.statusOf(id);
+    const { projectDir, env } = this.#options;
+    const commit = status === 'done' ? headOf(projectDir, env) : null;
+    if (commit !== null) this.#commits.set(name, commit);
     if (status === 'done') this.#countDone(id);
     if (status === 'blocked') this.#closed = true;
     void this.#arrange();

@@ -5,9 +5,11 @@ import { exitCode } from '../../engine/exit-code.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { elapsed } from '../../text/instant.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
+import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { type Batch, type BatchTask, dropBatch, writeBatch } from './batch.ts';
+import { type Batch, type BatchTask, dropBatch, NEW_END, writeBatch } from './batch.ts';
 import { integrate } from './integrate.ts';
 import { billedTokens, type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
@@ -136,7 +138,7 @@ export class BatchRunner implements SideBySideRunner {
     const { batch, projectDir, env } = this.#options;
     const { name, taskPath } = task;
     const rest = batch.rest.length === 0 ? [] : ['--', ...batch.rest];
-    const common = ['--loop', name, '--worktree', '--json', ...batch.words, ...rest];
+    const common = ['--loop', name, '--worktree', '--json', ...batch.words, ...task.words, ...rest];
     const begin = ['run', '--task', join(projectDir, taskPath), ...(batch.fresh ? ['--fresh'] : []), ...common];
     const place = worktreePlace(projectDir, name);
     if (task.step === 'waiting' || !existsSync(place.dir)) return begin;
@@ -152,13 +154,15 @@ export class BatchRunner implements SideBySideRunner {
       return ['run', '--resume', ...common];
     }
     // The process that watched it was killed after the end of its loop.
-    const { status, iteration, message, costUsd } = endedLoopOf(lastState, name);
+    const { status, iteration, message, costUsd, startedAt, endedAt, verified } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
-    const code = exitCode(lastState.status === 'ended' ? lastState.ended.as : 'interrupted');
+    const lacksProof = batch.words.includes('--require-verified') && !verified;
+    const code = exitCode(lastState.status === 'ended' ? lastState.ended.as : 'interrupted', lacksProof);
+    const durationMs = elapsed(startedAt, endedAt);
     this.#save({
       ...task,
       step: 'ended',
-      end: { status, code, iterations: iteration, costUsd, tokens, message, integrated: null },
+      end: { status, code, iterations: iteration, costUsd, tokens, message, ...NEW_END, durationMs },
     });
     return null;
   }
@@ -192,8 +196,12 @@ export class BatchRunner implements SideBySideRunner {
         ...{ projectDir, name: task.name, how: batch.integrate, report: task.end.message, env },
       });
       notice(message);
-      const integrated = outcome === 'done' ? message : null;
-      this.#save({ ...task, end: { ...task.end, integrated, code: outcome === 'done' ? 0 : NOT_INTEGRATED } });
+      const end = { ...task.end, code: outcome === 'done' ? 0 : NOT_INTEGRATED };
+      const commit = headOf(projectDir, env);
+      this.#save({
+        ...task,
+        end: outcome === 'done' ? { ...end, integrated: message, problem: null, commit } : { ...end, problem: message },
+      });
       if (outcome === 'blocked') return;
     }
   }

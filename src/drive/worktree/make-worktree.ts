@@ -45,26 +45,37 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
   const place = worktreePlace(projectDir, name);
   mkdirSync(loopFiles(projectDir, name, env).outsideDir, { recursive: true, mode: 0o700 });
   return withLock(worktreeLock(projectDir, name, env), LOCK_WAIT, () => {
+    checkWorktree(request);
     const record = readWorktreeRecord(projectDir, name, env);
-    if (record !== null && isBeingMade(record)) {
-      throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));
-    }
     if (record?.step === 'making') clearAway(request, place, record.hadBranch ? null : record.base);
-    const registered = isRegistered(projectDir, place.dir, env);
     if (existsSync(place.dir)) {
-      if (!registered) throw new RalphError('refused', WORKTREE_TEXTS.notOurs(place.dir));
-      const needsSetUp = record?.step === 'made';
-      // No loop was ever in it: there is nothing to resume.
-      if (needsSetUp && request.existing !== 'fresh') {
-        throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, place.dir));
-      }
-      if (request.existing === 'refuse') throw new RalphError('refused', WORKTREE_TEXTS.exists(name, place.dir));
       const notices = [WORKTREE_TEXTS.goesOn(place.branch, place.dir), ...taskNotices(request, place)];
-      return { place, needsSetUp, notices };
+      return { place, needsSetUp: record?.step === 'made', notices };
     }
     if (request.existing === 'resume') throw new RalphError('no-loop', WORKTREE_TEXTS.nothingToResume(name));
-    return makeNew(request, repository, place, registered);
+    return makeNew(request, repository, place, isRegistered(projectDir, place.dir, env));
   });
+}
+
+/** Throws RalphError where the loop can have no worktree. Changes nothing. */
+export function checkWorktree({ projectDir, name, existing, env }: WorktreeRequest): void {
+  const { dir, branch } = worktreePlace(projectDir, name);
+  const record = readWorktreeRecord(projectDir, name, env);
+  if (record !== null && isBeingMade(record)) {
+    throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));
+  }
+  // What a killed run left is removed first.
+  if (record?.step === 'making') return;
+  if (!existsSync(dir)) {
+    if (existing !== 'resume') refuseBranch(projectDir, branch, env);
+    return;
+  }
+  if (!isRegistered(projectDir, dir, env)) throw new RalphError('refused', WORKTREE_TEXTS.notOurs(dir));
+  // No loop was ever in it: there is nothing to resume.
+  if (record?.step === 'made' && existing !== 'fresh') {
+    throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, dir));
+  }
+  if (existing === 'refuse') throw new RalphError('refused', WORKTREE_TEXTS.exists(name, dir));
 }
 
 /** Removes what a killed run left: it holds no work yet. */
@@ -90,14 +101,12 @@ function makeNew(
   registered: boolean,
 ): MadeWorktree {
   const { branch, dir } = place;
-  const valid = userGit(projectDir, ['check-ref-format', '--branch', branch], env);
-  if (!valid.ok) throw new RalphError('usage', WORKTREE_TEXTS.badBranch(branch));
-  const hadBranch = refuseOwnWork(projectDir, branch, env);
+  const hadBranch = refuseBranch(projectDir, branch, env);
   exclude(commonDir, `/${prefix}${WORKTREES}/`);
   writeWorktreeRecord(projectDir, name, env, { step: 'making', base: head, hadBranch });
   mkdirSync(dirname(dir), { recursive: true });
-  // git still knows a worktree whose folder was removed by hand.
-  const words = ['worktree', 'add', '--quiet', ...(registered ? ['--force'] : []), hadBranch ? '-B' : '-b', branch];
+  // git still knows a worktree whose folder was removed by hand; a second attempt finds the branch of the first.
+  const words = ['worktree', 'add', '--quiet', ...(registered ? ['--force'] : []), '-B', branch];
   const added = userGit(projectDir, [...words, dir, head], env);
   if (!added.ok) {
     clearAway({ projectDir, name, taskPath, env, existing: 'refuse' }, place, hadBranch ? null : head);
@@ -120,8 +129,10 @@ function makeNew(
   return { place, needsSetUp: true, notices };
 }
 
-/** Returns true if the branch exists without commits of its own, false if not at all. Throws `refused` otherwise. */
-function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEnv): boolean {
+/** Returns true if the branch exists without commits of its own, false if not at all. Throws RalphError otherwise. */
+function refuseBranch(projectDir: string, branch: string, env: NodeJS.ProcessEnv): boolean {
+  const valid = userGit(projectDir, ['check-ref-format', '--branch', branch], env);
+  if (!valid.ok) throw new RalphError('usage', WORKTREE_TEXTS.badBranch(branch));
   if (tipOf(projectDir, branch, env) === null) return false;
   const commits = ownCommits(projectDir, [`refs/heads/${branch}`], branch, env);
   if (commits > 0) throw new RalphError('refused', WORKTREE_TEXTS.branchLies(branch, commits));

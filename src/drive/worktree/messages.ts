@@ -38,6 +38,8 @@ export const WORKTREE_TEXTS = {
   copiedIgnored: (files: readonly string[]): string => `copied into the worktree for worktree_copy: ${some(files)}.`,
   leftOut: (changes: number, commit: string): string =>
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktree, which begins at ${commit}.`,
+  notInThese: (changes: number): string =>
+    `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktrees, which begin at the last commit.`,
   taskDiffers: (taskPath: string): string =>
     `${taskPath} in the worktree differs from the one here; the one in the worktree is used.`,
   settingUp: (command: string): string => `setting up the worktree: ${command}`,

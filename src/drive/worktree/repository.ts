@@ -43,6 +43,12 @@ export function tipOf(projectDir: string, branch: string, env: NodeJS.ProcessEnv
   return ok ? text.trim() : null;
 }
 
+/** Returns the commit that the project is on, in short; null where there is none. */
+export function headOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
+  const { ok, text } = userGit(projectDir, ['rev-parse', '--short', 'HEAD'], env);
+  return ok ? text.trim() : null;
+}
+
 /** Counts the commits of these revisions that no other branch, no remote and not the project's HEAD has. */
 export function ownCommits(
   projectDir: string,
@@ -107,17 +113,8 @@ export function changedFiles(
 ): { readonly changed: readonly string[]; readonly removed: readonly string[] } {
   const prefix = askGit(directory, ['rev-parse', '--show-prefix'], env, WHAT);
   // Others may be committing: a status that refreshed the index would stand in their way.
-  const words = [
-    '--no-optional-locks',
-    '-c',
-    'status.renames=false',
-    'status',
-    '--porcelain=v1',
-    '-z',
-    '--untracked-files=all',
-    '--',
-    '.',
-  ];
+  const options = ['--no-optional-locks', '-c', 'status.renames=false'];
+  const words = [...options, 'status', '--porcelain=v1', '-z', '--untracked-files=all', '--', '.'];
   const text = askGit(directory, words, env, WHAT);
   const changed: string[] = [];
   const removed: string[] = [];

@@ -52,6 +52,17 @@ export function liveView(
     if (loops.length > 1) views.set(focus, withHeading(view, LIVE_TEXTS.border(view.name)));
   };
 
+  /** Shows another loop in place of one that has ended, below what that has said last. */
+  const leaveEnded = (): void => {
+    const next = [...views].find(([loop, { status }]) => loop !== focus && status !== 'ended')?.[0];
+    const { status, lines } = viewOf(focus);
+    if (next === undefined || (status !== 'ended' && focus !== '')) return;
+    views.delete(focus);
+    focus = next;
+    const view = withHeading(viewOf(next), LIVE_TEXTS.border(viewOf(next).name));
+    views.set(next, { ...view, lines: [...lines, ...view.lines] });
+  };
+
   /** Returns true on success. An error is shown to the user, and the loop continues. */
   const act = (what: () => void): boolean => {
     try {
@@ -109,8 +120,14 @@ export function liveView(
   };
   const tell = (event: RunnerEvent, loop = focus): void => {
     if (views.size === 0) focus = loop;
+    if (event.type === 'loop-ended' && loop !== focus) {
+      views.delete(loop);
+      tell({ type: 'notice', message: `${loop}: ${event.message}` });
+      return;
+    }
     const next = nextView(viewOf(loop), event, Date.now());
     views.set(loop, loop === focus ? next : { ...next, lines: next.lines.slice(-MOST_UNSEEN) });
+    leaveEnded();
     terminal ??= takeTerminal(input, output, painter(true, env), {
       get: () => ({ view: shown(), input: line }),
       printed: ({ others: _, ...rest }) => {

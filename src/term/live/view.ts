@@ -63,30 +63,11 @@ export interface View {
 }
 
 export const NEW_VIEW: View = {
-  attached: false,
-  lines: [],
-  text: '',
-  gap: false,
-  last: 'blank',
-  name: '',
-  status: 'starting',
-  next: 'go-on',
-  interrupting: false,
-  iteration: 0,
-  maxIterations: null,
-  startedAt: null,
-  costUsd: null,
-  isCostPartial: false,
-  tokens: 0,
-  runTokens: 0,
-  context: null,
-  window: null,
-  checklist: null,
-  calls: [],
-  pending: [],
-  waiting: null,
-  paused: null,
-  others: [],
+  ...{ attached: false, lines: [], text: '', gap: false, last: 'blank', name: '' },
+  ...{ status: 'starting', next: 'go-on', interrupting: false, waiting: null, paused: null },
+  ...{ iteration: 0, maxIterations: null, startedAt: null, checklist: null },
+  ...{ costUsd: null, isCostPartial: false, tokens: 0, runTokens: 0, context: null, window: null },
+  ...{ calls: [], pending: [], others: [] },
 };
 
 /** A piece of a row. Its text has no control characters and no line ends. */

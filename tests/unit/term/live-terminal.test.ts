@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { type LiveControls, liveView } from '../../../src/term/live/live-view.ts';
 
 /** A terminal that notes what is done to it. */
@@ -158,4 +159,64 @@ test('in a pause Enter alone continues, and with text it continues with that tex
   }
   view.close();
   assert.deepEqual(went, ['', 'carefully', 'slowly']);
+});
+
+/** What is shown of loops that run side by side, after these events. */
+async function sideBySide(events: readonly (readonly [string, RunnerEvent])[]) {
+  const terminal = new FakeTerminal();
+  const view = liveView(terminal as never, terminal as never, { NO_COLOR: '1' });
+  for (const [loop, event] of events) view.tell(event, loop);
+  await sleep(60);
+  const before = terminal.written.length;
+  // Draws the rows as they stand now.
+  terminal.emit('data', '\u000c');
+  await sleep(60);
+  const rows = terminal.written
+    .slice(before)
+    .split(/\r\n|\u001b\[[0-9;?]*[A-Za-z]/)
+    .filter((row) => row.startsWith('ralph: '));
+  view.close();
+  return { rows, focus: view.focus(), written: terminal.written };
+}
+
+const begun = (name: string): readonly [string, RunnerEvent] => [name, { ...started, name }];
+const ended = (name: string): readonly [string, RunnerEvent] => [
+  name,
+  { type: 'loop-ended', status: 'complete', message: `Complete: ${name}.`, code: 0, iterations: 1, costUsd: null },
+];
+const says = (name: string, text: string): readonly [string, RunnerEvent] => [name, { type: 'text', text }];
+
+test('of loops side by side each one at work has a row, and one that has ended has none', async () => {
+  const three = await sideBySide(['a', 'b', 'c'].map(begun));
+  assert.deepEqual(
+    three.rows.map((row) => row.split(' ')[1]),
+    ['b', 'c', 'a'],
+    'control: the one in focus is last',
+  );
+  const two = await sideBySide([...['a', 'b', 'c'].map(begun), ended('b')]);
+  assert.deepEqual(
+    two.rows.map((row) => row.split(' ')[1]),
+    ['c', 'a'],
+  );
+  assert.match(two.written, /ralph-loop: b: Complete: b\./);
+});
+
+test('when the loop in focus ends, what it said last is shown, and then another one at work', async () => {
+  const { rows, focus, written } = await sideBySide([
+    ...['a', 'b'].map(begun),
+    says('b', 'Unseen words.'),
+    says('a', 'Last words.'),
+    ended('a'),
+    begun('c'),
+  ]);
+  assert.deepEqual(
+    rows.map((row) => row.split(' ')[1]),
+    ['c', 'b'],
+  );
+  assert.equal(focus, 'b');
+  assert.match(written, /Last words\.[\s\S]*Complete: a\.[\s\S]*─── b ───[\s\S]*Unseen words\./);
+  const alone = await sideBySide([begun('a'), ended('a')]);
+  assert.deepEqual([alone.focus, alone.rows.length], ['a', 1], 'the last one stays');
+  const later = await sideBySide([begun('a'), ended('a'), begun('b')]);
+  assert.deepEqual([later.focus, later.rows.length], ['b', 1], 'one that begins later takes its place');
 });

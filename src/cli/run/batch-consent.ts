@@ -1,0 +1,147 @@
+import { dirname, join } from 'node:path';
+import { requireClient } from '../../claude/find-client.ts';
+import type { Batch, BatchTask } from '../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
+import { unagreedSettings } from '../../drive/start/agreed-settings.ts';
+import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
+import type { StartRequest } from '../../drive/start/read-settings.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
+import { checkWorktree } from '../../drive/worktree/make-worktree.ts';
+import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
+import { changedFiles, repositoryOf } from '../../drive/worktree/repository.ts';
+import { worktreePlace } from '../../drive/worktree/worktree-place.ts';
+import { safePath } from '../../install/files/project-files.ts';
+import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
+import { loopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { WORKTREES } from '../../task/task-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { parseOptions } from '../parse.ts';
+import { approveSettings } from '../start/approve.ts';
+import { askSandboxMode } from '../start/ask-sandbox.ts';
+import { startTarget } from '../start/start-request.ts';
+import { printWarnings } from '../start/start-warnings.ts';
+import { askForMode, once } from './ask-mode.ts';
+import { setUpRequest } from './in-worktree.ts';
+import { withPolicy } from './plan-batch.ts';
+
+/** A task, or the plan of all tasks (null), as its own run would start it. */
+interface Asked {
+  readonly task: BatchTask | null;
+  readonly label: string;
+  readonly request: StartRequest;
+  readonly prepared: PreparedContract;
+  /** Options that the user's answers add. */
+  readonly words: string[];
+}
+
+/**
+ * Checks everything that a run of each task would refuse, before anything is created, and asks here, once for all, what
+ * it would ask: the loops have no terminal. Returns null if the user says no. Throws RalphError with all problems.
+ */
+export async function agreedBatch(
+  context: CommandContext,
+  command: Command,
+  batch: Batch,
+  problems: string[],
+): Promise<Batch | null> {
+  const { projectDir, env, err, files } = context;
+  repositoryOf(projectDir, env);
+  safePath(projectDir, WORKTREES);
+  const asked = await askedTasks(context, command, batch, problems);
+  const [first] = asked ?? [];
+  if (asked === null || first === undefined) return asked && batch;
+  const open = asked.flatMap(({ label, request, prepared }) =>
+    unagreedSettings(request, prepared.resolved).map((one) => ({ ...one, line: `${label}: ${one.line}` })),
+  );
+  const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
+  if (!approveSettings(files, { ...first.request, name: null }, settings)) return null;
+  const bare = asked.filter(({ prepared }) => prepared.terms.unsandboxed === 'not-set');
+  const sandbox = bare.length === 0 ? null : await askSandboxMode(context);
+  if (sandbox !== null) for (const { words } of bare) words.push(`--set=sandbox.mode=${sandbox}`);
+  for (const line of warningLines(context, asked)) {
+    if (sandbox === null || !line.endsWith(withPrefix(SANDBOX_TEXTS.withoutBypass))) err(line);
+  }
+  nameLeftOut(context, batch);
+  const added = (task: BatchTask | null): string[] => asked.find((one) => one.task === task)?.words ?? [];
+  const tasks = batch.tasks.map((task) => ({ ...task, words: [...task.words, ...added(task)] }));
+  const whole = { ...batch, words: [...batch.words, ...added(null)], tasks };
+  return context.values['resume'] === true ? whole : withPolicy(whole, first.prepared.resolved.policy);
+}
+
+/** Prepares each task that has not ended. Returns null if the user is asked for a permission mode and gives none. */
+async function askedTasks(
+  context: CommandContext,
+  command: Command,
+  batch: Batch,
+  problems: string[],
+): Promise<Asked[] | null> {
+  const { projectDir, env } = context;
+  const { plan } = batch;
+  const asked: Asked[] = [];
+  const withoutMode: ((mode: string) => Asked)[] = [];
+  const client = once(() => requireClient(env));
+  for (const task of plan === undefined ? batch.tasks.filter(({ step }) => step !== 'ended') : [null]) {
+    const label = task?.taskPath ?? plan?.path ?? '';
+    const prepare = (mode: string | null): Asked => {
+      const own = ownContext(context, command, batch, task);
+      const made = setUpRequest(own, startTarget(own, 'run').task, plan === undefined ? null : { from: plan.from });
+      const flags = mode === null ? made.flags : { ...made.flags, permission_mode: mode };
+      const request = { ...made, flags, clientVersion: () => client().version };
+      const words = mode === null ? [] : [`--permission-mode=${mode}`];
+      return { task, label, request, prepared: prepareContract(request), words };
+    };
+    try {
+      if (task?.step === 'waiting')
+        checkWorktree({ ...task, projectDir, existing: batch.fresh ? 'fresh' : 'refuse', env });
+      asked.push(prepare(null));
+    } catch (error) {
+      if (!(error instanceof RalphError) || error.code === 'client-missing') throw error;
+      const problem = show(error.advised, { name: task?.name ?? null, mode: 'runner' });
+      if (error.code === 'mode-missing') withoutMode.push(prepare);
+      else problems.push(problem.includes(label) ? problem : PARALLEL_TEXTS.invalid(label, problem));
+    }
+  }
+  if (problems.some((problem) => problem.includes('--loop NAME'))) problems.push(PARALLEL_TEXTS.otherName);
+  if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
+  const mode = withoutMode.length === 0 ? '' : await askForMode(context);
+  return mode === null ? null : [...asked, ...withoutMode.map((prepare) => prepare(mode))];
+}
+
+/** Returns the command line that the run of a task has, in its worktree if its loop has begun; null is the plan. */
+function ownContext(context: CommandContext, command: Command, batch: Batch, task: BatchTask | null): CommandContext {
+  const { projectDir, env } = context;
+  const { resume: _, ...given } = context.values;
+  const { values: former } = parseOptions(command, [...batch.words, ...(task?.words ?? [])]);
+  const { name = null, taskPath = batch.plan?.path ?? '', step } = task ?? {};
+  const place = name !== null && step === 'started' ? worktreePlace(projectDir, name) : { projectDir };
+  const files = loopFiles(place.projectDir, name, env);
+  const begun = place.projectDir !== projectDir && lastLoopIn(files) !== null;
+  const loop = name ?? undefined;
+  const values = { ...given, ...former, loop, ...(begun ? { resume: true } : { task: join(projectDir, taskPath) }) };
+  const own = begun ? { projectDir: place.projectDir, files } : { files: loopFiles(projectDir, name, env) };
+  return { ...context, ...own, rest: batch.rest, positionals: [], values };
+}
+
+/** Returns each warning once, with the tasks that it is about. */
+function warningLines(context: CommandContext, asked: readonly Asked[]): string[] {
+  const tasks = new Map<string, string[]>();
+  for (const { label, prepared } of asked) {
+    const err = (line: string): void => void tasks.set(line, [...(tasks.get(line) ?? []), label]);
+    printWarnings({ ...context, err }, { warnings: prepared.warnings, stored: { contract: prepared.terms } });
+  }
+  const named = (line: string, labels: readonly string[]): string =>
+    labels.length === asked.length ? line : line.replace(': ', `: ${labels.join(', ')}: `);
+  return [...tasks].map(([line, labels]) => named(line, labels));
+}
+
+/** Names the uncommitted changes that new worktrees lack: they begin at the last commit, with the task's own files. */
+function nameLeftOut({ projectDir, env, err }: CommandContext, { tasks }: Batch): void {
+  if (!tasks.some(({ step }) => step === 'waiting')) return;
+  const { changed, removed } = changedFiles(projectDir, env);
+  const own = ['.claude/', '.ralph/', ...tasks.map(({ taskPath }) => `${dirname(taskPath)}/`)];
+  const left = [...changed, ...removed].filter((path) => !own.some((folder) => path.startsWith(folder)));
+  if (left.length > 0) err(withPrefix(WORKTREE_TEXTS.notInThese(left.length)));
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BatchTask, NEW_END } from '../../../../src/drive/parallel/batch.ts';
+import { batchCode } from '../../../../src/drive/parallel/run-batch.ts';
+
+function tasks(...codes: readonly (number | null)[]): BatchTask[] {
+  return codes.map((code, at): BatchTask => {
+    const known = { status: 'x', iterations: 1, costUsd: null, tokens: 0, message: '', ...NEW_END };
+    const end = code === null ? null : { ...known, code };
+    return { name: `t${at}`, taskPath: `t${at}`, words: [], step: end === null ? 'waiting' : 'ended', end };
+  });
+}
+
+test('the exit code of several loops is the first of 130, 1, 2, 3 that one left, and 0 only for all complete', () => {
+  const expected: readonly (readonly [number, readonly (number | null)[], string | null])[] = [
+    [0, [0, 0], null],
+    [3, [0, 3], null],
+    [2, [3, 2, 0], null],
+    [1, [2, 1, 3], null],
+    [130, [1, 130, 0], null],
+    [3, [0, null], null],
+    [2, [0, null], '$3 of $2'],
+  ];
+  for (const [code, codes, refused] of expected) assert.equal(batchCode(tasks(...codes), refused), code, `${codes}`);
+});
