@@ -15,12 +15,12 @@ import {
 } from '../../src/fleet/git/workspace.ts';
 import { loopFiles, makeRuntimeDir } from '../../src/state/loop-files.ts';
 import { onPath } from '../../src/state/process/find-program.ts';
+import { plainProgram } from '../support/plain-program.ts';
 import { until } from '../support/until.ts';
 import { type Fleet, fleet, LOOP, listing, meta, open, REF, status } from '../unit/fleet/git/support/fleet-place.ts';
 
 /** Every nth call of git is the one at which a worker is killed; RALPH_FLEET_KILL_STEP=1 is the long form. */
 const STEP = Number(process.env['RALPH_FLEET_KILL_STEP'] ?? 5);
-const WORKER = join(import.meta.dirname, 'support', 'fleet-worker.ts');
 
 /** A git that counts its calls, and in the one of `$STOP_AT` notes its process and waits to be killed, before or after. */
 const GIT = (real: string): string => `#!/bin/sh
@@ -38,6 +38,8 @@ interface Killed {
   readonly request: WorkspaceRequest;
   readonly expected: { readonly status: string; readonly listing: string };
   readonly gitDir: string;
+  /** The worker that is killed. */
+  readonly program: string;
 }
 
 /** A loop with a checkpoint that holds commits, changes and loop state. */
@@ -60,6 +62,7 @@ async function checkpointed(t: TestContext): Promise<Killed> {
   return {
     f,
     gitDir,
+    program: await plainProgram(f.base, "import '../faults/support/fleet-worker.ts';"),
     request: {
       ...{ repository: f.repository, loopId: LOOP, branch: 'ralph/one', base: { sha: f.sha }, checkpoint: sha },
     },
@@ -69,7 +72,7 @@ async function checkpointed(t: TestContext): Promise<Killed> {
 
 function worker(k: Killed, place: FleetPlace, stopAt: number, when: 'before' | 'after', calls: string): ChildProcess {
   const env = { ...place.env, PATH: `${k.gitDir}:${process.env['PATH']}`, CALLS: calls };
-  return spawn(process.execPath, ['--import', 'tsx', WORKER, place.dir, JSON.stringify(k.request)], {
+  return spawn(process.execPath, [k.program, place.dir, JSON.stringify(k.request)], {
     env: { ...env, STOP_AT: String(stopAt), WHEN: when },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -86,11 +86,11 @@ test('a storm of kills, freezes and restarts loses, repeats and forks nothing', 
       await f.redis.start();
     }
   }
-  let now = loops();
-  while (now.filter(({ result, failure }) => result !== null || failure !== null).length < LOOPS) {
-    await sleep(1_000);
-    now = loops();
+  for (const id of ids) {
+    await f.reaches(id, 'is over', ({ result, failure }) => result !== null || failure !== null, LONGEST_MS);
   }
+  const now = loops();
+  assert.equal(now.length, LOOPS);
   const runs = readFileSync(join(f.notes, 'runs'), 'utf8').trim().split('\n');
   t.diagnostic(`${struck} blows; ${runs.filter((line) => line.startsWith('+')).length} runs for ${LOOPS * ITERATIONS}`);
   const said = workers.map((worker) => worker.said()).join('');

@@ -123,7 +123,7 @@ test('while the repository does not answer no iteration starts, and then none is
   renameSync(f.remote, `${f.remote}.away`);
   go(f, 'go-one');
   await until('the first iteration has ended', () => runs(f).includes('-1 one'));
-  await until('a push has failed', () => f.status(id).progress?.waits === 'repository');
+  await f.reaches(id, 'a push has failed', ({ progress }) => progress?.waits === 'repository');
   renameSync(`${f.remote}.away`, f.remote);
   const result = await f.ended(id);
   assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason);

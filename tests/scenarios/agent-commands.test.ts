@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { project } from '../support/project.ts';
+import { type Project, project } from '../support/project.ts';
 
 const AGENT = { CLAUDECODE: '1' };
 
@@ -49,30 +49,33 @@ test('every command is refused in the shell of an agent or serves it', () => {
   assert.deepEqual(Object.keys(COMMANDS).sort(), known.sort());
 });
 
-for (const [name, args] of Object.entries(REFUSED)) {
-  test(`${name} is refused in the shell of an agent, and nothing changes`, (context) => {
-    const p = project(context);
-    p.write('.claude/ralph/PROMPT.md', 'Work.\n');
-    p.ralph(['start']);
-    const before = p.tree();
+function withLoop(context: TestContext): Project {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  return p;
+}
+
+test('what is for the user is refused in the shell of an agent, and nothing changes', (context) => {
+  const p = withLoop(context);
+  const before = p.tree();
+  for (const [name, args] of Object.entries(REFUSED)) {
     for (const env of [AGENT, { RALPH_DRIVER: 'runner' }]) {
       const { code, stderr } = p.ralph([name, ...args], env);
       assert.equal(code, 1, stderr);
       assert.match(stderr, new RegExp(`"${name}" is for the user`));
     }
-    assert.deepEqual(p.tree(), before);
-  });
-}
+    assert.deepEqual(p.tree(), before, name);
+  }
+});
 
-for (const [name, args] of Object.entries(SERVED)) {
-  test(`${name} serves an agent as it serves the user`, (context) => {
-    const p = project(context);
-    p.write('.claude/ralph/PROMPT.md', 'Work.\n');
-    p.ralph(['start']);
+test('every other command serves an agent as it serves the user', (context) => {
+  const p = withLoop(context);
+  for (const [name, args] of Object.entries(SERVED)) {
     const { stderr } = p.ralph([name, ...args], AGENT);
-    assert.doesNotMatch(stderr, /for the user/);
-  });
-}
+    assert.doesNotMatch(stderr, /for the user/, name);
+  }
+});
 
 test('start by an agent starts nothing: it asks for a loop that awaits consent', (context) => {
   const p = project(context);

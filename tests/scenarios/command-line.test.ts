@@ -113,27 +113,26 @@ test('every command has a help of its own that names the options of all', (t) =>
   }
 });
 
-for (const name of CONTROL) {
-  test(`${name} is refused in an agent’s shell, with the way out, and changes nothing`, (t) => {
-    const p = project(t);
-    p.ralph(['init']);
-    p.write('.claude/ralph/PROMPT.md', '# Task\n');
-    p.ralph(['start']);
-    const tree = p.tree();
+test('what is for the user is refused in an agent’s shell, with the way out, and changes nothing', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.ralph(['start']);
+  const tree = p.tree();
+  for (const name of CONTROL) {
     const { code, stdout, stderr } = p.ralph([name], { CLAUDECODE: '1' });
-    assert.equal(code, 1);
-    assert.equal(stdout, '');
-    assert.match(stderr, /for the user at a terminal.*another terminal, outside Claude Code/s);
-    assert.deepEqual(p.tree(), tree);
-    assert.equal(p.ralph([name, '--help'], { CLAUDECODE: '1' }).code, 0, 'its help is for everybody');
-  });
-}
+    assert.equal(code, 1, name);
+    assert.equal(stdout, '', name);
+    assert.match(stderr, /for the user at a terminal.*another terminal, outside Claude Code/s, name);
+    assert.deepEqual(p.tree(), tree, name);
+    assert.equal(p.ralph([name, '--help'], { CLAUDECODE: '1' }).code, 0, `the help of ${name} is for everybody`);
+  }
+});
 
-for (const name of FOR_AGENTS) {
-  test(`${name} serves agents too`, (t) => {
-    assert.equal(project(t).ralph([name], { CLAUDECODE: '1' }).code, 0);
-  });
-}
+test('what is for agents serves them where there is no loop', (t) => {
+  const p = project(t);
+  for (const name of FOR_AGENTS) assert.equal(p.ralph([name], { CLAUDECODE: '1' }).code, 0, name);
+});
 
 test('options that every command has may stand before its name', (t) => {
   const p = project(t);

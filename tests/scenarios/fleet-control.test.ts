@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { KEYS } from '../../src/fleet/queue/connect.ts';
 import { type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { until } from '../support/until.ts';
 
@@ -89,7 +90,10 @@ test('a message reaches the agent once, with its next prompt', async (t) => {
   f.worker('one');
   await until('the agent works', () => noted(f, 'at-1'));
   tell(f, 'steer', id, 'Keep the old endpoint.');
-  await until('the message is applied', () => f.ask(['logs', id]).stdout.length > 0);
+  await until('the message is applied', async () =>
+    (await f.redis.ask('XRANGE', KEYS.events(id), '-', '+')).includes('operator.steer'),
+  );
+  assert.match(f.ask(['logs', id]).stdout, /Keep the old endpoint/);
   go(f, 'go-1');
   await until('the second run began', () => noted(f, 'prompt-2'));
   go(f, 'go');
@@ -120,7 +124,7 @@ test('a loop starts after the one that it depends on is complete', async (t) => 
   const first = f.add('jobs/a');
   const second = f.add('jobs/b', ['--after', first]);
   f.worker('one', ['--slots', '2']);
-  await until('the second waits', () => f.status(second).progress?.waits === 'after');
+  await f.reaches(second, 'waits', ({ progress }) => progress?.waits === 'after');
   await until('the agent works', () => noted(f, 'at-1'));
   assert.equal(f.status(second).state, 'waiting');
   go(f, 'go');

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { type Fleet, fleet } from '../support/fleet/fleet.ts';
 import type { Project } from '../support/project.ts';
-import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
 
 const DOLLARS_A_RUN = 1;
@@ -66,11 +65,8 @@ test('a paused loop of the budget goes on with a higher one', async (t) => {
   await first.over;
   assert.equal(f.ask(['resume', id]).code, 0);
   f.worker('two', ['--max-cost', '100'], env);
-  const { iterations } = await until('it works again', () => {
-    const { progress } = f.status(id);
-    return (progress?.iteration ?? 0) >= 2 ? { iterations: progress?.iteration } : null;
-  });
-  assert.ok((iterations ?? 0) >= 2);
+  await f.reaches(id, 'it works again', ({ progress }) => (progress?.iteration ?? 0) >= 2);
+  assert.ok((f.status(id).progress?.iteration ?? 0) >= 2);
 });
 
 test('a rate limit holds back every loop of the account, and no slot', async (t) => {
@@ -82,7 +78,7 @@ test('a rate limit holds back every loop of the account, and no slot', async (t)
   const ids = ['a', 'b'].map((name) => addForClient(f, `jobs/${name}`));
   const worker = f.worker('one', ['--slots', '1'], env);
   for (const id of ids) {
-    await until(`${id} waits`, () => f.status(id).state === 'waiting' && f.status(id).progress?.waits === 'rate-limit');
+    await f.reaches(id, 'waits', ({ state, progress }) => state === 'waiting' && progress?.waits === 'rate-limit');
   }
   assert.deepEqual(billed(), [1_000, 0, 0, 0], worker.said());
 });
@@ -98,7 +94,7 @@ exit 0
   const f = await fleet(t, { tasks: TASKS, agent });
   const slow = f.add('jobs/a', ['--set', 'inter_iteration_delay=3600']);
   f.worker('one', ['--slots', '1']);
-  await until('the first waits', () => f.status(slow).state === 'waiting');
+  await f.reaches(slow, 'waits', ({ state }) => state === 'waiting');
   assert.equal(f.status(slow).progress?.iteration, 1);
   writeFileSync(join(f.notes, 'end'), '');
   const quick = f.add('jobs/b');

@@ -3,14 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Longest wait of a test, in milliseconds. It only ends what hangs: no result may depend on it. */
 export const TEST_TIMEOUT_MS = 180_000;
 
+type Sought<T> = T | undefined | null | false;
+
 /** Polls in real time, whatever a test does to its clock, and returns the value found; rejects with `what` after `ms`. */
 export async function until<T>(
   what: string,
-  condition: () => T | undefined | null | false,
+  condition: () => Sought<T> | Promise<Sought<T>>,
   ms = TEST_TIMEOUT_MS,
 ): Promise<T> {
   for (const end = performance.now() + ms; ; await sleep(25)) {
-    const found = condition();
+    const found = await condition();
     if (found !== undefined && found !== null && found !== false) return found;
     if (performance.now() > end) throw new Error(`after ${ms} ms still not: ${what}`);
   }

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
+import { behaveAsSources } from './bundle-tests.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const FOLDER = 'tests/unit';
@@ -18,11 +19,11 @@ export function fastTestFiles(): string[] {
 }
 
 /** Bundles test files into one that node runs as a whole, and returns its path. */
-export async function bundleFastTests(tests: readonly string[]): Promise<string> {
+export async function bundleFastTests(tests: readonly string[], outfile = OUTFILE): Promise<string> {
   await esbuild.build({
     stdin: { contents: tests.map((file) => `import './${file}';`).join('\n'), resolveDir: root, loader: 'ts' },
     absWorkingDir: root,
-    outfile: OUTFILE,
+    outfile,
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -32,7 +33,7 @@ export async function bundleFastTests(tests: readonly string[]): Promise<string>
     logLevel: 'warning',
     plugins: [{ name: 'fast-tests', setup }],
   });
-  return OUTFILE;
+  return outfile;
 }
 
 function testFiles(folder: string): string[] {
@@ -61,11 +62,7 @@ function setup(build: esbuild.PluginBuild): void {
       : null,
   );
   build.onLoad({ filter: /./, namespace: 'named' }, ({ path }) => ({ contents: namedTests(path), resolveDir: root }));
-  build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-    const text = readFileSync(path, 'utf8');
-    if (!text.includes('import.meta.url')) return null;
-    return { contents: text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)), loader: 'ts' };
-  });
+  behaveAsSources(build);
 }
 
 function namedTests(file: string): string {

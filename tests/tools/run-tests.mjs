@@ -1,10 +1,11 @@
 // Runs the test folders or files that are named, or all folders, in one run of node's own runner.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { register } from 'tsx/esm/api';
 
 /** Folders in the order of their durations: what waits or runs long begins first. */
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
@@ -13,12 +14,16 @@ const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Client tests wait most of their time, so that two cores serve three files. In 15 minutes only what hangs is ended. */
 const LIMITS = { concurrency: 3, timeout: 15 * 60_000 };
 const SCREENSHOTS = join('reports', 'screenshots');
+const SOURCE_MAPS = '--enable-source-maps';
+/** A folder for each run: two at once do not meet. */
+const BUNDLES = join('.build', `tests-${process.pid}`);
 
-if (!process.execArgv.includes('tsx')) {
+if (!process.execArgv.includes(SOURCE_MAPS)) {
   // The runner starts each file with the options that it has itself.
-  const words = ['--import', 'tsx', fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const words = [SOURCE_MAPS, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   process.exit(spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1);
 }
+register();
 const names = process.argv.slice(2);
 const isFile = (name) => name.endsWith('.test.ts') && existsSync(name);
 const unknown = names.filter((name) => !FOLDERS.includes(name) && !isFile(name));
@@ -32,9 +37,13 @@ if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
 }
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
 const files = folders.flatMap((name) => testFiles(join('tests', name)));
-// After the reporter's summary.
-process.once('exit', () => existsSync(SCREENSHOTS) && console.log(`Screenshots: ${SCREENSHOTS}`));
-const all = [...names.filter(isFile), ...(await withFastTests(files))];
+process.once('exit', () => {
+  rmSync(BUNDLES, { recursive: true, force: true });
+  // After the reporter's summary.
+  if (existsSync(SCREENSHOTS)) console.log(`Screenshots: ${SCREENSHOTS}`);
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const all = await bundled([...names.filter(isFile), ...files]);
 run({ files: all.map((file) => join(process.cwd(), file)), ...LIMITS })
   .on('test:fail', () => {
     process.exitCode = 1;
@@ -42,13 +51,17 @@ run({ files: all.map((file) => join(process.cwd(), file)), ...LIMITS })
   .compose(new spec())
   .pipe(process.stdout);
 
-/** Puts one bundle in place of the unit tests that start no process: each file of its own costs a start and a compilation. */
-async function withFastTests(files) {
-  if (!folders.includes('unit')) return files;
+/**
+ * The bundles of these test files. One takes the place of the unit tests that start no process, unless they are named:
+ * each file of its own costs a start.
+ */
+async function bundled(files) {
+  const { bundleTests } = await import('./bundle-tests.ts');
+  if (!folders.includes('unit')) return bundleTests(files, BUNDLES);
   const { bundleFastTests, fastTestFiles } = await import('./bundle-fast-tests.ts');
   const fast = new Set(fastTestFiles());
-  const bundle = await bundleFastTests([...fast]);
-  return [bundle, ...files.filter((file) => !fast.has(file.replaceAll('\\', '/')))];
+  const others = files.filter((file) => !fast.has(file.replaceAll('\\', '/')));
+  return [await bundleFastTests([...fast], join(BUNDLES, 'fast-tests.mjs')), ...(await bundleTests(others, BUNDLES))];
 }
 
 function testFiles(folder) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import * as bullmq from 'bullmq';
 import { Redis } from 'ioredis';
-import { FleetServer } from '../../../src/fleet/queue/connect.ts';
+import { FleetServer, KEYS } from '../../../src/fleet/queue/connect.ts';
 import { addLoop } from '../../../src/fleet/queue/loop-index.ts';
 import { FleetKey } from '../../../src/fleet/signing.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../../support/fleet/fleet.ts';
@@ -69,7 +69,9 @@ test('the dashboard of a fleet shows its loops live and sends what it is asked f
   await page.fill('.controls input', 'Keep the old endpoint.');
   await page.click('.controls form button');
   await page.waitForSelector('.controls [role=status]:has-text("The agent receives it")');
-  await until('the message is applied', () => f.ask(['logs', id, '--json']).stdout.includes('operator.steer'));
+  await until('the message is applied', async () =>
+    (await f.redis.ask('XRANGE', KEYS.events(id), '-', '+')).includes('operator.steer'),
+  );
   go(f, 1);
   await begun(f, 2);
   assert.match(readFileSync(join(f.notes, 'prompt-2'), 'utf8'), /Keep the old endpoint\./);

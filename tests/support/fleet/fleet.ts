@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { FleetServer } from '../../../src/fleet/queue/connect.ts';
+import { type FleetLoop, loopStatus } from '../../../src/fleet/queue/fleet-status.ts';
+import { loadPackages } from '../../../src/fleet/queue/load-packages.ts';
+import { loopNamed } from '../../../src/fleet/queue/loop-index.ts';
+import { shareCodeCache } from '../code-cache.ts';
 import { COMMAND_PATH } from '../command-path.ts';
 import { emptyFolder } from '../folder.ts';
 import { type Answer, DIST } from '../project.ts';
@@ -41,6 +46,8 @@ export interface Fleet {
   worker(name: string, words?: readonly string[], env?: NodeJS.ProcessEnv): FleetMachine;
   git(words: string): string;
   status(id: string): FleetLoopStatus;
+  /** Waits until the server says that of the loop. */
+  reaches(id: string, what: string, condition: (loop: FleetLoop) => boolean, ms?: number): Promise<void>;
   /** Waits until the loop has ended, and returns its result. */
   ended(id: string): Promise<NonNullable<FleetLoopStatus['result']>>;
 }
@@ -101,7 +108,7 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
   makeRepository(join(base, 'first'), remote, { tasks, agent, files }, env);
   const homeOf = (name: string): NodeJS.ProcessEnv => {
     const home = join(base, name);
-    mkdirSync(home, { recursive: true });
+    if (!existsSync(home)) shareCodeCache(join(home, 'state'));
     return { ...env, HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CONFIG_HOME: join(home, 'config') };
   };
   const ask = (words: readonly string[], more: NodeJS.ProcessEnv = {}): Answer => {
@@ -158,13 +165,24 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
       assert.equal(answer.code, 0, answer.stderr);
       return answer.json as unknown as FleetLoopStatus;
     },
+    async reaches(id, what, condition, ms) {
+      // By the server itself: a program that asks costs a start, and is asked once the answer is known.
+      const server = await FleetServer.connect(loadPackages(root, root), redis.url, true);
+      try {
+        const look = async (): Promise<boolean> => condition(await loopStatus(server, await loopNamed(server, id)));
+        await until(`${id}: ${what}`, look, ms);
+      } finally {
+        await server.close();
+      }
+    },
     async ended(id) {
-      const status = await until(`${id} has ended`, () => {
-        const now = made.status(id);
-        assert.equal(now.failure, null, now.failure ?? '');
-        return now.result === null ? null : now;
+      await made.reaches(id, 'has ended', ({ failure, result }) => {
+        assert.equal(failure, null, failure ?? '');
+        return result !== null;
       });
-      return status.result as NonNullable<FleetLoopStatus['result']>;
+      const { result } = made.status(id);
+      assert.ok(result);
+      return result;
     },
   };
   return made;

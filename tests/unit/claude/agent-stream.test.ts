@@ -8,6 +8,8 @@ import { addFact, NO_FACTS, type RunFacts } from '../../../src/claude/agent/agen
 import { readMessages } from '../../../src/claude/agent/read-messages.ts';
 import { byteLines, startAgent } from '../../../src/claude/agent/start-claude.ts';
 import { isAlive } from '../../../src/state/process/identity.ts';
+import { emptyFolder } from '../../support/folder.ts';
+import { plainProgram } from '../../support/plain-program.ts';
 import fc from '../../support/property.ts';
 import { until } from '../../support/until.ts';
 
@@ -157,33 +159,29 @@ for (const acks of [true, false]) {
   });
 }
 
-test('reads a stream of 100 MB within 40 MB of memory', async () => {
+test('reads a stream of 100 MB within 40 MB of memory', async (t) => {
   const talker = `
     const line = JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: "x".repeat(100000) }] } }) + "\\n";
     let left = 1000;
     const talk = () => { while (left-- > 0) if (!process.stdout.write(line)) return void process.stdout.once("drain", talk); };
     talk();`;
-  const source = new URL('../../../src/claude/agent/start-claude.ts', import.meta.url).href;
   await withProgram(talker, async (program) => {
-    const read = (keep: boolean): { status: number | null; stdout: string } => {
+    const read = async (keep: boolean): Promise<{ status: number | null; stdout: string }> => {
       const script = `
-        const { startAgent } = await import(${JSON.stringify(source)});
+        import { startAgent } from '../../src/claude/agent/start-claude.ts';
         const kept = [];
         let bytes = 0;
         const options = ${JSON.stringify({ ...defaults, program })};
         const onMessage = (message) => { bytes += message.text.length; if (${keep}) kept.push(message.text + bytes.toString().repeat(1)); };
         await startAgent({ ...options, onMessage }).done;
         console.log(bytes);`;
-      return spawnSync(
-        process.execPath,
-        ['--max-old-space-size=40', '--import', 'tsx', '--input-type=module', '-e', script],
-        { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-      );
+      const words = ['--max-old-space-size=40', await plainProgram(emptyFolder(t), script)];
+      return spawnSync(process.execPath, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
     };
-    const run = read(false);
+    const run = await read(false);
     assert.equal(run.status, 0);
     assert.equal(run.stdout.trim(), '100000000');
-    assert.notEqual(read(true).status, 0, 'the control: who keeps the texts runs out of memory');
+    assert.notEqual((await read(true)).status, 0, 'the control: who keeps the texts runs out of memory');
   });
 });
 

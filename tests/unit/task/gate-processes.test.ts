@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ENV } from '../../support/environment.ts';
 import { project } from '../../support/folder.ts';
+import { plainProgram } from '../../support/plain-program.ts';
 import { until } from '../../support/until.ts';
 import { alive } from './support/alive.ts';
 import { gate } from './support/gate.ts';
@@ -77,12 +78,11 @@ test('an abort before the start runs nothing', async (context) => {
 test('a process that ends during its gate ends the commands too', async (context) => {
   const directory = project(context);
   const program = `
-    import { runCommand } from ${JSON.stringify(new URL('../../../src/task/commands/run-command.ts', import.meta.url).href)};
+    import { runCommand } from '../../src/task/commands/run-command.ts';
     runCommand({ run: ${JSON.stringify(`${FAMILY} sleep 300`)}, directory: process.cwd(), env: process.env, timeoutMs: 60000, signal: new AbortController().signal });
     process.stdin.on('data', () => process.exit(0));
   `;
-  writeFileSync(join(directory, 'driver.ts'), program);
-  const driver = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), 'driver.ts'], {
+  const driver = spawn(process.execPath, [await plainProgram(directory, program)], {
     cwd: directory,
     env: ENV,
     stdio: ['pipe', 'inherit', 'inherit'],

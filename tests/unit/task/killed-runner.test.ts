@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { emptyFolder } from '../../support/folder.ts';
+import { plainProgram } from '../../support/plain-program.ts';
 import { until } from '../../support/until.ts';
-
-const program = join(dirname(fileURLToPath(import.meta.url)), 'support', 'run-and-hang.ts');
 
 const running = (commandLine: string): number[] =>
   readdirSync('/proc').flatMap((name) => {
@@ -26,9 +24,8 @@ test('a command ends with everything it started when the process that runs it is
 }, async (context) => {
   const [watched, unwatched] = [`600.${process.pid}`, `601.${process.pid}`];
   const processes = (seconds: string) => running(`sleep\0${seconds}\0`);
-  const child = spawn(process.execPath, ['--import', 'tsx', program, command(watched), command(unwatched)], {
-    stdio: 'ignore',
-  });
+  const program = await plainProgram(emptyFolder(context), "import '../unit/task/support/run-and-hang.ts';");
+  const child = spawn(process.execPath, [program, command(watched), command(unwatched)], { stdio: 'ignore' });
   context.after(() => {
     for (const pid of [watched, unwatched].flatMap(processes)) process.kill(pid, 'SIGKILL');
   });
