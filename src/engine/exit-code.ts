@@ -1,30 +1,15 @@
 import type { TerminalStatus } from './schema/state.ts';
 
+const CODES: Readonly<Record<TerminalStatus | 'paused', number>> = {
+  complete: 0,
+  ...{ error: 1, timeout: 1 },
+  ...{ 'max-iterations': 2, 'no-progress-exhaustion': 2, 'idle-limit': 2, 'circuit-open': 2 },
+  ...{ 'budget-exhausted': 2, 'rate-limited': 2 },
+  ...{ blocked: 3, 'needs-verification': 3, paused: 3, stopped: 3, 'paused-for-review': 3 },
+  ...{ interrupted: 130, cancelled: 130 },
+};
+
 /** Returns the exit code of a loop: 0 means complete and nothing else. `lacksProof`: the caller requires a verification. */
 export function exitCode(status: TerminalStatus | 'paused', lacksProof = false): number {
-  switch (status) {
-    case 'complete':
-      return lacksProof ? 3 : 0;
-    case 'error':
-    case 'timeout':
-      return 1;
-    case 'max-iterations':
-    case 'no-progress-exhaustion':
-    case 'idle-limit':
-    case 'circuit-open':
-    case 'budget-exhausted':
-    case 'rate-limited':
-      return 2;
-    case 'blocked':
-    case 'needs-verification':
-    case 'paused':
-    case 'stopped':
-    case 'paused-for-review':
-      return 3;
-    case 'interrupted':
-    case 'cancelled':
-      return 130;
-    default:
-      return status satisfies never;
-  }
+  return status === 'complete' && lacksProof ? 3 : CODES[status];
 }

@@ -15,52 +15,38 @@ import { verified } from './transitions/verified.ts';
 
 export type { Transition } from './transitions/build.ts';
 
+type Handler<T extends EngineEvent['type']> = (state: LiveState, happened: EventOf<T>, policy: Policy) => Transition;
+
+const failed = (state: LiveState, { at, message }: EventOf<'task-missing' | 'agent-failed'>): Transition =>
+  end(state, at, 'error', message);
+
+const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
+  'iteration-ended': (state, ended, policy) =>
+    policy.plan ? planTurnEnded(state, ended, policy) : iterationEnded(state, withChecklist(state, ended), policy),
+  verified,
+  'plan-read': planRead,
+  operator,
+  'time-passed': timePassed,
+  'user-prompt': userPrompt,
+  'turn-released': released,
+  'api-error': apiError,
+  interrupted,
+  'block-overridden': overridden,
+  suspended,
+  'task-missing': failed,
+  'agent-failed': failed,
+  'shared-budget-reached': (state, { at, reading }) => end(state, at, 'budget-exhausted', sharedBudgetText(reading)),
+  noticed,
+  'waited-out': waitedOut,
+  'steering-delivered': steeringDelivered,
+  'prompt-made': promptMade,
+  'first-prompt': firstPrompt,
+};
+
 /** Returns the next state and the effects of an event. Pure and total; time comes in with the event. */
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
   if (state.status === 'ended') return endedAlready(state, happened);
-  switch (happened.type) {
-    case 'iteration-ended':
-      return policy.plan
-        ? planTurnEnded(state, happened, policy)
-        : iterationEnded(state, withChecklist(state, happened), policy);
-    case 'verified':
-      return verified(state, happened, policy);
-    case 'plan-read':
-      return planRead(state, happened, policy);
-    case 'operator':
-      return operator(state, happened);
-    case 'time-passed':
-      return timePassed(state, happened, policy);
-    case 'user-prompt':
-      return userPrompt(state, happened);
-    case 'turn-released':
-      return released(state, happened);
-    case 'api-error':
-      return apiError(state, happened);
-    case 'interrupted':
-      return interrupted(state, happened);
-    case 'block-overridden':
-      return overridden(state, happened);
-    case 'suspended':
-      return suspended(state, happened);
-    case 'task-missing':
-    case 'agent-failed':
-      return end(state, happened.at, 'error', happened.message);
-    case 'shared-budget-reached':
-      return end(state, happened.at, 'budget-exhausted', sharedBudgetText(happened.reading));
-    case 'noticed':
-      return noticed(state, happened);
-    case 'waited-out':
-      return waitedOut(state, happened);
-    case 'steering-delivered':
-      return steeringDelivered(state, happened);
-    case 'prompt-made':
-      return promptMade(state, happened, policy);
-    case 'first-prompt':
-      return firstPrompt(state, happened, policy);
-    default:
-      return happened satisfies never;
-  }
+  return (HANDLERS[happened.type] as Handler<EngineEvent['type']>)(state, happened, policy);
 }
 
 /** Archives a loop that ended without being archived, because its process died in between. */

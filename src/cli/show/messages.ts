@@ -42,51 +42,42 @@ function resume(text: string): Message {
   return advise(text, 'Resume', 'resume');
 }
 
+const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | string>> = {
+  stopped: resume('Continue when you like; the counters are kept.'),
+  interrupted: resume('Continue when you like; the counters are kept.'),
+  cancelled: resume('Review its unfinished work.'),
+  'max-iterations': {
+    text: 'Check in the journals whether it made progress.',
+    advice: [
+      { verb: 'Show them', command: 'logs' },
+      { verb: 'Grant more', command: 'resume', options: { 'max-iterations': 'N' } },
+    ],
+  },
+  'no-progress-exhaustion': advise(
+    'The iterations changed nothing. Make the task smaller or clearer.',
+    'Then start over',
+    'restart',
+  ),
+  'circuit-open': resume(
+    'The iterations repeated themselves. Read the evidence above and tell the agent what it missed, in the task file or guardrails.md.',
+  ),
+  'idle-limit':
+    'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.',
+  'budget-exhausted': resume("Raise the budget in the task file's frontmatter."),
+  'rate-limited': resume('Wait until the limit has reset.'),
+  blocked: 'A task that others depend on is blocked. Unblock it in the plan, then start again.',
+  'needs-verification': 'Only manual work is left. Do it, tick it off in the plan, then start again.',
+  'paused-for-review': resume('Review its work.'),
+  timeout: resume('The iteration exceeded its timeout. Raise the timeout or make the task smaller.'),
+  error: resume('Fix what the message names.'),
+};
+
 /** Advises what to do after a loop is over. */
 export function afterEnd(as: TerminalStatus, verified: boolean): Message | string {
-  switch (as) {
-    case 'complete':
-      return verified
-        ? 'Nothing; review the result and commit it.'
-        : 'Review the result: nothing was checked. Next time, add commands under "validation:" in the task file.';
-    case 'stopped':
-    case 'interrupted':
-      return resume('Continue when you like; the counters are kept.');
-    case 'cancelled':
-      return resume('Review its unfinished work.');
-    case 'max-iterations':
-      return {
-        text: 'Check in the journals whether it made progress.',
-        advice: [
-          { verb: 'Show them', command: 'logs' },
-          { verb: 'Grant more', command: 'resume', options: { 'max-iterations': 'N' } },
-        ],
-      };
-    case 'no-progress-exhaustion':
-      return advise('The iterations changed nothing. Make the task smaller or clearer.', 'Then start over', 'restart');
-    case 'circuit-open':
-      return resume(
-        'The iterations repeated themselves. Read the evidence above and tell the agent what it missed, in the task file or guardrails.md.',
-      );
-    case 'idle-limit':
-      return 'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.';
-    case 'budget-exhausted':
-      return resume("Raise the budget in the task file's frontmatter.");
-    case 'rate-limited':
-      return resume('Wait until the limit has reset.');
-    case 'blocked':
-      return 'A task that others depend on is blocked. Unblock it in the plan, then start again.';
-    case 'needs-verification':
-      return 'Only manual work is left. Do it, tick it off in the plan, then start again.';
-    case 'paused-for-review':
-      return resume('Review its work.');
-    case 'timeout':
-      return resume('The iteration exceeded its timeout. Raise the timeout or make the task smaller.');
-    case 'error':
-      return resume('Fix what the message names.');
-    default:
-      return as satisfies never;
-  }
+  if (as !== 'complete') return AFTER[as];
+  return verified
+    ? 'Nothing; review the result and commit it.'
+    : 'Review the result: nothing was checked. Next time, add commands under "validation:" in the task file.';
 }
 
 /** Explains what a live loop waits for. `clientAlive` is null while no client is bound. */

@@ -5,29 +5,28 @@ import type { LiveState, LoopState, Steering } from '../schema/state.ts';
 import { end, event, pause, running, type Transition } from './build.ts';
 import { counted } from './checklist.ts';
 
+type Kind = OperatorCommand['kind'];
+type Command<K extends Kind> = (
+  state: LiveState,
+  at: string,
+  command: Extract<OperatorCommand, { kind: K }>,
+) => Transition;
+
 /** The user's commands. Each is idempotent: given twice it changes nothing more. */
-export function operator(state: LiveState, operated: EventOf<'operator'>): Transition {
-  const { at, command } = operated;
-  switch (command.kind) {
-    case 'stop':
-      return stop(state, at, command);
-    case 'cancel':
-      return end(state, at, 'cancelled', cancelledText(state.iteration, command.flag === true, isAtWork(state)));
-    case 'pause':
-      return pauseNow(state, at);
-    case 'resume':
-      return resume(state, at, command.by === 'launcher' ? 'first' : state.turn);
-    case 'wake':
-      return wake(state, at);
-    case 'consent':
-      return consent(state, at, command.contractHash);
-    case 'steer':
-      return steer(state, at, command);
-    case 'accept':
-      return accept(state, at, command);
-    default:
-      return command satisfies never;
-  }
+const COMMANDS: { readonly [K in Kind]: Command<K> } = {
+  stop,
+  cancel: (state, at, { flag }) =>
+    end(state, at, 'cancelled', cancelledText(state.iteration, flag === true, isAtWork(state))),
+  pause: pauseNow,
+  resume: (state, at, { by }) => resume(state, at, by === 'launcher' ? 'first' : state.turn),
+  wake,
+  consent,
+  steer,
+  accept,
+};
+
+export function operator(state: LiveState, { at, command }: EventOf<'operator'>): Transition {
+  return (COMMANDS[command.kind] as Command<Kind>)(state, at, command);
 }
 
 /** An agent at work finishes its iteration first; without one, the loop ends now. */
@@ -76,7 +75,7 @@ function wake(state: LiveState, at: string): Transition {
   return { state: next, effects: [event(next, at, 'operator.wake')] };
 }
 
-function consent(state: LiveState, at: string, contractHash: string): Transition {
+function consent(state: LiveState, at: string, { contractHash }: { readonly contractHash: string }): Transition {
   if (state.status !== 'awaiting-consent') return unchanged(state);
   const next: LoopState = { ...running(state), contractHash };
   return { state: next, effects: [event(next, at, 'operator.consent')] };

@@ -19,65 +19,52 @@ const SAID_AFTER: ReadonlySet<string> = new Set([
   ...['overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
 ]);
 
+type Next<T extends RunnerEvent['type']> = (view: View, event: Told<T>, at: number) => View;
+
+const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
+  'loop-started': loopStarted,
+  'iteration-started': (view, { iteration, maxIterations, task }) => ({
+    ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations, task && oneLine(task))),
+    ...{ iteration, maxIterations, status: 'running', interrupting: false },
+    ...{ waiting: null, paused: null, calls: [], context: null, runTokens: 0 },
+  }),
+  'command-started': (view, event, since) =>
+    begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since }),
+  'command-ran': (view, event) => {
+    const label = `${oneLine(event.name)} (${timeText(event.durationMs)})`;
+    return call(without(view, commandId(event)), mark(event.outcome === 'ok'), label, false);
+  },
+  'text-delta': (view, { text }) => addText(atWork(view), text),
+  text: (view, { text, streamed }) => closeText(streamed === true ? view : addText(atWork(view), text)),
+  'tool-started': (view, event, at) => toolStarted(atWork(view), event, at),
+  'tool-call': toolCall,
+  usage: (view, { tokens, context, window }) => ({
+    ...view,
+    runTokens: tokens,
+    context,
+    window: window ?? view.window,
+  }),
+  checklist: (view, { done, total }) => ({ ...view, checklist: { done, total } }),
+  pending: (view, { texts }) => ({ ...view, pending: texts }),
+  steered: (view, { texts }) =>
+    texts.reduce((shown, text) => said(shown, LIVE_TEXTS.youSaid(oneLine(text)), 'cyan'), view),
+  interrupting: (view) => ({ ...view, interrupting: true }),
+  'after-iteration': (view, { next }) => ({ ...view, next }),
+  paused: (view, { reason }) => {
+    return { ...closeText(view), status: 'paused', waiting: null, paused: { why: reason }, calls: [] };
+  },
+  notice: (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
+  'agent-ended': agentEnded,
+  waiting: (view, { why, until }) => ({ ...view, waiting: { why, until: Date.parse(until) } }),
+  verifying: (view) => ({ ...said(view, LIVE_TEXTS.verifying, 'cyan'), status: 'verifying' }),
+  'loop-ended': loopEnded,
+};
+
 /** Returns the view after one more event, at `at` (epoch milliseconds). Pure. */
 export function nextView(view: View, told: RunnerEvent, at: number): View {
   // Pieces of the agent's text are made printable where they are joined.
   const event = told.type === 'text-delta' ? told : fitToShow(told);
-  switch (event.type) {
-    case 'loop-started':
-      return loopStarted(view, event);
-    case 'iteration-started': {
-      const { iteration, maxIterations } = event;
-      const began = {
-        ...{ iteration, maxIterations, status: 'running' as const, interrupting: false },
-        ...{ waiting: null, paused: null, calls: [], context: null, runTokens: 0 },
-      };
-      return {
-        ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations, event.task && oneLine(event.task))),
-        ...began,
-      };
-    }
-    case 'command-started':
-      return begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since: at });
-    case 'command-ran': {
-      const label = `${oneLine(event.name)} (${timeText(event.durationMs)})`;
-      return call(without(view, commandId(event)), mark(event.outcome === 'ok'), label, false);
-    }
-    case 'text-delta':
-      return addText(atWork(view), event.text);
-    case 'text':
-      return closeText(event.streamed === true ? view : addText(atWork(view), event.text));
-    case 'tool-started':
-      return toolStarted(atWork(view), event, at);
-    case 'tool-call':
-      return toolCall(view, event);
-    case 'usage':
-      return { ...view, runTokens: event.tokens, context: event.context, window: event.window ?? view.window };
-    case 'checklist':
-      return { ...view, checklist: { done: event.done, total: event.total } };
-    case 'pending':
-      return { ...view, pending: event.texts };
-    case 'steered':
-      return event.texts.reduce((shown, text) => said(shown, LIVE_TEXTS.youSaid(oneLine(text)), 'cyan'), view);
-    case 'interrupting':
-      return { ...view, interrupting: true };
-    case 'after-iteration':
-      return { ...view, next: event.next };
-    case 'paused':
-      return { ...closeText(view), status: 'paused', waiting: null, paused: { why: event.reason }, calls: [] };
-    case 'notice':
-      return said(view, `ralph-loop: ${event.message}`, 'yellow');
-    case 'agent-ended':
-      return agentEnded(view, event);
-    case 'waiting':
-      return { ...view, waiting: { why: event.why, until: Date.parse(event.until) } };
-    case 'verifying':
-      return { ...said(view, LIVE_TEXTS.verifying, 'cyan'), status: 'verifying' };
-    case 'loop-ended':
-      return loopEnded(view, event, at);
-    default:
-      return event satisfies never;
-  }
+  return (NEXT[event.type] as Next<RunnerEvent['type']>)(view, event, at);
 }
 
 function loopStarted(view: View, event: Told<'loop-started'>): View {
