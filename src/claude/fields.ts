@@ -1,4 +1,5 @@
 import { jsonOrNull } from '../text/or-else.ts';
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Parses one JSON object; null for any other text, such as a line that is being written. */
@@ -21,6 +22,10 @@ export function listOf(value: unknown): Fields[] {
 
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+export function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 /** Reads a count; 0 beyond exact integers, which would become Infinity, and a state file cannot hold that. */

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { textOrNull } from '../claude/fields.ts';
 import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
 import { bundleDir, projectDirOf } from '../install/places.ts';
@@ -101,12 +102,12 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   const { env } = process;
   if (command.control) refuseAgent(command.name, env);
   const project = projectDirOf({
-    given: text(values['project']),
+    given: textOrNull(values['project']),
     env,
     cwd: process.cwd(),
     search: command.name !== 'init', // it sets up the current directory
   });
-  const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
+  const name = loopName(textOrNull(values['loop']) ?? (env['RALPH_LOOP'] || null));
   loop = { name, mode: MODES[command.name] ?? 'hook' };
   const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(project, name, env) : project;
   const forPeople = values['json'] !== true;
@@ -138,10 +139,6 @@ async function help(): Promise<string> {
 function say(line: string): number {
   printText(1, line);
   return 0;
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function loopName(name: string | null): string | null {

@@ -1,7 +1,7 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import { exactCost } from '../../engine/policy/budget.ts';
 import type { UsageWindow } from '../../engine/schema/state.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
 import { messageUsage } from '../transcript/usage.ts';
 import type { AgentMessage, AgentResult } from './agent-message.ts';
@@ -148,10 +148,6 @@ function windowOf(models: unknown): AgentMessage[] {
     ...Object.values(fieldsOf(models)).map((model) => countOf(fieldsOf(model)['contextWindow'])),
   );
   return most === 0 ? [] : [{ kind: 'window', tokens: most }];
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function statusOf(value: unknown): number | null {

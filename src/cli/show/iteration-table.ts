@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../claude/fields.ts';
 import { costText, timeText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
 import { bar, table } from '../../term/table.ts';
@@ -44,8 +45,8 @@ function column(name: keyof Figures, figures: readonly Figures[], text: (value: 
 }
 
 export function figuresOf(entry: Entry) {
-  const agent = object(entry['agent']);
-  const usage = object(agent['usage']);
+  const agent = fieldsOf(entry['agent']);
+  const usage = fieldsOf(agent['usage']);
   const told = TOKENS.flatMap((name) => number(usage[name]) ?? []);
   return {
     time: number(entry['durationMs']),
@@ -60,8 +61,8 @@ function nameOf({ kind, iteration, idleIterations }: Entry): string {
 }
 
 function exact(entry: Entry, name: string): string {
-  const agent = object(entry['agent']);
-  const usage = object(agent['usage']);
+  const agent = fieldsOf(entry['agent']);
+  const usage = fieldsOf(agent['usage']);
   const milliseconds = number(entry['durationMs']);
   const value = name === 'seconds' ? milliseconds && milliseconds / 1000 : (entry[name] ?? agent[name] ?? usage[name]);
   return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
@@ -70,8 +71,4 @@ function exact(entry: Entry, name: string): string {
 /** Reads a figure; null for anything else, since a journal in the project may hold anything. */
 function number(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
-}
-
-function object(value: unknown): Entry {
-  return typeof value === 'object' && value !== null ? (value as Entry) : {};
 }

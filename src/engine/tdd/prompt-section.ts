@@ -1,3 +1,4 @@
+import { fenced } from '../../text/quote.ts';
 import { section } from '../prompt/assemble-prompt.ts';
 import type { TddRecord, TddScenario } from '../schema/tdd.ts';
 import { redEvidence, standingOf } from './phases.ts';
@@ -72,11 +73,4 @@ function noteLines(notes: readonly string[]): string[] {
 
 function numbered(steps: readonly string[]): string[] {
   return steps.map((step, index) => `${index + 1}. ${step}`);
-}
-
-/** In a fence that is longer than any within, so that no output can end it. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { LoopEvent } from '../../engine/schema/records.ts';
 import type { CommandOutcome, RunStatus, TaskIterationRecord } from '../../engine/schema/run-status.ts';
+import { fenced } from '../../text/quote.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { checkShape } from '../check-shape.ts';
 import { appendLine, readAllLines } from '../files/journal-lines.ts';
@@ -120,11 +121,4 @@ function transcriptText(number: number, parts: TranscriptParts): string {
     message === null ? 'Not known.' : fenced(message, 'markdown'),
     '',
   ].join('\n\n');
-}
-
-/** Puts a text in a fence that nothing in it can close. */
-function fenced(text: string, language = ''): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}${language}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }

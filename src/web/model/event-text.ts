@@ -25,10 +25,6 @@ export function text(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined || value === null ? '' : String(value);
 }
 
-export function stringOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }

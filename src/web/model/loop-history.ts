@@ -1,5 +1,6 @@
+import { textOrNull } from '../../claude/fields.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
-import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, stringOf, text } from './event-text.ts';
+import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, text } from './event-text.ts';
 import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
@@ -72,7 +73,7 @@ export class LoopHistory {
   #activity(type: string, at: string, event: Entry): void {
     if (type === 'iteration.ended') this.#ended(at, event);
     else if (type === 'check.ran') this.#checked(at, event);
-    else if (type === 'wait.started') this.#waits(at, text(event['why']), stringOf(event['until']));
+    else if (type === 'wait.started') this.#waits(at, text(event['why']), textOrNull(event['until']));
     else if (!NO_WORK.has(type)) this.#worked(this.#current(at), type, at, event);
   }
 
@@ -90,7 +91,7 @@ export class LoopHistory {
         open.window = numberOf(event['window']) ?? open.window;
         return;
       case 'agent.ended':
-        open.model = stringOf(event['model']) ?? open.model;
+        open.model = textOrNull(event['model']) ?? open.model;
         // A run that failed is tried again.
         open.error = event['outcome'] === 'ok' ? null : text(event['message']) || text(event['outcome']);
         return;
@@ -126,14 +127,14 @@ export class LoopHistory {
     call.outcome = isDenied ? 'denied' : outcome;
     call.durationMs =
       numberOf(event['durationMs']) ?? call.durationMs ?? Math.max(0, Date.parse(at) - Date.parse(call.at));
-    const reason = stringOf(event['reason']) ?? stringOf(event['rule']);
+    const reason = textOrNull(event['reason']) ?? textOrNull(event['rule']);
     if (isDenied && reason !== null) call.reason ??= reason;
   }
 
   #checked(at: string, event: Entry): void {
     const iteration = this.#open ?? this.iterations.at(-1) ?? this.#current(at);
     const { name, run, outcome, tail } = event;
-    const check: Check = { name: text(name), run: stringOf(run), outcome: text(outcome), at, tail: text(tail) };
+    const check: Check = { name: text(name), run: textOrNull(run), outcome: text(outcome), at, tail: text(tail) };
     iteration.checks.push(check);
     const known = this.#results.get(check.name) ?? { checks: [], failed: null, passed: null };
     known.checks.push(check);
@@ -149,7 +150,7 @@ export class LoopHistory {
     const tokens = ['inputTokens', 'outputTokens', 'cacheWriteTokens'].map((key) => numberOf(usage[key]));
     Object.assign(open, {
       number: numberOf(record['iteration']) ?? open.number,
-      startedAt: stringOf(record['startedAt']) ?? open.startedAt,
+      startedAt: textOrNull(record['startedAt']) ?? open.startedAt,
       endedAt: at,
       durationMs: numberOf(record['durationMs']),
       findings: numberOf(record['findings']),
@@ -158,7 +159,7 @@ export class LoopHistory {
       decision: text(record['decision']),
       costUsd: numberOf(agent['costUsd']),
       tokens: tokens.every((each) => each === null) ? null : tokens.reduce<number>((sum, each) => sum + (each ?? 0), 0),
-      model: stringOf(agent['model']) ?? open.model,
+      model: textOrNull(agent['model']) ?? open.model,
     } satisfies Partial<Iteration>);
     open.breaker = nearest(record['breaker'], this.start.facts['breaker']);
     if (open.outcome === 'open') {
@@ -195,7 +196,7 @@ export class LoopHistory {
         break;
       }
       case 'loop.paused':
-        this.#waits(at, `paused: ${text(event['reason'])}`, stringOf(event['resetsAt']));
+        this.#waits(at, `paused: ${text(event['reason'])}`, textOrNull(event['resetsAt']));
         break;
       case 'operator.steer':
         this.#steering.set(text(event['id']), text(event['text']));
