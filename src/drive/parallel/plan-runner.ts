@@ -1,5 +1,6 @@
 import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
+import { onSignals } from '../../state/process/signals.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
@@ -12,7 +13,6 @@ import { endNow, entryOf, isLive, removeDone, withoutReport, wordsFor } from './
 import { PlanSource } from './plan-source.ts';
 import type { BatchEnd, BatchRun, SideBySideRunner } from './run-batch.ts';
 import { SharedBudget } from './shared-budget.ts';
-import { onStopSignals } from './stop-signals.ts';
 import type { PlanTurn } from './supervised.ts';
 
 /** Processes for each agent that may work at once: those whose work waits for earlier tasks have no agent. */
@@ -56,7 +56,7 @@ export class PlanRunner implements SideBySideRunner {
   }
 
   async run(): Promise<BatchEnd & { readonly plan: PlanEnd }> {
-    const quiet = onStopSignals({ press: () => this.press(), leave: () => this.#leave() });
+    const quiet = onSignals({ press: () => this.press(), leave: () => this.#leave() });
     try {
       this.#save({});
       this.#takeUp();

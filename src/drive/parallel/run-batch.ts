@@ -5,6 +5,7 @@ import { exitCode } from '../../engine/exit-code.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { onSignals } from '../../state/process/signals.ts';
 import { elapsed } from '../../text/instant.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
@@ -14,7 +15,6 @@ import { integrate } from './integrate.ts';
 import { billedTokens, type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { SharedBudget } from './shared-budget.ts';
-import { onStopSignals } from './stop-signals.ts';
 
 export interface BatchRun {
   readonly projectDir: string;
@@ -67,7 +67,7 @@ export class BatchRunner implements SideBySideRunner {
   }
 
   async run(): Promise<BatchEnd> {
-    const quiet = onStopSignals({ press: () => this.press(), leave: () => this.#leave() });
+    const quiet = onSignals({ press: () => this.press(), leave: () => this.#leave() });
     try {
       const lanes = Array.from({ length: this.#options.batch.atOnce }, () => this.#lane());
       await Promise.all(lanes);

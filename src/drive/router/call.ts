@@ -6,6 +6,7 @@ import { quarantine } from '../../state/archive.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
+import { onSignals } from '../../state/process/signals.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
@@ -92,15 +93,14 @@ function waitsUntil(state: LoopState, now: string): string | null {
 /** Aborts on a signal and when the client exits, since neither needs an answer. */
 function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void {
   const go = (): void => gone.abort();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of signals) process.on(name, go);
+  const quiet = onSignals({ press: go, leave: go });
   const { clientPid, clientStartedAt } = hostSession(env);
   const timer = setInterval(() => {
     if (clientPid !== null && !isAlive({ pid: clientPid, startedAt: clientStartedAt })) go();
   }, POLL_MS).unref();
   return () => {
     clearInterval(timer);
-    for (const name of signals) process.off(name, go);
+    quiet();
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { onSignals } from '../../state/process/signals.ts';
 import { readState } from '../../state/read-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { RalphError } from '../../text/ralph-error.ts';
@@ -16,12 +17,7 @@ const TWICE_MS = 2_000;
 
 /** Handles signals: Ctrl+C stops after this iteration, twice cancels. In a wait: continues now, twice stops. */
 export function handleSignals(runner: Runner): () => void {
-  const go = (): void => attempt(runner, () => leaveIt(runner));
-  const handlers = { SIGINT: () => pressCtrlC(runner), SIGTERM: go, SIGHUP: go };
-  for (const [name, handler] of Object.entries(handlers)) process.on(name, handler);
-  return () => {
-    for (const [name, handler] of Object.entries(handlers)) process.off(name, handler);
-  };
+  return onSignals({ press: () => pressCtrlC(runner), leave: () => attempt(runner, () => leaveIt(runner)) });
 }
 
 export function pressCtrlC(runner: Runner): void {

@@ -8,6 +8,7 @@ import { readContract } from '../../state/contract-store.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { REPEATED } from '../../state/log.ts';
 import { show } from '../../state/process/program.ts';
+import { onSignals } from '../../state/process/signals.ts';
 import { readLoop } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
@@ -53,7 +54,6 @@ const POLL_MS = 500;
 const POLLS_AFTER_END = 20;
 /** Oldest client known to print a Stop hook's messages under `-p`: for an older one the launcher repeats them. */
 const PRINTS_MESSAGES = '2.1.250';
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Server errors in a row, with no iteration between them, after which the loop stays paused. */
 const MOST_RETRIES = 5;
@@ -134,18 +134,12 @@ async function runClient(
       env: headless ? { ...env, ...launcherVariable() } : env,
     });
     // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
-    const ignore = (): void => undefined;
     const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
-    const interrupt = headless ? pass : ignore;
-    process.on('SIGINT', interrupt);
-    process.on('SIGTERM', pass);
-    process.on('SIGHUP', pass);
+    const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
     const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
     const finish = (): void => {
       clearInterval(ending);
-      process.off('SIGINT', interrupt);
-      process.off('SIGTERM', pass);
-      process.off('SIGHUP', pass);
+      quiet();
     };
     child.once('error', (error) => {
       finish();
@@ -194,7 +188,7 @@ async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string 
   };
   const left = new AbortController();
   const leave = (): void => left.abort();
-  for (const name of SIGNALS) process.on(name, leave);
+  const quiet = onSignals({ press: leave, leave });
   try {
     let next: Dispatched = startFreshTurn({ ...begun, loaded: { ...loaded, state }, signal: left.signal });
     for (;;) {
@@ -211,7 +205,7 @@ async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string 
       return deliveryOf(made.prompt, 'pointer', state.taskPath).reason;
     }
   } finally {
-    for (const name of SIGNALS) process.off(name, leave);
+    quiet();
   }
 }
 
