@@ -56,6 +56,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     spawn: outside(`router${own}.json`),
     /** Journal entries of a runner that the state may not count yet. */
     outbox: outside(`runner${own}.due.json`),
+    /** A plan's commit in the making. */
+    commitIntent: outside(`settling${own}.json`),
     /** How far the events were exported. */
     telemetry: outside(`telemetry${own}.json`),
     /** How the files that have to be unchanged were at the start. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 import type { PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
 import { PLAN_PART, type PlanTurn, SUPERVISOR, type SupervisedRequest, type SupervisorAnswer } from './supervised.ts';
@@ -92,11 +93,7 @@ async function answerOf(onPermit: SupervisedRun['onPermit'], spent: Parameters<A
 
 /** A run prints nothing but events; what is none is left out. */
 function eventOf(line: string): RunnerEvent | null {
-  try {
-    const event: unknown = JSON.parse(line);
-    const isEvent = typeof event === 'object' && event !== null && 'type' in event;
-    return isEvent ? (event as RunnerEvent) : null;
-  } catch {
-    return null;
-  }
+  const event = jsonOrNull(line);
+  const isEvent = typeof event === 'object' && event !== null && 'type' in event;
+  return isEvent ? (event as RunnerEvent) : null;
 }

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
@@ -22,18 +23,16 @@ export interface CommitIntent {
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The file name of earlier versions, whose interrupted commits must still be found. */
-function intentPath({ files }: PlanPlace): string {
-  return join(files.outsideDir, `settling${files.name === null ? '' : `.${files.name}`}.json`);
+export function writeIntent({ files }: PlanPlace, intent: CommitIntent): void {
+  writeRecord(files.commitIntent, intent);
 }
 
-export function writeIntent(place: PlanPlace, intent: CommitIntent): void {
-  mkdirSync(place.files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(intentPath(place), JSON.stringify(intent), 0o600);
+export function readIntent({ files }: PlanPlace): CommitIntent | null {
+  return readRecord<CommitIntent>(files.commitIntent) as CommitIntent | null;
 }
 
-export function clearIntent(place: PlanPlace): void {
-  removeIfThere(intentPath(place));
+export function clearIntent({ files }: PlanPlace): void {
+  removeIfThere(files.commitIntent);
 }
 
 /** Recovers an interrupted commit: the task's id if it was made (its record stays), else rolls back. */
@@ -47,15 +46,6 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   }
   if (intent !== null) clearIntent(place);
   return null;
-}
-
-export function readIntent(place: PlanPlace): CommitIntent | null {
-  const text = readRegularFile(intentPath(place), MOST_BYTES);
-  try {
-    return text === null ? null : (JSON.parse(text) as CommitIntent);
-  } catch {
-    return null; // records are written atomically, so this is none
-  }
 }
 
 /** Removes tick and entry unless they were changed since. */

@@ -1,8 +1,8 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { stageTask } from './commit-task.ts';
@@ -40,23 +40,21 @@ function movePath({ files }: PartPlace): string {
  * markers where they conflict, and the main project's plan and progress file. Not aborted. Throws RalphError `refused`.
  */
 export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan): Promise<MovedTask> {
-  const { files, contract } = place;
+  const { contract } = place;
   const staged = await stageTask(place, task, false);
   if (!staged.ok) throw new RalphError('refused', staged.said);
   const work = await git(place, ['write-tree']);
   const commit = await git(place, ['commit-tree', work, '-p', task.commit, '-m', `Work on ${task.id}`]);
   const { merged, conflicts } = await mergeTrees(place, main.tip, commit);
   const move: Move = { loopId: contract.loopId, task: task.id, main, work, merged, conflicts };
-  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(movePath(place), JSON.stringify(move), 0o600);
+  writeRecord(movePath(place), move);
   return apply(place, task, move);
 }
 
 /** Does a move again that a killed process began. */
 export async function recoverMove(place: PartPlace): Promise<void> {
-  const text = readRegularFile(movePath(place), MOST_BYTES);
-  if (text === null) return;
-  const move = JSON.parse(text) as Move;
+  const move = readRecord<Move>(movePath(place)) as Move | null;
+  if (move === null) return;
   const task = readOpenTask(place.files, place.contract.loopId);
   if (task !== null && move.loopId === place.contract.loopId && move.task === task.id) await apply(place, task, move);
   else removeIfThere(movePath(place));

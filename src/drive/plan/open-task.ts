@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Effect, Told } from '../../engine/effects.ts';
 import { isLastAttempt } from '../../engine/plan/attempt.ts';
@@ -6,7 +5,7 @@ import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
-import { readRegularFile, regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
@@ -41,7 +40,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     const message = typeof stood === 'string' ? PLAN_TEXTS.noRepository(stood) : PLAN_TEXTS.noBranch;
     return dispatch({ type: 'agent-failed', at: now(), message });
   }
-  const text = away === null ? readText(join(directory, contract.taskPath)) : away.plan;
+  const text = away === null ? readRegularFile(join(directory, contract.taskPath), TASK_FILE_BYTES) : away.plan;
   if (text === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
@@ -134,12 +133,4 @@ function leftUndone(
 export function errorsIn({ problems }: PlanFile): string | null {
   const errors = problems.filter(({ severity }) => severity === 'error');
   return errors.length === 0 ? null : errors.map(({ line, message }) => `  line ${line}: ${message}`).join('\n');
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
-  } catch {
-    return null; // told as a missing task file
-  }
 }

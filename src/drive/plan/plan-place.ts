@@ -9,6 +9,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
+import { orElse } from '../../text/or-else.ts';
 import type { PlanPart } from './plan-part.ts';
 
 export interface PlanPlace {
@@ -54,18 +55,10 @@ export function ownPaths(projectDir: string, planPath: string): string[] {
 }
 
 function real(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null; // what is not there lies nowhere else
-  }
+  return orElse(() => realpathSync(path), null); // what is not there lies nowhere else
 }
 
 /** Target of a symbolic link as written; null if the path is no link. */
 export function linkText(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null; // no link, or nothing
-  }
+  return orElse(() => readlinkSync(path), null);
 }

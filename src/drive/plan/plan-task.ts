@@ -5,6 +5,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
+import { orElse } from '../../text/or-else.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { fileTask, tellBegin } from '../prompt/file-task.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
@@ -136,9 +137,9 @@ async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, r
 }
 
 function tasksOf({ files, contract, part }: PlanPlace): PlanAttempt['tasks'] {
-  try {
-    return readPlan(readFileSync(join(part?.mainDir ?? files.projectDir, contract.taskPath), 'utf8')).tasks;
-  } catch {
-    return []; // a missing plan is reported when the next prompt is made
-  }
+  // A missing plan is reported when the next prompt is made.
+  return orElse(
+    () => readPlan(readFileSync(join(part?.mainDir ?? files.projectDir, contract.taskPath), 'utf8')).tasks,
+    [],
+  );
 }

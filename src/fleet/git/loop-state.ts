@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { storedContract } from '../../engine/schema/contract.ts';
 import { homeOf } from '../../sandbox/terms.ts';
 import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRecord } from '../../state/files/record-file.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
@@ -114,7 +115,7 @@ function readFolders(from: string): Folders {
 }
 
 function movedContract(path: string, old: Folders, here: Folders, hashes: Map<string, string>): string | null {
-  const found = storedContract.safeParse(parsed(path));
+  const found = storedContract.safeParse(readRecord(path));
   if (!found.success || hashContract(found.data.contract) !== found.data.hash) return null;
   const contract = relocateContract(found.data.contract, old, here);
   const hash = hashContract(contract);
@@ -124,18 +125,10 @@ function movedContract(path: string, old: Folders, here: Folders, hashes: Map<st
 
 /** The process that worked on the loop is on another machine, where its number means another one. */
 function movedState(path: string, hashes: ReadonlyMap<string, string>): string | null {
-  const state = parsed(path);
+  const state = readRecord<Record<string, unknown>>(path);
   if (typeof state !== 'object' || state === null || !('contractHash' in state)) return null;
   const { contractHash } = state;
   const hash = typeof contractHash === 'string' ? (hashes.get(contractHash) ?? contractHash) : null;
   const moved = { ...state, contractHash: hash, clientPid: null, clientStartedAt: null };
   return `${JSON.stringify(moved, null, 2)}\n`;
-}
-
-function parsed(path: string): unknown {
-  try {
-    return JSON.parse(readRegularFile(path, MOST_BYTES) ?? 'null');
-  } catch {
-    return null; // torn or foreign: it comes back as it is, and the loop says so
-  }
 }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { streamed } from '../../state/event-stream.ts';
 import { readOn } from '../../state/files/journal-lines.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { recordOf } from './commands.ts';
 import { type FleetServer, KEYS } from './connect.ts';
@@ -126,10 +127,6 @@ export function withoutStale(events: readonly FleetEvent[]): FleetEvent[] {
 }
 
 function eventOf(text: string): FleetEvent['event'] | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null ? (parsed as FleetEvent['event']) : null;
-  } catch {
-    return null;
-  }
+  const parsed = jsonOrNull(text);
+  return typeof parsed === 'object' ? (parsed as FleetEvent['event'] | null) : null;
 }

@@ -1,4 +1,4 @@
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRecord } from '../../state/files/record-file.ts';
 import { leasePaths } from '../../state/lock/lease-holder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
@@ -24,15 +24,9 @@ function killGroup(leader: number): void {
   }
 }
 
-const MOST_BYTES = 4096;
-
 /** Returns the agent that the runner of this loop has noted; null if none is alive. */
 function agentOf(files: LoopFiles): ProcessIdentity | null {
-  try {
-    const text = readRegularFile(leasePaths(files).holder, MOST_BYTES) ?? '{}';
-    const { agent } = JSON.parse(text) as { agent?: ProcessIdentity | null };
-    return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
-  } catch {
-    return null; // torn: its watch ends the agent when the runner is gone
-  }
+  // If it is torn, its watch ends the agent when the runner is gone.
+  const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(leasePaths(files).holder) ?? {};
+  return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
 }

@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, posix } from 'node:path';
+import { orElse } from '../../text/or-else.ts';
 import { changedByGit, trackedFiles } from '../git-repository.ts';
 import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
@@ -227,10 +228,6 @@ export function entriesOf(directory: string, budget: Budget): string[] {
 }
 
 function readDirectory(directory: string): Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    // Not a directory, or not readable: then the command cannot read it either.
-    return [];
-  }
+  // Not a directory, or not readable: then the command cannot read it either.
+  return orElse(() => readdirSync(directory, { withFileTypes: true }), []);
 }

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
+import { orElse } from '../../text/or-else.ts';
 
 const SLASH = 0x2f;
 
@@ -73,11 +74,7 @@ function below(folder: string, name: string): string {
 /** Resolves a path; null if it is not readable. Checks first, since an exception costs ten times as much. */
 function realPathOf(path: string): string | null {
   if (!existsSync(path)) return null;
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null; // gone meanwhile, or a way that may not be read
-  }
+  return orElse(() => realpathSync.native(path), null); // gone meanwhile, or a way that may not be read
 }
 
 export const realPath: RealPath = (path) => realPaths()(path);

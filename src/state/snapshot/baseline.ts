@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
-import { readRegularFile, removeIfThere } from '../files/read-regular-file.ts';
-import { writeAtomically } from '../files/write-atomically.ts';
+import { removeIfThere } from '../files/read-regular-file.ts';
+import { readRecord, writeRecord } from '../files/record-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import type { FileChange } from './snapshot.ts';
@@ -8,7 +8,6 @@ import { isSameVersion, type Version, versionAt } from './version.ts';
 
 const FORMAT = 1;
 const MOST_FILES = 50_000;
-const MOST_BYTES = 64 * 1024 * 1024;
 
 /** How the files that have to be unchanged were at the start of a loop, or as accepted last. It outlives the loop's end. */
 export interface Baseline {
@@ -31,18 +30,14 @@ export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly 
     if (version !== null) versions[relative(files.projectDir, path)] = version;
   }
   const baseline: Baseline = { version: FORMAT, loopId, globs, files: versions };
-  writeAtomically(files.unchanged, JSON.stringify(baseline), 0o600);
+  writeRecord(files.unchanged, baseline);
 }
 
 /** Reads the baseline of a loop for these globs; null if there is none, or it cannot be read. */
 export function readBaseline(files: LoopFiles, loopId: string, globs: readonly string[]): Baseline | null {
-  try {
-    const found = JSON.parse(readRegularFile(files.unchanged, MOST_BYTES) ?? 'null') as Partial<Baseline> | null;
-    const isOurs = found?.version === FORMAT && found.loopId === loopId && typeof found.files === 'object';
-    return isOurs && JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
-  } catch {
-    return null; // torn or a link: the caller treats both as no baseline
-  }
+  const found = readRecord<Baseline>(files.unchanged);
+  const isOurs = found?.version === FORMAT && found.loopId === loopId && typeof found.files === 'object';
+  return isOurs && JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
 }
 
 /** Returns how the files of `set` differ from the baseline, by path. */
