@@ -35,6 +35,61 @@ const TRICKS: readonly (readonly [what: string, file: string, trick: string])[] 
     'other.txt',
     'git status >/dev/null; git config core.trustctime false; git config core.checkStat minimal; touch -r other.txt .git/when; sed -i s/kept/KEPT/ other.txt; touch -r .git/when other.txt',
   ],
+  [
+    'the ignore file of the user',
+    'new.ts',
+    'echo x > new.ts; mkdir -p "$XDG_CONFIG_HOME/git"; echo new.ts > "$XDG_CONFIG_HOME/git/ignore"',
+  ],
+  [
+    'the attributes file of the user',
+    'other.txt',
+    'mkdir -p "$XDG_CONFIG_HOME/git"; echo "*.txt ident" > "$XDG_CONFIG_HOME/git/attributes"; sed -i "s/.Id./\\$Id: more \\$/" other.txt; git add other.txt',
+  ],
+  [
+    'an included configuration',
+    'other.txt',
+    'printf "[core]\\n\\tfileMode = false\\n" > .git/more; git config include.path more; chmod +x other.txt',
+  ],
+  [
+    'the configuration of the work tree',
+    'other.txt',
+    'git config extensions.worktreeConfig true; git config --worktree core.fileMode false; chmod +x other.txt',
+  ],
+  [
+    'a condition in the configuration',
+    'other.txt',
+    'printf "[core]\\n\\tfileMode = false\\n" > .git/more; git config "includeIf.onbranch:**.path" more; chmod +x other.txt',
+  ],
+  [
+    'a global core.fileMode',
+    'other.txt',
+    'git config --unset core.fileMode; git config --global core.fileMode false; chmod +x other.txt',
+  ],
+  [
+    'a global core.autocrlf',
+    'other.txt',
+    'git config --global core.autocrlf input; sed -i "s/$/\\r/" other.txt; git add other.txt',
+  ],
+  [
+    'the attribute eol',
+    'other.txt',
+    'echo "*.txt text eol=crlf" > .git/info/attributes; sed -i "s/$/\\r/" other.txt; git add other.txt',
+  ],
+  [
+    'the attribute text',
+    'other.txt',
+    'echo "*.txt text" > .git/info/attributes; sed -i "s/$/\\r/" other.txt; git add other.txt',
+  ],
+  [
+    'a filter of the user',
+    'other.txt',
+    'echo "*.txt filter=f" > .git/info/attributes; git config --global filter.f.clean "git show HEAD:%f 2>/dev/null || cat"; echo more >> other.txt; git add other.txt',
+  ],
+  [
+    'a filter process in a configuration that is included',
+    'other.txt',
+    'printf "[filter \\"f\\"]\\n\\tclean = git show HEAD:other.txt\\n" > .git/more; git config include.path more; echo "other.txt filter=f" > .git/info/attributes; echo more >> other.txt; git add other.txt',
+  ],
 ];
 
 /** What an agent does that leaves its task with a change outside its scope. `view` is the loop's own look at the repository. */
