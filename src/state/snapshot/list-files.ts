@@ -1,4 +1,5 @@
-import { type Dirent, readdirSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
+import { readFolder } from './disk-path.ts';
 import { statAt } from './version.ts';
 
 /** A set of files: those below `roots` that `covers` names. All paths are absolute. */
@@ -60,9 +61,9 @@ export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<
   return { files: [...files].sort(), folders: [...folders].sort(), cut: false };
 }
 
-function entriesOf(folder: string): Dirent[] {
+function entriesOf(folder: string): Array<Pick<Dirent, 'name' | 'isDirectory'>> {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return readFolder(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return [];

@@ -15,6 +15,7 @@ import { freePath, regularFile, removeIfThere } from '../files/read-regular-file
 import { withDescriptor, writeAtomically, writeWhole } from '../files/write-atomically.ts';
 import { log } from '../log.ts';
 import type { LoopFiles } from '../loop-files.ts';
+import { diskPath, plainPath } from './disk-path.ts';
 import { inSafeFolder } from './safe-folder.ts';
 import { contentOf, type FileChange, readSnapshot, type Snapshot } from './snapshot.ts';
 import { isSameVersion, statAt, versionAt } from './version.ts';
@@ -127,7 +128,7 @@ function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, arch
       });
     }
     if (now !== null) keepReplaced(at, archivePath(files, archive, path), now.kind);
-    renameSync(draft, at);
+    renameSync(draft, diskPath(at));
     return true;
   };
   return inSafeFolder(root, path, put, make) ?? false;
@@ -140,7 +141,7 @@ function rootOf({ projectDir }: LoopFiles, path: string): string {
 
 function archivePath({ projectDir }: LoopFiles, archive: string, path: string): string {
   const inside = path.startsWith(`${projectDir}${sep}`);
-  const to = inside ? join(archive, path.slice(projectDir.length + 1)) : join(archive, 'outside', path);
+  const to = plainPath(inside ? join(archive, path.slice(projectDir.length + 1)) : join(archive, 'outside', path));
   mkdirSync(dirname(to), { recursive: true });
   return freePath(to);
 }
@@ -152,18 +153,18 @@ function keepReplaced(at: string, to: string, kind: 'file' | 'link' | 'other'): 
     return;
   }
   try {
-    linkSync(at, to);
+    linkSync(diskPath(at), to);
   } catch {
     // another file system, or one without links
     if (kind === 'link') moveAside(at, to);
-    else copyFileSync(at, to);
+    else copyFileSync(diskPath(at), to);
   }
 }
 
 /** Moves whatever is at a path into the archive, to another file system as well. */
 function moveAside(at: string, to: string): void {
   try {
-    renameSync(at, to);
+    renameSync(diskPath(at), to);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { sep } from 'node:path';
+import { diskPath } from './disk-path.ts';
 import { statAt } from './version.ts';
 
 /** Linux names an open folder by its descriptor, whatever its path has become since. */
@@ -26,7 +27,7 @@ export function inSafeFolder<T>(
       if (!isFolder(next)) {
         if (make === null || segment === '') return null;
         if (statAt(next) !== null) make.aside(next);
-        mkdirSync(next);
+        mkdirSync(diskPath(next));
       }
       const descriptor = openFolder(next);
       if (descriptor === null) return null;
@@ -48,7 +49,7 @@ function openFolder(path: string): number | null {
   const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
   for (const attempt of [1, 2]) {
     try {
-      return openSync(path, flags);
+      return openSync(diskPath(path), flags);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EACCES' && attempt === 1) openToOwner(path);
@@ -63,7 +64,7 @@ function openToOwner(path: string): void {
   const mode = statAt(path)?.mode;
   if (mode === undefined) return;
   try {
-    chmodSync(path, (mode & 0o7777) | 0o700);
+    chmodSync(diskPath(path), (mode & 0o7777) | 0o700);
   } catch {
     // another user's folder: the second attempt to open it says so
   }

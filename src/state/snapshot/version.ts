@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, type Stats } from 'node:fs';
+import { diskPath } from './disk-path.ts';
 
 /** One state of a file: type, permissions and content. */
 export interface Version {
@@ -28,7 +29,7 @@ export function versionAt(path: string, keep: (bytes: Buffer) => void = () => un
   };
   try {
     if (stat.isSymbolicLink()) {
-      add(readlinkSync(path, { encoding: 'buffer' }));
+      add(readlinkSync(diskPath(path), { encoding: 'buffer' }));
       // A link has no permissions of its own, and its times say nothing.
       return { ...common, kind: 'link', mode: 0, hash: hash.digest('hex') };
     }
@@ -45,7 +46,7 @@ export function versionAt(path: string, keep: (bytes: Buffer) => void = () => un
 /** Returns the status of what is at a path, without following a link; null if there is nothing, or no way to it. */
 export function statAt(path: string): Stats | null {
   try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+    return lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EACCES' || code === 'ELOOP' || code === 'ENOTDIR') return null;
@@ -55,7 +56,10 @@ export function statAt(path: string): Stats | null {
 
 /** Opens without following a link and without waiting for the writer of a pipe. Returns false for no regular file. */
 function readAll(path: string, add: (bytes: Buffer) => void): boolean {
-  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  const descriptor = openSync(
+    diskPath(path),
+    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+  );
   try {
     if (!fstatSync(descriptor).isFile()) return false;
     for (;;) {

@@ -1,4 +1,14 @@
-import { chmodSync, lstatSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
@@ -14,8 +24,47 @@ guardrails:
 Do the work.
 `;
 
+/** Names that a careless program takes for something else. */
+const ODD_NAMES = [
+  ...[
+    'with space.ts',
+    'line\nbreak.ts',
+    '-rf',
+    '--help.ts',
+    `quote'".ts`,
+    '*.ts',
+    '\\back.ts',
+    '%E9.ts',
+    '.hidden',
+    ' ',
+  ],
+  ...['\u00fcber.ts', 'u\u0308ber.ts', 'FILE-0.TS', 'constructor', `${'l'.repeat(250)}.ts`, 'tab\t.ts', '\u{1f600}.ts'],
+];
+/** No UTF-8. */
+const ODD_BYTES = ['caf\xe9.ts', '\xff\xfe', 'd\xe9/deep/\xe4.ts', 'half\xc3'];
+
+function putOddFiles(folder: string): void {
+  for (const [nth, name] of ODD_NAMES.entries()) put(join(folder, name), `odd ${nth}\n`);
+  for (const [nth, name] of ODD_BYTES.entries()) {
+    const at = (text: string): Buffer => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(text, 'latin1')]);
+    mkdirSync(at(name.slice(0, Math.max(0, name.lastIndexOf('/')))), { recursive: true });
+    writeFileSync(at(name), `bytes ${nth}\n`);
+  }
+  for (const [name, mode] of Object.entries({ 'read-only.ts': 0o444, 'closed.ts': 0, 'sticky.ts': 0o4755 })) {
+    put(join(folder, name), `${name}\n`);
+    chmodSync(join(folder, name), mode);
+  }
+  put(join(folder, 'empty.ts'), '');
+  put(join(folder, 'large.ts'), 'large '.repeat(100_000));
+  linkSync(join(folder, 'large.ts'), join(folder, 'second-name.ts'));
+  symlinkSync('nowhere', join(folder, 'dangling.ts'));
+  symlinkSync('.', join(folder, 'circle'));
+  put(join(folder, 'nested', '.git', 'HEAD'), 'ref: refs/heads/main\n');
+  put(join(folder, 'nested', 'a.ts'), 'nested\n');
+}
+
 /** A loop of session-1 that protects a tree of tests and lock files; src/ is the agent's work. */
-export function aProtectedLoop(t: TestContext, task = TASK): Project {
+export function aProtectedLoop(t: TestContext, task = TASK, { odd = false } = {}): Project {
   const project = aProject(t, task);
   const { directory } = project;
   for (let nth = 0; nth < 60; nth += 1) {
@@ -24,6 +73,7 @@ export function aProtectedLoop(t: TestContext, task = TASK): Project {
   }
   chmodSync(join(directory, 'tests', 'file-0.ts'), 0o755);
   symlinkSync('../src/work.ts', join(directory, 'tests', 'link.ts'));
+  if (odd) putOddFiles(join(directory, 'tests'));
   put(join(directory, 'deps.lock'), 'locked\n');
   put(join(directory, 'src', 'work.ts'), 'work\n');
   start(project, true);
@@ -47,14 +97,22 @@ export async function call(
   return { before, after };
 }
 
-/** Type, permissions and content of everything below a folder, by relative path. */
+/** Type, permissions and content of everything below a folder, by relative path in latin1; nothing of git's own. */
 export function treeOf(folder: string): Record<string, string> {
   const tree: Record<string, string> = {};
-  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const path = join(folder, entry);
-    const stat = lstatSync(path);
-    if (stat.isSymbolicLink()) tree[entry] = `link ${readlinkSync(path)}`;
-    else if (stat.isFile()) tree[entry] = `${(stat.mode & 0o7777).toString(8)} ${readFileSync(path, 'utf8')}`;
+  const root = Buffer.from(`${folder}/`);
+  const open = [Buffer.alloc(0)];
+  for (const below of open) {
+    for (const name of readdirSync(Buffer.concat([root, below]), { encoding: 'buffer' })) {
+      const entry = Buffer.concat([below, name]);
+      const path = Buffer.concat([root, entry]);
+      const stat = lstatSync(path);
+      const key = entry.toString('latin1');
+      if (stat.isSymbolicLink()) tree[key] = `link ${readlinkSync(path)}`;
+      else if (stat.isFile()) tree[key] = `${(stat.mode & 0o7777).toString(8)} ${readFileSync(path, 'utf8')}`;
+      else if (stat.isDirectory() && name.toString() !== '.git') open.push(Buffer.concat([entry, Buffer.from('/')]));
+      else if (!stat.isDirectory()) tree[key] = 'other';
+    }
   }
   return tree;
 }

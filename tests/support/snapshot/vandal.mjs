@@ -1,5 +1,6 @@
 // Changes files at random: argument 1 is the folder to spoil, 2 a folder of the agent's own work, 3 a seed, 4 how often.
 // A guard cannot read from its command line what it writes.
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -16,7 +17,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 const [, , target, own, seed, count] = process.argv;
 let state = Number(seed) * 2654435761 + 1;
@@ -25,11 +26,20 @@ const random = (below) => {
   return state % below;
 };
 const pick = (list) => list[random(list.length)];
-const entries = () =>
-  readdirSync(target, { recursive: true, withFileTypes: true }).map((entry) => ({
-    entry,
-    path: join(entry.parentPath ?? entry.path, entry.name),
-  }));
+// Node's own recursive listing fails below a folder whose name is no UTF-8.
+const entries = () => {
+  const found = [];
+  const open = [target];
+  for (const folder of open) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.name.includes('\ufffd')) continue;
+      const path = join(folder, entry.name);
+      found.push({ entry, path });
+      if (entry.isDirectory()) open.push(path);
+    }
+  }
+  return found;
+};
 const files = () =>
   entries()
     .filter(({ entry }) => entry.isFile() || entry.isSymbolicLink())
@@ -132,9 +142,55 @@ const acts = [
       if (folder) rmSync(folder, { recursive: true });
     },
   ],
+  [
+    'case of a name',
+    () => {
+      const path = pick(files());
+      renameSync(
+        path,
+        join(
+          dirname(path),
+          basename(path).replace(/[a-z]/g, (letter) => letter.toUpperCase()),
+        ),
+      );
+    },
+  ],
+  [
+    'folder to file',
+    () => {
+      const folder = pick(folders().slice(1));
+      if (!folder) return;
+      rmSync(folder, { recursive: true });
+      writeFileSync(folder, 'no folder');
+    },
+  ],
+  ['odd name', () => writeFileSync(join(pick(folders()), pick(ODD) + random(9)), 'new')],
+  ['change of odd bytes', () => writeFileSync(oddBytes(), `spoiled ${random(1e6)}`)],
+  ['deletion of odd bytes', () => unlinkSync(oddBytes())],
+  ['new odd bytes', () => writeFileSync(Buffer.concat([oddBytes(), Buffer.of(0xf0 + random(15))]), 'new')],
+  ['move of odd bytes', () => renameSync(oddBytes(), fresh(own))],
+  ['modes of a folder', () => chmodSync(pick(folders()), pick([0o755, 0o700, 0o777]))],
+  ['pipe', () => spawnSync('mkfifo', [fresh(pick(folders()))])],
+  ['nested repository', () => mkdirSync(join(fresh(pick(folders()), ''), '.git'), { recursive: true })],
   ['own work', () => appendFileSync(join(own, 'work.ts'), `${random(1e6)}\n`)],
   ['own file', () => writeFileSync(fresh(own), 'work')],
 ];
+
+const ODD = ['with space', 'line\nbreak', '-rf', '--help', '*', '\\', '\u00e9', 'e\u0301', 'x'.repeat(240)];
+
+/** A file below the target whose name is no UTF-8; that name in an empty target. */
+function oddBytes() {
+  const all = [];
+  const open = [Buffer.from(`${target}/`)];
+  for (const folder of open) {
+    for (const entry of readdirSync(folder, { encoding: 'buffer', withFileTypes: true })) {
+      const path = Buffer.concat([folder, entry.name]);
+      if (entry.isDirectory()) open.push(Buffer.concat([path, Buffer.from('/')]));
+      else if (!Buffer.from(path.toString()).equals(path)) all.push(path);
+    }
+  }
+  return all.length > 0 ? pick(all) : Buffer.concat([Buffer.from(`${target}/`), Buffer.of(0xe9)]);
+}
 
 function regular() {
   const all = files().filter((path) => lstatSync(path).isFile());

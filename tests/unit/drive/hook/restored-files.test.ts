@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { baselineChanges, readBaseline, storeBaseline } from '../../../../src/state/snapshot/baseline.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
 import { aProtectedLoop, call, noticesIn, treeOf } from '../../../support/snapshot/guarded-project.ts';
@@ -19,7 +21,7 @@ function spoil({ directory }: Project, seed: number, count: number): Record<stri
 }
 
 test('undoes 1,000 random changes of protected files without losing other work', async (t) => {
-  const project = aProtectedLoop(t);
+  const project = aProtectedLoop(t, undefined, { odd: true });
   const tests = join(project.directory, 'tests');
   const before = treeOf(tests);
   const done: Record<string, number> = {};
@@ -44,4 +46,39 @@ test('control: without its snapshot the same changes remain', async (t) => {
   dropSnapshot(project.files);
   await call(project, () => void spoil(project, 1, CHANGES));
   assert.notDeepEqual(treeOf(join(project.directory, 'tests')), before);
+});
+
+test('restores names that are not UTF-8, and moves new ones aside readably', async (t) => {
+  const project = aProtectedLoop(t, undefined, { odd: true });
+  const tests = join(project.directory, 'tests');
+  const at = (name: string): Buffer => Buffer.concat([Buffer.from(`${tests}/`), Buffer.from(name, 'latin1')]);
+  const before = treeOf(tests);
+  await call(project, () => undefined);
+  assert.deepEqual(noticesIn(project), [], 'nothing has changed');
+  await call(project, () => {
+    writeFileSync(at('caf\xe9.ts'), 'spoiled');
+    rmSync(at('d\xe9'), { recursive: true });
+    writeFileSync(at('new\xe9.ts'), 'new');
+  });
+  assert.deepEqual(treeOf(tests), before);
+  const [archive = ''] = readdirSync(join(project.files.archiveDir, 'replaced'));
+  const replaced = join(project.files.archiveDir, 'replaced', archive, 'tests');
+  assert.equal(readFileSync(join(replaced, 'caf%E9.ts'), 'utf8'), 'spoiled');
+  assert.equal(readFileSync(join(replaced, 'new%E9.ts'), 'utf8'), 'new');
+  await call(project, () => undefined);
+  assert.equal(noticesIn(project).length, 1);
+});
+
+test('reports a file whose name is not UTF-8 only after it changed', (t) => {
+  const { directory, files } = aProtectedLoop(t, undefined, { odd: true });
+  const set = { roots: [join(directory, 'tests')], covers: () => true, skips: () => false };
+  storeBaseline(files, 'loop-1', ['tests/**'], set);
+  const baseline = readBaseline(files, 'loop-1', ['tests/**']);
+  assert.ok(baseline !== null);
+  assert.deepEqual(baselineChanges(files, baseline, set), []);
+  rmSync(Buffer.concat([Buffer.from(`${directory}/tests/`), Buffer.from('caf\xe9.ts', 'latin1')]));
+  assert.deepEqual(
+    baselineChanges(files, baseline, set).map(({ was }) => was),
+    ['deleted'],
+  );
 });
