@@ -162,7 +162,7 @@ test('a state that is rewritten where the guard cannot see it is restored from c
     `python3 -c 'open(".claude/context/runtime/ral" + "ph-state.json", "w").write(${JSON.stringify(fourKeys)})'`,
   );
   await inLoopProject(
-    { ...options, frontmatter: 'max_iterations: 4' },
+    { ...options, standIn: true, frontmatter: 'max_iterations: 4' },
     steps([text('one'), ...[...unseen(fourKeys, [stateFile]), text('two')], ...[hidden, text('three')], text('four')]),
     async (project) => {
       const run = await project.run();
@@ -193,6 +193,7 @@ json.dump({**state, 'status': 'ended', 'ended': ended}, open(path, 'w'))
 `;
   await inLoopProject(
     {
+      standIn: true,
       frontmatter: 'validation: ["sh verify.sh"]\nmax_iterations: 2',
       files: { 'verify.sh': verify, 'tool.py': forge },
     },
@@ -221,7 +222,7 @@ json.dump({**state, 'status': 'ended', 'ended': ended}, open(name, 'w'))
 os.remove(folder + 'ph-state.json')
 `;
   await inLoopProject(
-    { frontmatter: 'validation: ["sh verify.sh"]', files: { 'verify.sh': verify, 'tool.py': forge } },
+    { standIn: true, frontmatter: 'validation: ["sh verify.sh"]', files: { 'verify.sh': verify, 'tool.py': forge } },
     steps([bash('python3 tool.py'), text('one')]),
     async (project) => {
       const run = await project.run();
@@ -239,6 +240,7 @@ env -u CLAUDECODE -u RALPH_LOOP_ID node copied.cjs accept --project . || echo re
 `;
   await inLoopProject(
     {
+      standIn: true,
       frontmatter: 'validation: ["sh verify.sh"]\nmax_iterations: 2',
       files: { 'verify.sh': verify, 'tool.py': accept, 'helper.sh': helper },
     },
@@ -254,7 +256,7 @@ env -u CLAUDECODE -u RALPH_LOOP_ID node copied.cjs accept --project . || echo re
 
 test('a verify script that the agent rewrites fails its check with that reason, and is not run', async () => {
   await inLoopProject(
-    options,
+    { ...options, standIn: true },
     steps([
       bash('echo "touch fooled.txt" > verify.sh'),
       text(claim),

@@ -27,7 +27,7 @@ test('four equal counts of findings trip the breaker, and start --resume goes on
           : 'Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS',
       ),
   };
-  await inLoopProject({ frontmatter: 'max_iterations: 20' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 20' }, script, async (project) => {
     const run = await project.run();
     assertTripped(project, run, 'findings', 5, /2 findings remain, as 3 times before/);
     const resumed = await project.run({ args: ['--resume'] });
@@ -45,7 +45,7 @@ test('the same reply four times trips the breaker, whatever its white space', as
   const script: Script = {
     main: ({ index }) => text(`I am stuck${' '.repeat(index + 1)}here${'.'.repeat(index % 2)}`),
   };
-  await inLoopProject({ frontmatter: 'max_iterations: 20' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 20' }, script, async (project) => {
     const run = await project.run();
     assertTripped(project, run, 'same-reply', 4, /the same reply as 3 times before/);
   });
@@ -83,7 +83,7 @@ test('three iterations whose every tool call is denied trip the breaker; one cal
 
 test('iterations without a durable change trip the breaker where the loop asks for it', async () => {
   await inLoopProject(
-    { frontmatter: 'breaker: {no_progress: 2}\nmax_iterations: 20', git: true },
+    { standIn: true, frontmatter: 'breaker: {no_progress: 2}\nmax_iterations: 20', git: true },
     steps([
       ...[text('Looking first, with nothing to compare.')],
       ...[bash('echo 1 > work.txt'), text('A change.')],
@@ -105,7 +105,7 @@ test('iterations without a durable change trip the breaker where the loop asks f
 
 test('the very same message again and again is an iteration each time, and trips nothing where that signal is off', async () => {
   await inLoopProject(
-    { frontmatter: 'breaker: {same_reply: 0}\nmax_iterations: 6' },
+    { standIn: true, frontmatter: 'breaker: {same_reply: 0}\nmax_iterations: 6' },
     { main: () => text('The very same words.') },
     async (project) => {
       const run = await project.run();

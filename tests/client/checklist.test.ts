@@ -29,7 +29,7 @@ test('a checklist of three is worked off in three fresh contexts, and is complet
     text('Three is done.'),
   ]);
   await inLoopProject(
-    { frontmatter: '', init: false, loop: 'site', files: { [TASK]: THREE } },
+    { standIn: true, frontmatter: '', init: false, loop: 'site', files: { [TASK]: THREE } },
     model,
     async (project) => {
       const run = await runRunner(project, { args: ['site'] });
@@ -83,8 +83,8 @@ const inLoop = (
   files: Readonly<Record<string, string>>,
   model: ReturnType<typeof steps>,
   body: (project: LoopProject) => Promise<void>,
-  init = false,
-): Promise<void> => inLoopProject({ frontmatter: '', init, loop: 'site', files }, model, body);
+  standIn = true,
+): Promise<void> => inLoopProject({ standIn, frontmatter: '', init: !standIn, loop: 'site', files }, model, body);
 
 test('in a session the Stop hook works off a checklist as well', async () => {
   const model = steps([
@@ -103,7 +103,7 @@ test('in a session the Stop hook works off a checklist as well', async () => {
       const shown = loopIteration.parse(project.workspace.json('.ralph/site/iterations/002.json'));
       assert.deepEqual([shown.checklist, shown.summary], [{ done: 2, total: 3 }, 'Two is done.']);
     },
-    true,
+    false,
   );
 });
 

@@ -10,7 +10,7 @@ const validated = (run: string): string => `validation:\n  - name: proof\n    ru
 
 test('a claim whose validation passes completes the loop, which leaves a learning and its whole state', async () => {
   await inLoopProject(
-    { frontmatter: validated('test -f done.txt') },
+    { standIn: true, frontmatter: validated('test -f done.txt') },
     steps([bash('touch done.txt'), text(claim)]),
     async (project) => {
       const run = await project.run();
@@ -28,7 +28,7 @@ test('a claim whose validation passes completes the loop, which leaves a learnin
 });
 
 test('a claim with nothing to verify completes, and says that nothing was verified', async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 3' }, steps([text(claim)]), async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 3' }, steps([text(claim)]), async (project) => {
     const run = await project.run();
     project.model.check();
     assert.equal(run.code, 0);
@@ -65,7 +65,7 @@ test('a signal in a code fence or inside a sentence does not count, and the next
   const fenced = 'I would end with\n\n```\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n```\n\nbut not yet.';
   const inSentence = 'Soon I shall write RALPH_AUDIT_COMPLETE_NO_FINDINGS here.';
   await inLoopProject(
-    { frontmatter: 'max_iterations: 6' },
+    { standIn: true, frontmatter: 'max_iterations: 6' },
     steps([text(fenced), text(inSentence), text(claim)]),
     async (project) => {
       const run = await project.run();
@@ -86,7 +86,7 @@ test('a signal in a code fence or inside a sentence does not count, and the next
 
 test('a claim that is rejected twice for one reason leaves one sign', async () => {
   await inLoopProject(
-    { frontmatter: 'validation:\n  - name: proof\n    run: exit 1\nmax_iterations: 3' },
+    { standIn: true, frontmatter: 'validation:\n  - name: proof\n    run: exit 1\nmax_iterations: 3' },
     steps([text(`First. ${claim}`), text(`Second. ${claim}`), text(`Third. ${claim}`)]),
     async (project) => {
       const signs = (): number =>
@@ -104,7 +104,7 @@ test('a claim that is rejected twice for one reason leaves one sign', async () =
 
 test('a test run that executed no test proves nothing', async () => {
   await inLoopProject(
-    { frontmatter: validated('node --test'), files: { 'package.json': '{"name":"empty"}\n' } },
+    { standIn: true, frontmatter: validated('node --test'), files: { 'package.json': '{"name":"empty"}\n' } },
     steps([
       text(claim),
       bash("printf %s \"require('node:test').test('one', () => {});\" > one.test.js"),

@@ -15,7 +15,7 @@ const time = (entry: JsonObject | undefined): number => Date.parse(String(entry?
 
 test('three idle windows grow by the backoff, and idle iterations are counted apart', async () => {
   const frontmatter = 'idle: {delay: 400ms, backoff: 2, max_delay: 10s, max: 1h}\nmax_iterations: 2';
-  await inLoopProject({ frontmatter }, steps([idle(1), idle(2), idle(3), done]), async (project) => {
+  await inLoopProject({ standIn: true, frontmatter }, steps([idle(1), idle(2), idle(3), done]), async (project) => {
     const run = await project.run();
     project.model.check();
     assert.equal(run.code, 0, run.said);
@@ -50,20 +50,24 @@ test('three idle windows grow by the backoff, and idle iterations are counted ap
 });
 
 test('without an idle block the marker is a state and no wait', async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 3' }, steps([idle(1), idle(2), done]), async (project) => {
-    const run = await project.run();
-    project.model.check();
-    assert.equal(run.code, 0);
-    assert.deepEqual(
-      project.iterations().map(({ kind, states }) => [kind, states]),
-      [
-        ['working', ['idle']],
-        ['working', ['idle']],
-        ['working', []],
-      ],
-    );
-    assert.equal(project.events('idle.ended').length, 0);
-  });
+  await inLoopProject(
+    { standIn: true, frontmatter: 'max_iterations: 3' },
+    steps([idle(1), idle(2), done]),
+    async (project) => {
+      const run = await project.run();
+      project.model.check();
+      assert.equal(run.code, 0);
+      assert.deepEqual(
+        project.iterations().map(({ kind, states }) => [kind, states]),
+        [
+          ['working', ['idle']],
+          ['working', ['idle']],
+          ['working', []],
+        ],
+      );
+      assert.equal(project.events('idle.ended').length, 0);
+    },
+  );
 });
 
 test('a user at another terminal wakes a loop out of a long wait', async () => {
@@ -86,7 +90,7 @@ test('a user at another terminal wakes a loop out of a long wait', async () => {
 
 test('a changed task file ends a wait, and what changed is in the next prompt', async () => {
   const frontmatter = 'idle: {delay: 30m, max_delay: 1h, max: 6h}\nmax_iterations: 3';
-  await inLoopProject({ frontmatter }, steps([idle(1), done]), async (project) => {
+  await inLoopProject({ standIn: true, frontmatter }, steps([idle(1), done]), async (project) => {
     const running = project.start();
     await until('the loop waits', () => waiting(project));
     project.workspace.write(promptFile, taskText(frontmatter, '# Mission\n\nThe answer is forty-two.\n'));
@@ -104,7 +108,7 @@ test('a changed task file ends a wait, and what changed is in the next prompt', 
 test('a loop that wakes on change calls no model until a watched file changes', async () => {
   const frontmatter = 'idle: {delay: 300ms, backoff: 1, max: 1h, wake: change, watch: ["inbox/**"]}\nmax_iterations: 3';
   const files = { 'inbox/old.txt': 'old\n', 'elsewhere.txt': 'one\n' };
-  await inLoopProject({ frontmatter, files }, steps([idle(1), done]), async (project) => {
+  await inLoopProject({ standIn: true, frontmatter, files }, steps([idle(1), done]), async (project) => {
     const running = project.start();
     const windows = new Set<unknown>();
     const looked = (count: number) => () => {
@@ -127,7 +131,7 @@ test('a loop that wakes on change calls no model until a watched file changes', 
 
 test('a loop that stays idle for its maximum ends there, with its last wait cut and no further model call', async () => {
   const frontmatter = 'idle: {delay: 800ms, backoff: 2, max_delay: 2s, max: 2s}\nmax_iterations: 3';
-  await inLoopProject({ frontmatter }, { main: ({ index }) => idle(index + 1) }, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter }, { main: ({ index }) => idle(index + 1) }, async (project) => {
     const run = await project.run();
     assert.equal(run.code, 2);
     assert.equal(project.ended().as, 'idle-limit');
@@ -152,7 +156,7 @@ test('the commands of a task folder wake an idle loop by what they show, and by 
   ];
   const files = { 'tasks/post/RALPH.md': task.join('\n'), 'inbox.txt': 'nothing\n' };
   const end = text('Read it.\n\n<promise>DONE</promise>');
-  await inLoopProject({ files, loop: 'post' }, steps([idle(1), end]), async (project) => {
+  await inLoopProject({ standIn: true, files, loop: 'post' }, steps([idle(1), end]), async (project) => {
     const running = project.start({ args: ['--task', 'tasks/post'] });
     const windows = new Set<unknown>();
     await until('it has looked three times', () => {

@@ -8,20 +8,20 @@ import { type Script, text } from '../support/model/scripted-model.ts';
 /** Another text each time, and no tool call: what the client's own cap on blocks counts. */
 const talker: Script = { main: ({ index }) => text(`Thought number ${index + 1} about the work, unlike the others.`) };
 
-test('twenty-five iterations without a tool call are twenty-five turns and twenty-four re-injections', async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 25' }, talker, async (project) => {
+test('twelve iterations without a tool call are twelve turns and eleven re-injections, beyond the cap on blocks', async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 12' }, talker, async (project) => {
     const run = await project.run();
     const requests = project.model.mainRequests();
-    assert.equal(requests.length, 25);
-    const sent = requests.map(({ sinceText }) => /\[ralph\] Iteration (\d+) of 25\./.exec(sinceText)?.[1]);
+    assert.equal(requests.length, 12);
+    const sent = requests.map(({ sinceText }) => /\[ralph\] Iteration (\d+) of 12\./.exec(sinceText)?.[1]);
     assert.deepEqual(
       sent,
       requests.map((_, index) => String(index + 1)),
     );
-    assert.equal(project.iterations().length, 25);
+    assert.equal(project.iterations().length, 12);
     assert.equal(project.ended().as, 'max-iterations');
     assert.equal(run.code, 2);
-    assert.match(run.said, /Stopped after 25 iterations, the limit \(max-iterations\)/);
+    assert.match(run.said, /Stopped after 12 iterations, the limit \(max-iterations\)/);
   });
 });
 
@@ -50,7 +50,7 @@ test("under the client's own cap on blocks the same loop dies early, and the nex
 });
 
 test('a Stop hook that is registered three times counts each turn once', async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 8' }, talker, async (project) => {
+  await inLoopProject({ frontmatter: 'max_iterations: 3' }, talker, async (project) => {
     const [group] = project.settings('any').hooks.Stop ?? [];
     // Not settings.json, which init has written: a second source, with commands that the client takes for others.
     const again = ['second', 'third'].flatMap((name) =>
@@ -61,13 +61,13 @@ test('a Stop hook that is registered three times counts each turn once', async (
     assert.equal(run.code, 2, run.said);
     assert.deepEqual(
       project.iterations().map(({ iteration }) => iteration),
-      [1, 2, 3, 4, 5, 6, 7, 8],
+      [1, 2, 3],
     );
-    assert.equal(project.model.mainRequests().length, 8);
+    assert.equal(project.model.mainRequests().length, 3);
     const ran = project.workspace.read('../stops').trim().split('\n').sort();
     assert.deepEqual(
       ran,
-      ['second', 'third'].flatMap((name) => Array<string>(8).fill(name)),
+      ['second', 'third'].flatMap((name) => Array<string>(3).fill(name)),
       'control: the client ran both at each Stop',
     );
     const summaries = project.workspace
@@ -86,7 +86,7 @@ const LAST_WORDS = '<!-- ralph:state idle -->';
 test('a plain prompt reaches the model with at most 1,000 characters of ours around it', async () => {
   const body = `# Audit\n\n${'Look at every file, note what is wrong, and fix it. '.repeat(20)}`.trim();
   const frontmatter = 'max_iterations: 3\nvalidation: [exit 0]\nidle: {delay: 1s}';
-  await inLoopProject({ frontmatter, body }, talker, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter, body }, talker, async (project) => {
     await project.run();
     const asked = project.model.mainRequests().map(({ sinceText }) => sinceText);
     assert.equal(asked.length, 3);

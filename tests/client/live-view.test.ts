@@ -29,9 +29,10 @@ const live = (
     size = [80, 24] as Size,
     env = {} as EnvironmentChanges,
     agent = null as string | null,
+    standIn = false,
   } = {},
 ): Promise<void> =>
-  inTerminal({ init: false, frontmatter }, script, async (loop) => {
+  inTerminal({ init: false, frontmatter, standIn }, script, async (loop) => {
     const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
     const command = [mainPath, 'run', ...by];
     await body(await loop.open(process.execPath, command, env, size), loop);
@@ -158,19 +159,23 @@ describe('the live view', { concurrency: 2 }, () => {
 
   test('a word that the agent had not heard when Esc came is in the first prompt of the next one', async () => {
     const script = steps([bash('tail -f /dev/null'), bash('echo two'), done]);
-    await live(script, async (terminal, loop) => {
-      await terminal.waitFor(/… Bash tail -f/);
-      await terminal.send('never heard');
-      await terminal.key('Enter');
-      await terminal.waitFor('↳ next tool call: never heard');
-      await terminal.key('Escape');
-      await terminal.waitFor('paused (interrupted)');
-      await terminal.key('Enter');
-      await terminal.waitForExit();
-      loop.model.check();
-      const heard = loop.model.mainRequests().map(({ sinceText }) => count(sinceText, 'never heard'));
-      assert.deepEqual(heard, [0, 1, 0]);
-    });
+    await live(
+      script,
+      async (terminal, loop) => {
+        await terminal.waitFor(/… Bash tail -f/);
+        await terminal.send('never heard');
+        await terminal.key('Enter');
+        await terminal.waitFor('↳ next tool call: never heard');
+        await terminal.key('Escape');
+        await terminal.waitFor('paused (interrupted)');
+        await terminal.key('Enter');
+        await terminal.waitForExit();
+        loop.model.check();
+        const heard = loop.model.mainRequests().map(({ sinceText }) => count(sinceText, 'never heard'));
+        assert.deepEqual(heard, [0, 1, 0]);
+      },
+      { standIn: true },
+    );
   });
 
   test('a turn that ends well although Esc was pressed counts, and the loop is paused after it', async () => {
@@ -188,32 +193,44 @@ describe('the live view', { concurrency: 2 }, () => {
   });
 
   test('Ctrl+C after Esc leaves the loop paused, to be resumed', async () => {
-    await live({ main: () => hang('start') }, async (terminal, loop) => {
-      await until('the request', () => loop.model.mainRequests().length === 1);
-      await terminal.key('Escape');
-      await terminal.waitFor('paused (interrupted)');
-      await terminal.key('C-c');
-      assert.equal(await terminal.waitForExit(), 130);
-      assert.equal(loop.state()?.paused?.reason, 'interrupted');
-      assert.match(flat(await terminal.history()), /Resume: ralph-loop resume\./);
-    });
+    await live(
+      { main: () => hang('start') },
+      async (terminal, loop) => {
+        await until('the request', () => loop.model.mainRequests().length === 1);
+        await terminal.key('Escape');
+        await terminal.waitFor('paused (interrupted)');
+        await terminal.key('C-c');
+        assert.equal(await terminal.waitForExit(), 130);
+        assert.equal(loop.state()?.paused?.reason, 'interrupted');
+        assert.match(flat(await terminal.history()), /Resume: ralph-loop resume\./);
+      },
+      { standIn: true },
+    );
   });
 
   test('Ctrl+C once stops after the iteration, twice cancels', async () => {
-    await live(steps([untilGo('echo one'), text('over')]), async (terminal, loop) => {
-      await terminal.waitFor(/… Bash echo one/);
-      await terminal.key('C-c');
-      await terminal.waitFor('stops after this iteration │ iter 1/5');
-      go(loop);
-      assert.equal(await terminal.waitForExit(), 3);
-      assert.equal(loop.project.ended().as, 'stopped');
-    });
-    await live(steps([bash('tail -f /dev/null')]), async (terminal, loop) => {
-      await terminal.waitFor(/… Bash tail -f/);
-      await terminal.key('C-c', 'C-c');
-      assert.equal(await terminal.waitForExit(), 130);
-      assert.equal(loop.project.ended().as, 'cancelled');
-    });
+    await live(
+      steps([untilGo('echo one'), text('over')]),
+      async (terminal, loop) => {
+        await terminal.waitFor(/… Bash echo one/);
+        await terminal.key('C-c');
+        await terminal.waitFor('stops after this iteration │ iter 1/5');
+        go(loop);
+        assert.equal(await terminal.waitForExit(), 3);
+        assert.equal(loop.project.ended().as, 'stopped');
+      },
+      { standIn: true },
+    );
+    await live(
+      steps([bash('tail -f /dev/null')]),
+      async (terminal, loop) => {
+        await terminal.waitFor(/… Bash tail -f/);
+        await terminal.key('C-c', 'C-c');
+        assert.equal(await terminal.waitForExit(), 130);
+        assert.equal(loop.project.ended().as, 'cancelled');
+      },
+      { standIn: true },
+    );
   });
 
   test('a wait counts down, and Ctrl+C ends it', async () => {
@@ -230,7 +247,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.key('C-c');
       assert.equal(await terminal.waitForExit(), 0);
     };
-    await live(script, body, { frontmatter });
+    await live(script, body, { frontmatter, standIn: true });
   });
 
   test('Esc in a wait and while the checks run pauses the loop, and Enter alone goes on', async () => {
@@ -251,7 +268,7 @@ describe('the live view', { concurrency: 2 }, () => {
       assert.equal(loop.project.ended().verified, true);
       loop.model.check();
     };
-    await live(script, body, { frontmatter });
+    await live(script, body, { frontmatter, standIn: true });
   });
 
   test('the wait before a broken run is tried again counts down, and Ctrl+C ends it', async () => {

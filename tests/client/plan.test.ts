@@ -36,22 +36,27 @@ function assertVerified({ project, git, dirty }: PlanProject): void {
 }
 
 test('a plan of twelve tasks is executed by the runner, one commit a task, with a pause for review', async () => {
-  await inPlanProject(TWELVE, workers(), async (plan) => {
-    const { project } = plan;
-    const first = await runRunner(project, { args: [PLAN, '--plan'] });
-    assert.equal(first.code, 3, first.stdout + first.stderr);
-    assertCommits(plan, ORDER.slice(0, 5));
-    assertPaused(plan);
-    assert.match(first.stdout, /Skipped: Task 4 \(blocked\), Task 5 \(waits for Task 4\), Task 10/);
-    const second = await runRunner(project, {
-      args: [PLAN, '--plan', '--from', 'Task 7', '--max-tasks', '20'],
-    });
-    assert.equal(second.code, 3, second.stdout + second.stderr);
-    assertCommits(plan, ORDER);
-    assertVerified(plan);
-    const sessions = new Set(project.model.mainRequests().map(({ sessionId }) => sessionId));
-    assert.equal(sessions.size, ORDER.length, 'a fresh context for each task');
-  });
+  await inPlanProject(
+    TWELVE,
+    workers(),
+    async (plan) => {
+      const { project } = plan;
+      const first = await runRunner(project, { args: [PLAN, '--plan'] });
+      assert.equal(first.code, 3, first.stdout + first.stderr);
+      assertCommits(plan, ORDER.slice(0, 5));
+      assertPaused(plan);
+      assert.match(first.stdout, /Skipped: Task 4 \(blocked\), Task 5 \(waits for Task 4\), Task 10/);
+      const second = await runRunner(project, {
+        args: [PLAN, '--plan', '--from', 'Task 7', '--max-tasks', '20'],
+      });
+      assert.equal(second.code, 3, second.stdout + second.stderr);
+      assertCommits(plan, ORDER);
+      assertVerified(plan);
+      const sessions = new Set(project.model.mainRequests().map(({ sessionId }) => sessionId));
+      assert.equal(sessions.size, ORDER.length, 'a fresh context for each task');
+    },
+    { standIn: true },
+  );
 });
 
 test('the Stop hook executes the same plan in the same order, and hands off in one session', async () => {
@@ -75,7 +80,7 @@ test('the Stop hook executes the same plan in the same order, and hands off in o
       assert.match(handOff?.sinceText ?? '', /Tasks completed this session: 3 of 5/);
       assert.match(handOff?.sinceText ?? '', /Last progress: Task 3: Make file 3 \(completed\): it is done\./);
     },
-    { init: true },
+    { init: true, standIn: true },
   );
 });
 
@@ -152,28 +157,33 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
       return lies;
     },
   };
-  await inPlanProject(ONE, script, async ({ project, git, commits }) => {
-    const run = await runRunner(project, { args: [PLAN, '--plan'] });
-    assert.equal(run.code, 3, run.stdout + run.stderr);
-    assert.equal(turns, 2);
-    const rules = project.calls().flatMap((call) => (call['phase'] === 'denied' ? [call['rule']] : []));
-    assert.deepEqual(
-      rules,
-      [...Array(2)].flatMap(() => ['scope', 'scope', 'own-files', 'push-main']),
-    );
-    const second = project.model.mainRequests().find(({ sinceText }) => /did not pass/.test(sinceText));
-    assert.doesNotMatch(second?.sinceText ?? '', /plan: Task 1/);
-    assert.match(run.stdout, /The agent ticked the box of Task 1\. The box was cleared/);
-    assert.match(second?.sinceText ?? '', /scope: outside the scope of Task 1: lib\.txt/);
-    const ended = project.ended();
-    assert.equal(ended.as, 'blocked');
-    assert.match(ended.message, /Task 1 is blocked\. Waiting for it: Task 2/);
-    assert.match(run.stdout, /a commit made during Task 1 was folded in/);
-    assert.deepEqual(commits(), []);
-    assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);
-    assert.match(project.workspace.read(PROGRESS), /- Status: blocked\n[\s\S]*Blockers: .*lib\.txt/);
-    assert.equal(git('log', '-1', '--format=%s').trim(), 'Begin');
-  });
+  await inPlanProject(
+    ONE,
+    script,
+    async ({ project, git, commits }) => {
+      const run = await runRunner(project, { args: [PLAN, '--plan'] });
+      assert.equal(run.code, 3, run.stdout + run.stderr);
+      assert.equal(turns, 2);
+      const rules = project.calls().flatMap((call) => (call['phase'] === 'denied' ? [call['rule']] : []));
+      assert.deepEqual(
+        rules,
+        [...Array(2)].flatMap(() => ['scope', 'scope', 'own-files', 'push-main']),
+      );
+      const second = project.model.mainRequests().find(({ sinceText }) => /did not pass/.test(sinceText));
+      assert.doesNotMatch(second?.sinceText ?? '', /plan: Task 1/);
+      assert.match(run.stdout, /The agent ticked the box of Task 1\. The box was cleared/);
+      assert.match(second?.sinceText ?? '', /scope: outside the scope of Task 1: lib\.txt/);
+      const ended = project.ended();
+      assert.equal(ended.as, 'blocked');
+      assert.match(ended.message, /Task 1 is blocked\. Waiting for it: Task 2/);
+      assert.match(run.stdout, /a commit made during Task 1 was folded in/);
+      assert.deepEqual(commits(), []);
+      assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);
+      assert.match(project.workspace.read(PROGRESS), /- Status: blocked\n[\s\S]*Blockers: .*lib\.txt/);
+      assert.equal(git('log', '-1', '--format=%s').trim(), 'Begin');
+    },
+    { standIn: true },
+  );
 });
 
 test('a task that an agent says is blocked ends the loop at once, and one in parts goes on', async () => {
@@ -185,14 +195,19 @@ test('a task that an agent says is blocked ends the loop at once, and one in par
     ],
     text('unexpected'),
   );
-  await inPlanProject(`---\nvalidation: ["true"]\n---\n${ONE}`, script, async ({ project, commits }) => {
-    const run = await runRunner(project, { args: [PLAN, '--plan'] });
-    assert.equal(run.code, 3, run.stdout + run.stderr);
-    assert.deepEqual(commits(), ['feat: Task 1 - Make it']);
-    assert.equal(project.ended().as, 'blocked');
-    const progress = project.workspace.read(PROGRESS);
-    assert.match(progress, /Status: partial[\s\S]*Status: completed[\s\S]*Status: blocked[\s\S]*the key is missing/);
-  });
+  await inPlanProject(
+    `---\nvalidation: ["true"]\n---\n${ONE}`,
+    script,
+    async ({ project, commits }) => {
+      const run = await runRunner(project, { args: [PLAN, '--plan'] });
+      assert.equal(run.code, 3, run.stdout + run.stderr);
+      assert.deepEqual(commits(), ['feat: Task 1 - Make it']);
+      assert.equal(project.ended().as, 'blocked');
+      const progress = project.workspace.read(PROGRESS);
+      assert.match(progress, /Status: partial[\s\S]*Status: completed[\s\S]*Status: blocked[\s\S]*the key is missing/);
+    },
+    { standIn: true },
+  );
 });
 
 test('a plan is not started on main, with uncommitted files or with an error, and says everything at once', async () => {

@@ -43,7 +43,7 @@ const notices = (running: RunningRunner): string[] => ofType(running.events(), '
 
 test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
   const first = gated(text('first done'));
-  await inLoopProject(options, steps([first.answer]), async (project) => {
+  await inLoopProject({ ...options, standIn: true }, steps([first.answer]), async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     running.signal('SIGINT');
@@ -82,7 +82,7 @@ test('Ctrl+C twice cancels now, and no agent is left', async () => {
 test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', async () => {
   const idle = text('Nothing to do.\n\n<!-- ralph:state idle -->');
   const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
-  await inLoopProject({ ...options, frontmatter }, steps([idle, idle]), async (project) => {
+  await inLoopProject({ ...options, standIn: true, frontmatter }, steps([idle, idle]), async (project) => {
     const running = startRunner(project);
     await until('it waits', () => project.state()?.['status'] === 'waiting');
     running.signal('SIGINT');
@@ -104,7 +104,7 @@ test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', 
 });
 
 test('a runner that is told to go leaves its loop to be resumed', async () => {
-  await inLoopProject(options, steps([text('one'), hang('start'), done]), async (project) => {
+  await inLoopProject({ ...options, standIn: true }, steps([text('one'), hang('start'), done]), async (project) => {
     const running = startRunner(project);
     await working(project, 2);
     running.signal('SIGTERM');
@@ -148,7 +148,7 @@ test('a runner that is killed leaves no agent and no shell of it, and run --resu
 
 test('a second runner on the same loop is refused with who holds it, and changes nothing', async () => {
   const last = gated(done);
-  await inLoopProject(options, steps([last.answer]), async (project) => {
+  await inLoopProject({ ...options, standIn: true }, steps([last.answer]), async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     for (const args of [[], ['--resume'], ['--fresh']]) {
@@ -173,7 +173,7 @@ test('a second runner on the same loop is refused with who holds it, and changes
 });
 
 test('a loop that is cancelled from another terminal ends with its agent', async () => {
-  await inLoopProject(options, { main: () => hang('start') }, async (project) => {
+  await inLoopProject({ ...options, standIn: true }, { main: () => hang('start') }, async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     assert.equal(project.main(['cancel']).code, 0);
@@ -186,7 +186,7 @@ test('a loop that is cancelled from another terminal ends with its agent', async
 
 test('a loop that is stopped and one that is paused from another terminal end their iteration first', async () => {
   const [one, two] = [gated(text('one')), gated(text('two'))];
-  await inLoopProject(options, steps([one.answer, two.answer]), async (project) => {
+  await inLoopProject({ ...options, standIn: true }, steps([one.answer, two.answer]), async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     assert.equal(project.main(['pause']).code, 0);

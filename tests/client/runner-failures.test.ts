@@ -110,7 +110,7 @@ test('an API that stays overloaded ends the loop as an error after a bounded num
 
 test('an agent that is killed is replaced, and its iteration is counted once', async () => {
   const model = steps([hang('start'), text('one'), done]);
-  await inLoopProject(options, model, async (project) => {
+  await inLoopProject({ ...options, standIn: true }, model, async (project) => {
     const running = startRunner(project, { env: { RALPH_RETRY_WAIT: '50ms' } });
     await until('the agent works', () => project.model.mainRequests().length === 1);
     // What it starts has its command line for a moment, but lies further down.
@@ -129,7 +129,7 @@ test('an agent that is killed is replaced, and its iteration is counted once', a
 });
 
 test('a stream that hangs is ended by the watchdog, and the loop goes on', async () => {
-  await inLoopProject(options, { main: () => hang('start') }, async (project) => {
+  await inLoopProject({ ...options, standIn: true }, { main: () => hang('start') }, async (project) => {
     const { env } = thenQuick(project, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS');
     const run = await runRunner(project, { env: { ...env, RALPH_SILENCE: '2s' } });
     assert.equal(run.code, 0, run.stdout + run.stderr);

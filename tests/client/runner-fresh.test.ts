@@ -5,7 +5,7 @@ import { ofType, runRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { bash, type ModelRequest, text, tool } from '../support/model/scripted-model.ts';
 
-const ITERATIONS = 10;
+const ITERATIONS = 5;
 const done = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
 /** A client whose stream is kept beside: what it says of itself, not what the runner made of it. */
@@ -47,7 +47,7 @@ const amounts = (usage: unknown): unknown[] => {
   return [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
 };
 
-test('ten iterations know nothing of each other but what the files hold, and cost what the client says, to the last digit', async () => {
+test('five iterations know nothing of each other but what the files hold, and cost what the client says, to the last digit', async () => {
   const at = new Map<string, number>();
   const turns = new Map<string, number>();
   const script = {
@@ -65,7 +65,7 @@ test('ten iterations know nothing of each other but what the files hold, and cos
     },
     subagent: () => text('The subagent is done.', { input_tokens: 1_003, output_tokens: 77 }),
   };
-  const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 13300}`;
+  const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 4800}`;
   await inLoopProject({ frontmatter, init: false }, script, async (project) => {
     const { env, results } = recorded(project);
     const run = await runRunner(project, { env });
@@ -114,7 +114,7 @@ test('ten iterations know nothing of each other but what the files hold, and cos
     );
 
     const warned = ofType(run.events, 'notice').filter(({ message }) =>
-      /Budget max_tokens: [\d,]+ of 13,?300/.test(message),
+      /Budget max_tokens: [\d,]+ of 4,?800/.test(message),
     );
     assert.equal(warned.length, 1, 'the soft warning came once');
   });

@@ -19,7 +19,7 @@ for (const [word, code, status] of [
   test(`${word}, while the task's commands run in a runner, ends them and starts no further agent`, async () => {
     const command = endless();
     const options = { ralph: showing(command), files: { go: 'went\n' }, init: false };
-    await inTaskFolder(options, steps([bash('rm go'), text('one')]), async (loop) => {
+    await inTaskFolder({ ...options, standIn: true }, steps([bash('rm go'), text('one')]), async (loop) => {
       const running = startRunner(loop.project, { args: [loop.folder] });
       await until('control: the command runs', () => isRunning(command));
       assert.equal(loop.project.main([word, loop.folder]).code, 0);
@@ -36,7 +36,7 @@ test("pause, while the task's commands run in a runner, ends them, and after res
   const command = endless();
   const options = { ralph: showing(command), files: { go: 'went\n' }, init: false };
   const script = steps([bash('rm go'), text('one'), text('two'), text('three')]);
-  await inTaskFolder(options, script, async (loop) => {
+  await inTaskFolder({ ...options, standIn: true }, script, async (loop) => {
     const running = startRunner(loop.project, { args: [loop.folder] });
     await until('control: the command runs', () => isRunning(command));
     assert.equal(loop.project.main(['pause', '--loop', 'my-task']).code, 0);

@@ -50,7 +50,7 @@ test('three iterations each begin with a fresh context, and the last one complet
 test('a claim that the checks refute goes back, with its reasons, into a fresh context', async () => {
   const frontmatter = 'max_iterations: 5\nvalidation: [{name: made, run: "test -f made.txt"}]';
   const model = steps([done, bash('touch made.txt'), done]);
-  await inLoopProject({ frontmatter, init: false }, model, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter, init: false }, model, async (project) => {
     const run = await runRunner(project);
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);

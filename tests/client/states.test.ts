@@ -23,7 +23,7 @@ const meanwhile =
 test('a corrupt state is moved aside whole, the turn ends, and the user is told', async () => {
   const broken = '{ "iteration": 1, "startedAt": ';
   await inLoopProject(
-    { frontmatter: 'max_iterations: 9' },
+    { standIn: true, frontmatter: 'max_iterations: 9' },
     meanwhile((workspace) => workspace.write(stateFile, broken)),
     async (project) => {
       const run = await project.run();
@@ -44,7 +44,7 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is told'
 test('a state of a newer schema is left as it is, the turn ends, and the user is told to update', async () => {
   const newer = '{"schemaVersion":999,"loopId":"from the future"}';
   await inLoopProject(
-    { frontmatter: 'max_iterations: 9' },
+    { standIn: true, frontmatter: 'max_iterations: 9' },
     meanwhile((workspace) => workspace.write(stateFile, newer)),
     async (project) => {
       const run = await project.run();
@@ -63,7 +63,7 @@ test('a state of a newer schema is left as it is, the turn ends, and the user is
 for (const name of ['missing', 'empty']) {
   test(`a task file that is ${name} in the middle ends the loop as an error`, async () => {
     await inLoopProject(
-      { frontmatter: 'max_iterations: 9' },
+      { standIn: true, frontmatter: 'max_iterations: 9' },
       meanwhile((workspace) => {
         if (name === 'missing') rmSync(workspace.path(promptFile));
         else workspace.write(promptFile, '---\nmax_iterations: 9\n---\n\n');

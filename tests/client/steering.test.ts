@@ -79,20 +79,24 @@ test('steering that no tool call has brought comes with the next prompt, and --n
     text('two'),
     done,
   ]);
-  await inLoopProject({ frontmatter: 'reinject: context\nmax_iterations: 4' }, script, async (project) => {
-    known(project);
-    const run = await project.run();
-    project.model.check();
-    assert.equal(run.code, 0, run.said);
-    for (const door of ['RED-DOOR', 'BLUE-DOOR']) {
-      assert.deepEqual(
-        told(project).map((text) => count(text, door)),
-        [0, 0, 1, 0],
-        door,
-      );
-    }
-    assert.match(told(project)[2] ?? '', /## The user says\s+Then the RED-DOOR\.\s+First the BLUE-DOOR\./);
-  });
+  await inLoopProject(
+    { standIn: true, frontmatter: 'reinject: context\nmax_iterations: 4' },
+    script,
+    async (project) => {
+      known(project);
+      const run = await project.run();
+      project.model.check();
+      assert.equal(run.code, 0, run.said);
+      for (const door of ['RED-DOOR', 'BLUE-DOOR']) {
+        assert.deepEqual(
+          told(project).map((text) => count(text, door)),
+          [0, 0, 1, 0],
+          door,
+        );
+      }
+      assert.match(told(project)[2] ?? '', /## The user says\s+Then the RED-DOOR\.\s+First the BLUE-DOOR\./);
+    },
+  );
 });
 
 test('after a cancel the next tool call does not run, and the turn ends there', async () => {
@@ -128,7 +132,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
     text('two'),
     text('never asked for'),
   ]);
-  await inLoopProject({ frontmatter: 'max_iterations: 4' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 4' }, script, async (project) => {
     known(project);
     const run = await project.run();
     assert.equal(run.code, 3, run.said);
@@ -150,7 +154,7 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
     },
     done,
   ]);
-  await inLoopProject({ frontmatter: 'max_iterations: 4' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 4' }, script, async (project) => {
     known(project);
     const run = await project.run();
     assert.equal(run.code, 3, run.said);
@@ -165,7 +169,7 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
 
 test('steering that a stopped client leaves behind comes with the first prompt of the next, once and in its order', async () => {
   await inLoopProject(
-    { frontmatter: 'reinject: context\nmax_iterations: 4' },
+    { standIn: true, frontmatter: 'reinject: context\nmax_iterations: 4' },
     steps([text('one'), text('two'), done]),
     async (project) => {
       assert.equal(project.main(['start', '--json']).code, 0);
@@ -187,7 +191,7 @@ test('the reasons of a rejected claim come with the first prompt of a resumed lo
   const claim = (turn: string) => text(`${turn}\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS`);
   const frontmatter = 'validation: ["test -f made.txt"]\nreinject: context\nmax_iterations: 1';
   const script = steps([claim('one'), text('two'), bash('touch made.txt'), claim('three')]);
-  await inLoopProject({ frontmatter }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter }, script, async (project) => {
     const first = await project.run();
     assert.equal(first.code, 2, first.said);
     const run = await project.run({ args: ['--resume', '--max-iterations', '3'] });

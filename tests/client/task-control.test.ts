@@ -38,7 +38,7 @@ const flag = (name: string) => (loop: TaskLoop) =>
 
 test('a stop flag in the task folder ends the loop after the iteration at work, and is taken away', async () => {
   await withUser(
-    { ralph: ralph('max_iterations: 9') },
+    { standIn: true, ralph: ralph('max_iterations: 9') },
     (user) => [text('one'), user(flag('stop'), bash('touch after')), text('two')],
     async (loop) => {
       const run = await loop.run();
@@ -54,7 +54,7 @@ test('a stop flag in the task folder ends the loop after the iteration at work, 
 
 test('a cancel flag in the task folder ends the loop when the turn ends, without counting it', async () => {
   await withUser(
-    { ralph: ralph('max_iterations: 9') },
+    { standIn: true, ralph: ralph('max_iterations: 9') },
     (user) => [text('one'), user(flag('cancel'), text('two'))],
     async (loop) => {
       const run = await loop.run();
@@ -82,7 +82,7 @@ test('a cancel flag in the task folder meets the next tool call, which is refuse
 
 test('flags that an earlier run left behind are not asked of a new one', async () => {
   const script = steps([text('one'), text('two')]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 2') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     for (const name of ['stop', 'cancel']) flag(name)(loop);
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
@@ -103,7 +103,7 @@ test('status, stop and resume take the path of the task folder, while its loop r
     refused.push(loop.project.main(['resume', 'my-task']), loop.project.main(['stop', 'elsewhere']));
     given(loop, 'stop', 'my-task');
   };
-  const options = { ralph: ralph('max_iterations: 9\ncommands: [{ name: list, run: ls }]') };
+  const options = { standIn: true, ralph: ralph('max_iterations: 9\ncommands: [{ name: list, run: ls }]') };
   await withUser(
     options,
     (user) => [text('one'), user(look, text('two')), text('anew'), text('anew again')],
@@ -149,7 +149,7 @@ test('status, stop and resume take the path of the task folder, while its loop r
 
 test('cancel with the path ends the loop at the next tool call', async () => {
   await withUser(
-    { ralph: ralph('max_iterations: 9') },
+    { standIn: true, ralph: ralph('max_iterations: 9') },
     (user) => [bash('touch before'), user((loop) => void given(loop, 'cancel', 'my-task'), bash('touch after'))],
     async (loop) => {
       const run = await loop.run();
@@ -175,7 +175,7 @@ for (const [word, code, status] of [
 ] as const) {
   test(`${word}, while the first commands of the task run, ends them and starts no client`, async () => {
     const command = endless();
-    await inTaskFolder({ ralph: showing(command) }, steps([]), async (loop) => {
+    await inTaskFolder({ standIn: true, ralph: showing(command) }, steps([]), async (loop) => {
       const running = loop.start();
       await until('control: the command runs', () => isRunning(command));
       given(loop, word, '--loop', 'my-task');
@@ -190,7 +190,7 @@ for (const [word, code, status] of [
   test(`${word}, while the commands of a later iteration run, ends them and is what the loop does next`, async () => {
     const command = endless();
     const script = steps([bash('rm go'), text('one')]);
-    await inTaskFolder({ ralph: showing(command), files: { go: 'went\n' } }, script, async (loop) => {
+    await inTaskFolder({ standIn: true, ralph: showing(command), files: { go: 'went\n' } }, script, async (loop) => {
       const running = loop.start();
       await until('control: the command runs', () => isRunning(command));
       given(loop, word, '--loop', 'my-task');
@@ -208,7 +208,7 @@ test('what the user says while the first commands of the task run is kept for th
   const folder = ralph(
     `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 60 }]`,
   );
-  await inTaskFolder({ ralph: folder }, steps([text('one'), text('two')]), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: folder }, steps([text('one'), text('two')]), async (loop) => {
     const running = loop.start();
     await until('the command runs', () => loop.workspace.has('began'));
     given(loop, 'steer', '--next', '--loop', 'my-task', 'Then the RED-DOOR.');
@@ -231,7 +231,7 @@ const claim = () => steps([bash('rm go'), text('<promise>DONE</promise>')]);
 
 test('cancel, while an acceptance command runs, ends it', async () => {
   const command = endless();
-  await inTaskFolder({ ralph: accepting(command), files: atTheGate }, claim(), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: accepting(command), files: atTheGate }, claim(), async (loop) => {
     const running = loop.start();
     await until('control: the command runs', () => isRunning(command));
     given(loop, 'cancel', 'my-task');

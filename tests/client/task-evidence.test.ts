@@ -19,7 +19,7 @@ test('evidence of 60 KB goes back as a pointer to a file that holds the prompt, 
       bash(`echo forged > ${whole}`),
       text('two'),
     ]);
-  await inTaskFolder({ ralph: ralph(lines(1, 3600)) }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(lines(1, 3600)) }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     const [first = '', second = '', read = '', written = ''] = loop.told();
@@ -51,26 +51,30 @@ test('evidence of 60 KB goes back as a pointer to a file that holds the prompt, 
 });
 
 test('evidence of 6 KB goes back whole, as context beside a short reason', async () => {
-  await inTaskFolder({ ralph: ralph(lines(1, 375)) }, steps([text('one'), text('two')]), async (loop) => {
-    const run = await loop.run();
-    assert.equal(run.code, 2, run.said);
-    const second = loop.told()[1] ?? '';
-    assert.match(second, /Go on: the task is in the context/);
-    assert.equal(second.match(/^line 0001 of it$/gm)?.length, 1, 'once: a reason would reach the model twice');
-    assert.match(second, /^line 0375 of it$/m);
-    assert.doesNotMatch(second, /bytes/);
-    assert.deepEqual(
-      loop.records().map(({ commands }) => commands[0]?.truncated),
-      [false, false],
-    );
-  });
+  await inTaskFolder(
+    { standIn: true, ralph: ralph(lines(1, 375)) },
+    steps([text('one'), text('two')]),
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 2, run.said);
+      const second = loop.told()[1] ?? '';
+      assert.match(second, /Go on: the task is in the context/);
+      assert.equal(second.match(/^line 0001 of it$/gm)?.length, 1, 'once: a reason would reach the model twice');
+      assert.match(second, /^line 0375 of it$/m);
+      assert.doesNotMatch(second, /bytes/);
+      assert.deepEqual(
+        loop.records().map(({ commands }) => commands[0]?.truncated),
+        [false, false],
+      );
+    },
+  );
 });
 
 test('a first prompt that fits no argument list goes as a pointer, too', async () => {
   const euros = (name: string): string => `{ name: ${name}, run: "yes '€€€€€€€€€' | head -c 60000" }`;
   const commands = `[${['long', 'b', 'c', 'd'].map(euros).join(', ')}]`;
   const body = `${ralph(commands)}{{ commands.b }}{{ commands.c }}{{ commands.d }}\n`;
-  await inTaskFolder({ ralph: body }, steps([text('one')]), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: body }, steps([text('one')]), async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '1'] });
     assert.equal(run.code, 2, run.said);
     assert.match(loop.told()[0] ?? '', /Iteration 1 of 1[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, whole/);
@@ -83,7 +87,7 @@ test('a command that runs out of time is ended with all it started, and says so'
   // It notes that what it has put into the background runs: nobody has to look at it at the right moment.
   const seen = `until grep -q ^tail /proc/$!/cmdline; do :; done; touch seen`;
   const commands = `[{ name: long, run: "echo begun; ${left} & ${seen}; ${left}", timeout: 3 }, { name: after, run: echo well }]`;
-  await inTaskFolder({ ralph: ralph(commands) }, steps([text('one')]), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(commands) }, steps([text('one')]), async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '1'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.workspace.has('seen'), true, 'control: the command ran');
@@ -103,7 +107,7 @@ test('what a command prints is never expanded, and a comment in it stays', async
   const commands =
     '[{ name: long, run: "cat shown.txt" }, { name: other, run: echo the-other }]\nargs: [owner]\ncompletion_promise: DONE';
   const files = { 'shown.txt': '{{ commands.other }} {{ args.owner }} <!-- stays -->\n' };
-  await inTaskFolder({ ralph: ralph(commands), files }, steps([text('one')]), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(commands), files }, steps([text('one')]), async (loop) => {
     await loop.run({ args: ['--max-iterations', '1', '--arg', 'owner=Ada'] });
     assert.match(loop.told()[0] ?? '', /^\{\{ commands\.other \}\} \{\{ args\.owner \}\} <!-- stays -->$/m);
     assert.doesNotMatch(loop.told()[0] ?? '', /the-other/);
@@ -114,15 +118,19 @@ test('a secret that a command shows reaches the agent, and nothing that is kept'
   const secret = 'sk-ant-api03-0123456789abcdefghij';
   const files = { 'shown.txt': `API_KEY=${secret}\n` };
   const commands = '[{ name: long, run: cat shown.txt }]';
-  await inTaskFolder({ ralph: ralph(commands), files }, steps([text(`I saw ${secret}.`)]), async (loop) => {
-    await loop.run({ args: ['--max-iterations', '1'] });
-    assert.ok(loop.told()[0]?.includes(secret), 'control: it was shown');
-    const run = loop.workspace.path(loop.inside('.ralph-runner'));
-    const kept = readdirSync(run, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    assert.ok(kept.length >= 5);
-    for (const { name, parentPath } of kept) {
-      // What the agent is sent to read is what it was shown.
-      if (name !== 'prompt.md') assert.ok(!readFileSync(join(parentPath, name), 'utf8').includes(secret), name);
-    }
-  });
+  await inTaskFolder(
+    { standIn: true, ralph: ralph(commands), files },
+    steps([text(`I saw ${secret}.`)]),
+    async (loop) => {
+      await loop.run({ args: ['--max-iterations', '1'] });
+      assert.ok(loop.told()[0]?.includes(secret), 'control: it was shown');
+      const run = loop.workspace.path(loop.inside('.ralph-runner'));
+      const kept = readdirSync(run, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      assert.ok(kept.length >= 5);
+      for (const { name, parentPath } of kept) {
+        // What the agent is sent to read is what it was shown.
+        if (name !== 'prompt.md') assert.ok(!readFileSync(join(parentPath, name), 'utf8').includes(secret), name);
+      }
+    },
+  );
 });

@@ -79,24 +79,28 @@ test('the minimal loop has no promise to give and ends at its limit: max-iterati
   const turns = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   const commit = bash('git add TODO.md && git commit -qm "Do the first task"');
   const script = steps(turns.flatMap((turn) => [...(turn === 4 ? [commit] : []), text(`Turn ${turn} is over.`)]));
-  await inTaskFolder({ ralph: MINIMAL, files: { 'TODO.md': '- one\n' }, git: true }, script, async (loop) => {
-    const run = await loop.run();
-    assert.equal(run.code, 2, run.said);
-    assert.equal(loop.project.ended().as, 'max-iterations');
-    assert.match(run.said, /Stopped after 10 iterations, the limit \(max-iterations\), without completion\./);
-    assert.deepEqual(
-      loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
-      turns.map((turn) => [turn === 4, turn < 4 ? turn : turn - 4]),
-    );
-    assert.match(loop.told()[0] ?? '', /Read TODO\.md and implement the next task\. Commit when done\./);
-    assert.match(loop.told()[0] ?? '', /No promise is expected/);
-    assert.doesNotMatch(run.said, /No checks are configured|unverified/);
-  });
+  await inTaskFolder(
+    { standIn: true, ralph: MINIMAL, files: { 'TODO.md': '- one\n' }, git: true },
+    script,
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 2, run.said);
+      assert.equal(loop.project.ended().as, 'max-iterations');
+      assert.match(run.said, /Stopped after 10 iterations, the limit \(max-iterations\), without completion\./);
+      assert.deepEqual(
+        loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
+        turns.map((turn) => [turn === 4, turn < 4 ? turn : turn - 4]),
+      );
+      assert.match(loop.told()[0] ?? '', /Read TODO\.md and implement the next task\. Commit when done\./);
+      assert.match(loop.told()[0] ?? '', /No promise is expected/);
+      assert.doesNotMatch(run.said, /No checks are configured|unverified/);
+    },
+  );
 });
 
 test('the minimal loop in which nothing ever changes ends as no-progress-exhaustion', async () => {
   const script = steps([text('I have looked.'), text('I have looked again.'), text('And again.')]);
-  await inTaskFolder({ ralph: MINIMAL, git: true }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: MINIMAL, git: true }, script, async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '3'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
@@ -116,7 +120,7 @@ test('the self-healing example sees its own test results, fresh in every iterati
     bash(`echo '# Open questions' > my-task/OPEN_QUESTIONS.md`),
     promise('All tests pass.'),
   ]);
-  await inTaskFolder({ ralph: SELF_HEALING, files: authProject }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: SELF_HEALING, files: authProject }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 0, run.said);
     const [first = '', , second = ''] = loop.told();
@@ -144,7 +148,7 @@ test('the parameterised example fills its arguments into text and commands, as o
     text('one'),
     text('two'),
   ]);
-  await inTaskFolder({ ralph: MULTI_ENV, files, git: true }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: MULTI_ENV, files, git: true }, script, async (loop) => {
     const given = ['--arg', 'env=staging', '--arg', 'focus=auth; touch pwned', '--max-iterations', '2'];
     const run = await loop.run({ args: given });
     assert.equal(run.code, 2, run.said);
@@ -164,7 +168,7 @@ test('the parameterised example fills its arguments into text and commands, as o
 });
 
 test('the parameterised example does not start without its arguments', async () => {
-  await inTaskFolder({ ralph: MULTI_ENV }, steps([]), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: MULTI_ENV }, steps([]), async (loop) => {
     const run = await loop.run({ args: ['--arg', 'env=staging'] });
     assert.equal(run.code, 1);
     assert.match(run.stderr, /the argument "focus" has no value/);
@@ -186,7 +190,7 @@ test('the migration example moves one module an iteration, and its promise holds
     bash(`echo 'a and b are migrated' > my-task/MIGRATION_NOTES.md; echo '## P1' > my-task/OPEN_QUESTIONS.md`),
     promise('The notes are there as well.'),
   ]);
-  await inTaskFolder({ ralph: MIGRATION, files, git: true }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: MIGRATION, files, git: true }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 0, run.said);
     const told = loop.told();
@@ -202,18 +206,22 @@ test('the migration example moves one module an iteration, and its promise holds
 });
 
 test('the scaffold runs once it says its task: its promise is believed, and nobody says that it was verified', async () => {
-  await inTaskFolder({ ralph: SCAFFOLD }, steps([text('Nothing yet.'), promise('Finished.')]), async (loop) => {
-    const template = await loop.run();
-    assert.equal(template.code, 1, template.said);
-    assert.match(template.said, /line 10: The template is not filled in: "Describe the task here\."/);
-    loop.workspace.write('my-task/RALPH.md', SCAFFOLD.replace('Describe the task here.', 'Tidy up.'));
-    const run = await loop.run();
-    assert.equal(run.code, 0, run.said);
-    assert.match(loop.told()[0] ?? '', /^# my-task$/m);
-    assert.match(loop.told()[0] ?? '', /Completion gate: optional/);
-    assert.match(run.said, /No checks are configured/);
-    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
-    const [, last] = loop.records();
-    assert.deepEqual(last?.completion, { promiseSeen: true, gateChecked: false, gatePassed: true, reasons: [] });
-  });
+  await inTaskFolder(
+    { standIn: true, ralph: SCAFFOLD },
+    steps([text('Nothing yet.'), promise('Finished.')]),
+    async (loop) => {
+      const template = await loop.run();
+      assert.equal(template.code, 1, template.said);
+      assert.match(template.said, /line 10: The template is not filled in: "Describe the task here\."/);
+      loop.workspace.write('my-task/RALPH.md', SCAFFOLD.replace('Describe the task here.', 'Tidy up.'));
+      const run = await loop.run();
+      assert.equal(run.code, 0, run.said);
+      assert.match(loop.told()[0] ?? '', /^# my-task$/m);
+      assert.match(loop.told()[0] ?? '', /Completion gate: optional/);
+      assert.match(run.said, /No checks are configured/);
+      assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
+      const [, last] = loop.records();
+      assert.deepEqual(last?.completion, { promiseSeen: true, gateChecked: false, gatePassed: true, reasons: [] });
+    },
+  );
 });

@@ -17,7 +17,7 @@ for (const gate of ['optional', 'disabled']) {
   test(`with a gate that is ${gate} the promise is enough, whatever is missing`, async () => {
     const frontmatter = `completion_gate: ${gate}\nrequired_outputs: [NOTES.md]\ncommands: [{ name: tests, run: exit 1, acceptance: true }]`;
     const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n\n- [ ] open\n' };
-    await inTaskFolder({ ralph: ralph(frontmatter), files }, steps([promise('Done.')]), async (loop) => {
+    await inTaskFolder({ standIn: true, ralph: ralph(frontmatter), files }, steps([promise('Done.')]), async (loop) => {
       const run = await loop.run();
       assertComplete(loop, run, false);
       const reminded = /## Completion gate: optional[\s\S]*my-task\/NOTES\.md/;
@@ -33,7 +33,7 @@ test('an open question under P1 keeps the loop going until it is checked off', a
       `printf '## P0\\n\\nNone.\\n\\n## P1\\n\\n- [${box}] which port?\\n  - a note\\n' > my-task/OPEN_QUESTIONS.md`,
     );
   const script = steps([ask(' '), promise('Done.'), ask('x'), promise('Now it is.')]);
-  await inTaskFolder({ ralph: ralph('') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('') }, script, async (loop) => {
     const run = await loop.run();
     assertComplete(loop, run, true);
     assert.match(
@@ -57,7 +57,7 @@ test('a promise in code or inside a sentence is none, and the next prompt says h
     text('Soon:\n\n```\n<promise>DONE</promise>\n```'),
     promise('Done.'),
   ]);
-  await inTaskFolder({ ralph: ralph(''), files: questions }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(''), files: questions }, script, async (loop) => {
     const run = await loop.run();
     assertComplete(loop, run, true);
     assert.equal(loop.records().length, 3);
@@ -71,7 +71,7 @@ test('an acceptance command that executed no test accepts nothing', async () => 
   const write = bash(`printf %s "require('node:test').test('one', () => {});" > tests/one.test.js`);
   const script = steps([promise('Green.'), write, promise('Now there is a test.')]);
   const files = { ...questions, 'package.json': '{"name":"empty"}\n', 'tests/notes.txt': 'no tests yet\n' };
-  await inTaskFolder({ ralph: ralph(frontmatter), files }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(frontmatter), files }, script, async (loop) => {
     const run = await loop.run();
     assertComplete(loop, run, true);
     assert.match(loop.told()[1] ?? '', /tests: vacuous: exit code 0, but by its own count it executed no test/);
@@ -86,7 +86,7 @@ test('a required output has to be a plain file of the task folder, and no link o
     ...[bash(`rmdir ${output} && echo report > ${output}`), promise('Now it really is.')],
   ]);
   const files = { ...questions, 'elsewhere.md': 'a report\n' };
-  await inTaskFolder({ ralph: ralph('required_outputs: [REPORT.md]'), files }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('required_outputs: [REPORT.md]'), files }, script, async (loop) => {
     const run = await loop.run();
     assertComplete(loop, run, true);
     for (const index of [2, 4])
@@ -140,7 +140,7 @@ test('a frontmatter that is edited during the run is not adopted, and user and a
     bash('touch blocked'),
     text('two'),
   ]);
-  await inTaskFolder({ ralph: edited(2, rules) }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: edited(2, rules) }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'max-iterations');
@@ -171,7 +171,7 @@ test('accept adopts the edited frontmatter: its commands, its rules and its limi
     text('two'),
     text('three'),
   ]);
-  await inTaskFolder({ ralph: edited(2, rules) }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: edited(2, rules) }, script, async (loop) => {
     user = loop;
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);

@@ -56,7 +56,7 @@ test('a client that is killed in the middle of an iteration leaves a loop that r
 });
 
 test('after launcher and client are killed start refuses and names the ways on, and resume goes on', async () => {
-  await inTaskFolder({ ralph: quick, git: true }, killInIteration2(), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: quick, git: true }, killInIteration2(), async (loop) => {
     const running = await inTheMiddle(loop);
     killTree(running.pid);
     await running.done;
@@ -73,7 +73,7 @@ test('after launcher and client are killed start refuses and names the ways on, 
 
 test('a fresh start puts the loop of a killed client into the archive, and begins anew', async () => {
   const script = steps([text('one'), hang(), text('anew')]);
-  await inTaskFolder({ ralph: ralph('') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('') }, script, async (loop) => {
     const running = loop.start();
     await until('the client hangs', () => loop.project.model.mainRequests().length === 2);
     const refused = loop.project.main(['start', '--task', 'my-task', '--json']);
@@ -110,7 +110,7 @@ for (const [what, ralphOf, last] of [
     test(`${victim} is killed while ${what} runs: nothing of the command is left, and the loop can go on`, async () => {
       const script = steps([bash('rm go'), last, text('next'), text('next again'), text('the last')], text('more'));
       const forEver = endless();
-      await inTaskFolder({ ralph: ralphOf(forEver), files }, { main: script.main }, async (loop) => {
+      await inTaskFolder({ standIn: true, ralph: ralphOf(forEver), files }, { main: script.main }, async (loop) => {
         const { workspace, project } = loop;
         const running = loop.start();
         await until('control: the command runs', () => isRunning(forEver));

@@ -27,6 +27,7 @@ test('a run state that a program takes away, or turns into a link out of the fol
     promise('Done.'),
   ]);
   const options = {
+    standIn: true,
     ralph: ralph('completion_promise: DONE\ncommands: [{ name: look, run: seq 3000 }]', '{{ commands.look }}'),
     files: { 'my-task/OPEN_QUESTIONS.md': '# P0\n' },
   };
@@ -55,7 +56,7 @@ test('a run state that a program takes away, or turns into a link out of the fol
 
 test('a task whose RALPH.md is gone ends as an error that says what to do', async () => {
   const script = steps([bash('rm my-task/RALPH.md'), text('one')]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 5') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 5') }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 1, run.said);
     assert.equal(loop.project.ended().as, 'error');
@@ -69,7 +70,7 @@ test('a task whose RALPH.md is gone ends as an error that says what to do', asyn
 
 test('a frontmatter that no longer parses stops nothing: the loop goes on under its contract, and says so', async () => {
   const script = steps([bash(`sed -i '2s/.*/max_iterations: [/' my-task/RALPH.md`), text('one'), text('two')]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 2') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.records().length, 2);
@@ -82,7 +83,7 @@ test('the project’s own folder can be a task folder, and its commands are no p
   const frontmatter =
     'max_iterations: 1\ncommands: [{ name: env, run: "echo active=$RALPH_ACTIVE in $PWD" }, { name: here, run: ./here.sh }]';
   const files = { 'RALPH.md': ralph(frontmatter, '{{ commands.env }}\n{{ commands.here }}') };
-  await inLoopProject({ files, loop: 'project' }, steps([text('one')]), async (project) => {
+  await inLoopProject({ standIn: true, files, loop: 'project' }, steps([text('one')]), async (project) => {
     const { workspace, model } = project;
     workspace.write('here.sh', '#!/bin/sh\necho here\n', 0o755);
     const run = await project.run({ args: ['--path', '.'] });
@@ -105,7 +106,7 @@ const filledIn = (template: string): string =>
 test('every folder that scaffold makes is a task folder that runs once it is filled in', async () => {
   const presets = ['default', 'fix-tests', 'migration', 'research-report', 'security-audit'];
   const turns = steps(presets.map((preset) => text(`This is ${preset}.`)));
-  await inLoopProject({ git: true }, turns, async (project) => {
+  await inLoopProject({ standIn: true, git: true }, turns, async (project) => {
     for (const [turn, preset] of presets.entries()) {
       const folder = `a ${preset}`;
       const made = project.main(['scaffold', ...(preset === 'default' ? [] : ['--preset', preset]), folder]);
@@ -123,7 +124,7 @@ test('every folder that scaffold makes is a task folder that runs once it is fil
 
 test('after a run its state is exported by logs, moved away by archive, and the next run begins a new one', async () => {
   const script = steps([text('one'), text('two')]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 1') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 1') }, script, async (loop) => {
     const { project, workspace } = loop;
     const ask = (...args: string[]) => {
       const done = project.main(args);

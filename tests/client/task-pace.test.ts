@@ -17,7 +17,7 @@ test('a commit alone is progress, and what the loop keeps for itself is none', a
     bash('echo note > my-task/notes.txt'),
     text('three'),
   ]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 3'), git: true }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 3'), git: true }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'max-iterations');
@@ -31,7 +31,7 @@ test('a commit alone is progress, and what the loop keeps for itself is none', a
 
 test('without a repository only the task folder can be seen: the end says how much nobody knows', async () => {
   const script = steps([bash('echo work > elsewhere.txt'), text('one'), text('two')]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 2') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
@@ -66,7 +66,7 @@ test('with stop_on_error off an iteration that ran out of time is told so in the
   const late = delay(1_100, bash('touch late'));
   const script = steps([late, text('One.'), late, text('Two.')]);
   const frontmatter = 'timeout: 1\nstop_on_error: false\nmax_iterations: 2';
-  await inTaskFolder({ ralph: ralph(frontmatter) }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(frontmatter) }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.workspace.has('late'), false);
@@ -82,7 +82,7 @@ test('a promise that comes late still holds where the gate passes', async () => 
   const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
   const script = steps([delay(1_100, text('It was long, and is done.\n\n<promise>DONE</promise>'))]);
   const frontmatter = 'timeout: 1\ncompletion_promise: DONE';
-  await inTaskFolder({ ralph: ralph(frontmatter), files }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(frontmatter), files }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 0, run.said);
     assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
@@ -120,7 +120,7 @@ test('the delay between iterations is waited out, and evidence and task are read
 
 test('a user wakes a loop out of a long delay between iterations', async () => {
   const frontmatter = 'inter_iteration_delay: 600\nmax_iterations: 2';
-  await inTaskFolder({ ralph: ralph(frontmatter) }, steps([text('one'), text('two')]), async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(frontmatter) }, steps([text('one'), text('two')]), async (loop) => {
     const running = loop.start();
     await until('the loop waits', () => waiting(loop));
     await until('its folder says so', () => loop.status().status === 'waiting');
@@ -143,30 +143,34 @@ idle: { delay: 200ms, backoff: 1, max: 1h, wake: change }
 commands: [{ name: inbox, run: cat /dev/null inbox.txt && echo looked >> looks.log }]`;
   const files = { 'inbox.txt': 'empty\n', 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
   const script = steps([text('Nothing to do.\n\n<!-- ralph:state idle -->'), text('<promise>DONE</promise>')]);
-  await inTaskFolder({ ralph: ralph(frontmatter, 'Look: {{ commands.inbox }}'), files }, script, async (loop) => {
-    const { workspace, project } = loop;
-    const running = loop.start();
-    const looks = (): number => (workspace.has('looks.log') ? workspace.read('looks.log').split('\n').length - 1 : 0);
-    await until('it has looked three times', () => looks() >= 4);
-    assert.equal(project.model.mainRequests().length, 1);
-    workspace.write('inbox.txt', 'news\n');
-    const run = await running.done;
-    assert.equal(run.code, 0, run.said);
-    assert.match(loop.told()[1] ?? '', /^Look: news$/m);
-    assert.deepEqual(
-      loop.records().map(({ status, iteration }) => [status, iteration]),
-      [
-        ['idle', 0],
-        ['completed', 1],
-      ],
-    );
-  });
+  await inTaskFolder(
+    { standIn: true, ralph: ralph(frontmatter, 'Look: {{ commands.inbox }}'), files },
+    script,
+    async (loop) => {
+      const { workspace, project } = loop;
+      const running = loop.start();
+      const looks = (): number => (workspace.has('looks.log') ? workspace.read('looks.log').split('\n').length - 1 : 0);
+      await until('it has looked three times', () => looks() >= 4);
+      assert.equal(project.model.mainRequests().length, 1);
+      workspace.write('inbox.txt', 'news\n');
+      const run = await running.done;
+      assert.equal(run.code, 0, run.said);
+      assert.match(loop.told()[1] ?? '', /^Look: news$/m);
+      assert.deepEqual(
+        loop.records().map(({ status, iteration }) => [status, iteration]),
+        [
+          ['idle', 0],
+          ['completed', 1],
+        ],
+      );
+    },
+  );
 });
 
 test('every prompt says how many items it is about, and every second one asks to reflect first', async () => {
   const frontmatter = 'items_per_iteration: 3\nreflect_every: 2\nmax_iterations: 4';
   const script = steps(['one', 'two', 'three', 'four'].map((word) => text(word)));
-  await inTaskFolder({ ralph: ralph(frontmatter) }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph(frontmatter) }, script, async (loop) => {
     await loop.run();
     const told = loop.told();
     assert.deepEqual(
@@ -193,7 +197,7 @@ test('the agent gets its memory back in every iteration, cut where it is long, a
     text('four'),
   ]);
   const files = { 'secret.txt': 'nobody is shown this\n' };
-  await inTaskFolder({ ralph: ralph('max_iterations: 4'), files, git: true }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 4'), files, git: true }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     const [first = '', , second = '', , third = '', , fourth = ''] = loop.told();
@@ -216,7 +220,7 @@ test('three failed shell commands in one iteration are told in the next, two are
     ...[bash('exit 3'), bash('exit 4'), bash('false'), text('two')],
     text('three'),
   ]);
-  await inTaskFolder({ ralph: ralph('max_iterations: 3') }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 3') }, script, async (loop) => {
     await loop.run();
     const told = loop.told();
     assert.doesNotMatch(told[3] ?? '', /shell commands failed/);

@@ -91,7 +91,7 @@ const halting: Script = {
 };
 
 test('a runner gives each fresh context its scenario, and the red evidence verbatim to the one that goes on', async () => {
-  await inLoopProject({ init: false }, halting, async (project) => {
+  await inLoopProject({ standIn: true, init: false }, halting, async (project) => {
     makeList(project, 2);
     const run = await runRunner(project, { args: ['--tdd'] });
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -140,7 +140,7 @@ test('a scenario that stays where it is trips the breaker, and a resumed loop go
       return obedient.main(request);
     },
   };
-  await inLoopProject({}, script, async (project) => {
+  await inLoopProject({ standIn: true }, script, async (project) => {
     makeList(project, 1);
     const run = await project.run({ args: ['--tdd'] });
     assert.equal(run.code, 2, run.said);
@@ -177,7 +177,7 @@ test('an agent that forges the state, swaps the list or only claims is found out
       return obedient.main(request);
     },
   };
-  await inLoopProject({}, script, async (project) => {
+  await inLoopProject({ standIn: true }, script, async (project) => {
     makeList(project, 1);
     const run = await project.run({ args: ['--tdd'] });
     assert.equal(run.code, 0, run.said);

@@ -7,6 +7,9 @@ const modules = join(dirname(fileURLToPath(import.meta.url)), '../../../node_mod
 /** Path of another installed client to run the tests with, such as the oldest that is supported (npm run test:floor). */
 const OTHER = process.env['RALPH_TEST_CLAUDE'];
 
+/** With a client that is named, every test runs that client: no stand-in takes its place. */
+export const IS_NAMED = OTHER !== undefined;
+
 /** Returns the client under test. Throws without one: tests of the real client fail and are not skipped. */
 export const findClientBinary = (): string => {
   const program = process.platform === 'win32' ? 'claude.exe' : 'claude';

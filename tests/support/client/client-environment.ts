@@ -29,6 +29,8 @@ export const clientEnvironment = (
     ANTHROPIC_BASE_URL: modelUrl,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
+    // In a terminal the client would have git fetch its list of plugins.
+    CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: '1',
     CLAUDE_CODE_MAX_RETRIES: '1',
     IS_SANDBOX: '1',
     // npm would ask its registry for a newer npm, and say so in the output of a test's commands.

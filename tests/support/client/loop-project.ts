@@ -2,8 +2,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '../../../src/cli/help.ts';
+import { BUNDLE_HOME } from '../../../src/install/files/planned-files.ts';
+import { initProject } from '../../../src/install/init-project.ts';
 import { type LauncherSettings, launcherSettings } from '../../../src/install/settings/session-settings.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { shareCodeOfCopy } from '../code-cache.ts';
 import { callsOf, decisionsOf, recordsOf } from '../journal.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from '../model/scripted-model.ts';
 import { inPerson } from '../terminal/in-person.ts';
@@ -29,6 +33,8 @@ export type LoopProjectOptions = {
   readonly git?: boolean;
   /** false leaves the project without ralph-loop. */
   readonly init?: boolean;
+  /** The stand-in is the client of the launcher and of the runner: for what the loop does, where the client adds nothing. */
+  readonly standIn?: boolean;
   readonly usage?: Partial<Usage>;
   /** The loop that `files`, `state` and the journals are of; default the project's default loop. */
   readonly loop?: string;
@@ -220,29 +226,34 @@ const loopProject = (
   };
 };
 
+/** Does what `ralph-loop init` does, without a process. Gives what keeps the code that the project's copy compiles. */
+const setUp = ({ project: projectDir }: Workspace): (() => void) => {
+  initProject({ projectDir, bundle, version: VERSION, pluginEnabled: false });
+  return shareCodeOfCopy(join(projectDir, BUNDLE_HOME, 'scripts'), join(bundle, 'scripts'));
+};
+
 /** A project with ralph-loop in it and a scripted model, taken away when the body is done. */
 export const inLoopProject = async (
   options: LoopProjectOptions,
   script: Script | ((workspace: Workspace) => Script),
   body: (project: LoopProject) => Promise<void>,
 ): Promise<void> => {
-  const workspace = createWorkspace({ git: options.git ?? false });
+  const workspace = createWorkspace({ git: options.git ?? false, standIn: options.standIn ?? false });
   const model = await startScriptedModel(
     typeof script === 'function' ? script(workspace) : script,
     options.usage === undefined ? {} : { usage: options.usage },
   );
   const launched = new Set<RunningLauncher>();
+  let keepCode = (): void => undefined;
   try {
     workspace.write(promptFile, taskText(options.frontmatter, options.body ?? '# Mission\n\nDo the work.\n'));
     for (const [path, content] of Object.entries(options.files ?? {})) workspace.write(path, content);
     const project = loopProject(workspace, model, launched, options.loop ?? null);
-    if (options.init !== false) {
-      const init = project.main(['init', '--project', workspace.project]);
-      if (init.code !== 0) throw new Error(`init failed (run npm run build first?): ${init.stdout}${init.stderr}`);
-    }
+    if (options.init !== false) keepCode = setUp(workspace);
     await body(project);
   } finally {
     for (const { pid } of launched) killTree(pid);
+    keepCode();
     await model.close();
     workspace.cleanup();
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { bash, type Reply, type Script, text } from '../model/scripted-model.ts';
-import { inLoopProject, type LoopProject } from './loop-project.ts';
+import { inLoopProject, type LoopProject, type LoopProjectOptions } from './loop-project.ts';
 
 export const PLAN = 'PLAN.md';
 export const PROGRESS = 'PLAN.progress.md';
@@ -69,10 +69,10 @@ export const inPlanProject = async (
   plan: string,
   script: Script,
   body: (plan: PlanProject) => Promise<void>,
-  { init = false, files = {} }: { readonly init?: boolean; readonly files?: Readonly<Record<string, string>> } = {},
+  { init = false, files = {}, standIn = false }: Pick<LoopProjectOptions, 'init' | 'files' | 'standIn'> = {},
 ): Promise<void> => {
   const all = { [PLAN]: plan, '.gitignore': '*.log\n', ...files };
-  await inLoopProject({ git: true, init, files: all }, script, async (project) => {
+  await inLoopProject({ git: true, init, standIn, files: all }, script, async (project) => {
     const { workspace } = project;
     const git = (...args: string[]): string =>
       execFileSync('git', args, {

@@ -10,21 +10,28 @@ const parentOf = (pid: number): number | undefined => {
   }
 };
 
-/** Linux only; [] elsewhere. */
-export const childrenOf = (parent: number): number[] => {
+/** The children of every process, by one look at all of them. Linux only; empty elsewhere. */
+const families = (): ReadonlyMap<number, readonly number[]> => {
+  const found = new Map<number, number[]>();
+  let names: string[];
   try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => parentOf(pid) === parent);
+    names = readdirSync('/proc');
   } catch {
-    return [];
+    return found;
   }
+  for (const pid of names.filter((name) => /^\d+$/.test(name)).map(Number)) {
+    const parent = parentOf(pid);
+    if (parent !== undefined) found.set(parent, [...(found.get(parent) ?? []), pid]);
+  }
+  return found;
 };
 
+/** Linux only; [] elsewhere. */
+export const childrenOf = (parent: number): number[] => [...(families().get(parent) ?? [])];
+
 /** All descendants of a process, nearest first. The client starts hooks and shells in groups of their own. */
-export const descendants = (root: number): number[] =>
-  childrenOf(root).flatMap((child) => [child, ...descendants(child)]);
+export const descendants = (root: number, all = families()): number[] =>
+  (all.get(root) ?? []).flatMap((child) => [child, ...descendants(child, all)]);
 
 /** With spaces between its words; '' for a process that has ended. Linux only. */
 const commandLineOf = (pid: number | string): string => {

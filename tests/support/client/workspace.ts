@@ -12,8 +12,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { shareCodeCache } from '../code-cache.ts';
-import { findClientBinary } from './client-binary.ts';
+import { findClientBinary, IS_NAMED } from './client-binary.ts';
 import { seedClientConfig } from './client-config.ts';
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -27,7 +28,7 @@ export type Workspace = {
   readonly configDir: string;
   /** XDG_STATE_HOME */
   readonly stateHome: string;
-  /** Holds a symlink `claude` to the real client; first in PATH. */
+  /** Holds a symlink `claude` to the real client, or to its stand-in; first in PATH. */
   readonly binDir: string;
   readonly path: (relative: string) => string;
   readonly write: (relative: string, content: string | JsonObject, mode?: number) => string;
@@ -71,7 +72,16 @@ const initGit = (project: string, home: string): void => {
   git('config', 'user.email', 'test@example.invalid');
 };
 
-export const createWorkspace = (options: { readonly git?: boolean; readonly apiKey?: string } = {}): Workspace => {
+const STAND_IN = join(dirname(fileURLToPath(import.meta.url)), '../stand-in/claude.mjs');
+
+export type WorkspaceOptions = {
+  readonly git?: boolean;
+  readonly apiKey?: string;
+  /** `claude` on the PATH is the stand-in for the client. */
+  readonly standIn?: boolean;
+};
+
+export const createWorkspace = (options: WorkspaceOptions = {}): Workspace => {
   // realpath: the client keys trust by the resolved directory (/tmp is a link on some systems).
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-client-')));
   const place = (name: string): string => {
@@ -87,7 +97,7 @@ export const createWorkspace = (options: { readonly git?: boolean; readonly apiK
     place('config'),
   ];
   shareCodeCache(stateHome);
-  symlinkSync(findClientBinary(), join(binDir, 'claude'));
+  symlinkSync(options.standIn === true && !IS_NAMED ? STAND_IN : findClientBinary(), join(binDir, 'claude'));
   seedClientConfig({
     configDir,
     trusted: [project],

@@ -10,6 +10,8 @@ import { pathOfProgram } from '../programs.ts';
 import { TEST_TIMEOUT_MS } from '../until.ts';
 
 const run = promisify(execFile);
+/** Each look at the screen is a process. */
+const POLL_MS = 100;
 let serial = 0;
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
@@ -139,7 +141,7 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
       const found = await attempt();
       if (found !== undefined) return found;
       if (Date.now() > end) throw new Error(await failure());
-      await sleep(50);
+      await sleep(POLL_MS);
     }
   };
 
