@@ -39,7 +39,7 @@ export function behaveAsSources({ onLoad, onResolve }: esbuild.PluginBuild): voi
     const text = readFileSync(path, 'utf8');
     if (!text.includes('import.meta.')) return null;
     const places = { url: pathToFileURL(path).href, dirname: dirname(path) };
-    const contents = text.replace(/\bimport\.meta\.(url|dirname)\b/g, (_, name: 'url' | 'dirname') =>
+    const contents = text.replace(/(?<!['"])\bimport\.meta\.(url|dirname)\b/g, (_, name: 'url' | 'dirname') =>
       JSON.stringify(places[name]),
     );
     return { contents, loader: 'ts' };
