@@ -82,19 +82,9 @@ export interface RunFacts {
 }
 
 export const NO_FACTS: RunFacts = {
-  sessionId: null,
-  model: null,
-  result: null,
-  apiError: null,
-  resetsAt: null,
-  windows: [],
-  usage: null,
-  costUsd: null,
-  refusedLogins: 0,
-  toolCalls: 0,
-  guardedCalls: 0,
-  unguarded: false,
-  lostLines: 0,
+  ...{ sessionId: null, model: null, result: null, apiError: null, resetsAt: null, windows: [] },
+  ...{ usage: null, costUsd: null, refusedLogins: 0, lostLines: 0 },
+  ...{ toolCalls: 0, guardedCalls: 0, unguarded: false },
 };
 
 export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {

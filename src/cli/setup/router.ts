@@ -185,29 +185,16 @@ function statusOf({ env }: CommandContext, files: LoopFiles) {
   if (current.kind !== 'loop' || current.state.status === 'ended') {
     const { status, message, verified, loopId } = over(files, { program: programName() });
     const ended = current.kind === 'loop' && current.state.status === 'ended' ? current.state.ended : null;
-    return {
-      active: false,
-      loop: files.name,
-      loopId,
-      status: ended?.as ?? status,
-      message: ended?.message ?? message,
-      verified,
-    };
+    const { as = status, message: said = message } = ended ?? {};
+    return { active: false, loop: files.name, loopId, status: as, message: said, verified };
   }
   const { state } = current;
   const { status, mode, loopId, iteration, maxIterations, idleIterations, taskPath, sessionId, clientPid } = state;
   const answer = (mode === 'router' && assignedSpawn(files, state)?.answer) || null;
   const hold = mode === 'router' ? holdOf(state, hostSession(env)) : 'theirs';
   return {
-    active: true,
-    loop: files.name,
-    loopId,
-    mode,
-    status,
-    iteration,
-    maxIterations,
-    idleIterations,
-    taskPath,
+    ...{ active: true, loop: files.name, loopId, mode, status },
+    ...{ iteration, maxIterations, idleIterations, taskPath },
     holder: { sessionId, pid: clientPid, hold },
     spawn: answer && { spawn: answer.spawn, iteration: answer.iteration, agentType: answer.agentType },
     handedOut: lastSpawn(files, state),

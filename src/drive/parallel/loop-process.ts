@@ -39,6 +39,8 @@ export class LoopProcess {
   readonly #options: LoopProcessOptions;
   readonly #run: Supervised;
   #ended: Ended | null = null;
+  /** It waits because of the loops beside it. */
+  #isHeld = false;
 
   constructor(options: LoopProcessOptions) {
     const { projectDir, env, name, program, words, budget, tell, onPermit, plan } = options;
@@ -51,9 +53,11 @@ export class LoopProcess {
         this.#note(event);
         tell(event);
       },
-      onPermit: (spent) => {
+      onPermit: async (spent) => {
         budget.note(name, spent);
-        return onPermit();
+        const permit = await onPermit();
+        this.#isHeld = permit.kind === 'hold';
+        return permit;
       },
       ...(plan && { plan }),
     });
@@ -87,7 +91,8 @@ export class LoopProcess {
         this.#add(event);
         return;
       case 'waiting':
-        if (event.why === 'rate-limit') this.#options.budget.hold(Date.parse(event.until));
+        // One that is held waits a little longer than the others: it would hold these in turn, and they it, without end.
+        if (event.why === 'rate-limit' && !this.#isHeld) this.#options.budget.hold(Date.parse(event.until));
         return;
       case 'loop-ended':
         this.#ended = event;

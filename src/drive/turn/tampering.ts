@@ -54,16 +54,10 @@ export function restoreState(
   epoch: number,
 ): LoopState {
   const { hash, contract } = stored;
-  const fresh = initialState({
-    loopId: contract.loopId,
-    name: contract.name,
-    mode: 'hook',
-    taskPath: contract.taskPath,
-    contractHash: hash,
-    maxIterations: contract.policy.maxIterations,
-    at: contract.createdAt,
-    consented: contract.consented,
-  });
+  const { loopId, name, taskPath, consented, createdAt, policy } = contract;
+  const { maxIterations } = policy;
+  const known = { loopId, name, taskPath, consented, maxIterations };
+  const fresh = initialState({ ...known, mode: 'hook', contractHash: hash, at: createdAt });
   const record = lastRecord(files, contract.loopId);
   const last = checkShape(record, shapes.counters) === null ? record : null;
   const counted: LoopState = {

@@ -126,12 +126,8 @@ function gitEnvironment(
   }
   return {
     ...withSettings(given, settings),
-    GIT_OPTIONAL_LOCKS: '0',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ALLOW_PROTOCOL: 'none',
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_PAGER: 'cat',
-    LC_ALL: 'C',
+    ...{ GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', GIT_PAGER: 'cat', LC_ALL: 'C' },
+    ...{ GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' },
     ...plainHistory(view),
     ...(inView && viewEnvironment(inView)),
   };

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RunnerEvent } from '../../src/engine/runner-event.ts';
+import { planProject, planText } from '../support/plan-beside.ts';
+import type { Answer } from '../support/project.ts';
+import { until } from '../support/until.ts';
+import { billingClient } from './support/billing-client.ts';
+import { agents, batchEnd, begun, git, jobs, log, OWN_FILE, repository, run } from './support/side-by-side.ts';
+
+const DOLLAR = [1_000_000, 0, 0, 0] as const;
+const CHEAP = [10, 0, 0, 0] as const;
+
+type Told = RunnerEvent & { readonly loop: string };
+
+const events = ({ stdout }: Answer): Told[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Told);
+
+/** Two tasks whose agents end them by the words of the billing client. */
+function twoClaims(t: Parameters<typeof repository>[0]) {
+  const p = repository(t, []);
+  for (const name of ['one', 'two']) p.write(`${name}.md`, '---\nmax_iterations: 5\n---\nDo it.\n');
+  git(p, 'add -A');
+  git(p, 'commit -qm tasks');
+  const words = ['run', 'one.md', 'two.md', '--parallel', '2', '--permission-mode', 'acceptEdits', '--json'];
+  return { p, words };
+}
+
+test('an account’s rate limit that one agent meets holds the others until it resets, and all end complete', (t) => {
+  const { p, words } = twoClaims(t);
+  const { env } = billingClient(p, [
+    { end: 'limited', messages: [CHEAP] },
+    { end: 'ok', messages: [CHEAP] },
+    { end: 'claim', messages: [CHEAP] },
+  ]);
+  const answer = p.ralph(words, agents(p, env));
+  assert.equal(answer.code, 0, answer.stdout + answer.stderr);
+  assert.deepEqual(
+    batchEnd(answer).tasks.map(({ status }) => status),
+    ['complete', 'complete'],
+  );
+  const waits = events(answer).filter((event) => event.type === 'waiting');
+  assert.ok(
+    waits.every((event) => event.type === 'waiting' && event.why === 'rate-limit'),
+    JSON.stringify(waits),
+  );
+  // Held by each other, they would wait in turns without end.
+  assert.ok(waits.length >= 1 && waits.length <= 3, JSON.stringify(waits));
+});
+
+test('a share of the account’s limit that one loop reaches makes all of them wait until it resets', (t) => {
+  const { p, words } = twoClaims(t);
+  const { env } = billingClient(p, [
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 3 } },
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 2 } },
+    { end: 'claim', messages: [CHEAP] },
+  ]);
+  const answer = p.ralph([...words, '--set', 'budget.stop_at.five_hour=0.9'], agents(p, env));
+  assert.equal(answer.code, 0, answer.stdout + answer.stderr);
+  const waiting = events(answer).filter((event) => event.type === 'waiting' && event.why === 'rate-limit');
+  assert.deepEqual([...new Set(waiting.map(({ loop }) => loop))].sort(), ['one', 'two'], answer.stdout);
+});
+
+test('a budget is for all tasks of a plan together, and a larger one takes them up', (t) => {
+  const tasks = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => ({ id }));
+  const p = planProject(t, planText(tasks, 'true'));
+  const { env, billed } = billingClient(p, [{ end: 'ok', messages: [DOLLAR] }]);
+  const plan = ['PLAN.md', '--plan', '--parallel', '2', '--max-tasks', '8', '--max-cost', '2.5'];
+  const go = (words: readonly string[]): Answer =>
+    p.ralph(['run', ...words, '--permission-mode', 'acceptEdits', '--json'], { ...p.env, ...env });
+  const first = go(plan);
+  assert.equal(first.code, 2, first.stdout + first.stderr);
+  const [input = 0] = billed();
+  assert.ok(input >= 3_000_000 && input <= 4_000_000, `${input / 1e6} dollars, at most one run a loop more`);
+  assert.equal(go(['--resume']).code, 2, 'the same budget allows nothing more');
+  assert.deepEqual(billed(), [input, 0, 0, 0]);
+  const more = go(['--resume', '--max-cost', '4.5']);
+  assert.equal(more.code, 2, more.stdout + more.stderr);
+  const [after = 0] = billed();
+  assert.ok(after > input && after <= 6_500_000, `${after / 1e6} dollars`);
+  const rest = go(['--resume', '--max-cost', '50']);
+  assert.equal(rest.code, 0, rest.stdout + rest.stderr);
+  assert.equal(p.git('log --format=%s').split('\n').length, 1 + tasks.length);
+  assert.equal(p.git('branch --list "ralph/*"'), '');
+});
+
+test('in a pipe every line is plain and names its loop, and the table ends it', (t) => {
+  const p = repository(t, ['a', 'b']);
+  const { code, stdout } = run(p, [...jobs(['a', 'b']), '--parallel', '2']);
+  assert.equal(code, 0);
+  assert.equal(stdout.includes('\u001b'), false);
+  const [told = '', table = ''] = stdout.split('\n\n');
+  for (const line of told.split('\n')) assert.match(line, /^\[[ab]\] /);
+  assert.match(table, /^task {3}outcome {10}iterations +time {2}branch\na {6}complete +1 +\S+ {2}ralph\/a\nb /);
+});
+
+test('a killed run that is resumed gives the exit code of all its tasks, the ended ones included', async (t) => {
+  const work = `[ "$name" = a ] && exit 0\nwhile [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${OWN_FILE}`;
+  const p = repository(t, ['a', 'b'], work, 'max_iterations: 1');
+  const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json'];
+  const { child, said, over } = begun(p, words);
+  await until(
+    'one has ended, the other is at work',
+    () => /"loop":"a","type":"loop-ended"/.test(said()) && log(p).includes('+b'),
+  );
+  child.kill('SIGKILL');
+  await over;
+  p.write('../notes/go', '');
+  const again = p.ralph(['run', '--resume', '--json'], agents(p));
+  assert.equal(again.code, 2, again.stdout + again.stderr);
+  assert.deepEqual(
+    batchEnd(again).tasks.map(({ loop, status, code }) => [loop, status, code]),
+    [
+      ['a', 'no-progress-exhaustion', 2],
+      ['b', 'complete', 0],
+    ],
+  );
+  assert.equal(git(p, 'log --format=%s main..ralph/b'), 'Add b');
+  const none = p.ralph(['run', '--resume'], agents(p));
+  assert.equal(none.code, 1, 'control: nothing is left to resume');
+});
