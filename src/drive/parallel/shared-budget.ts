@@ -23,9 +23,9 @@ export class SharedBudget {
     this.#startedAt = startedAt;
   }
 
-  /** Notes what a loop has used in all. */
-  note(loop: string, spent: Spent): void {
-    this.#spent.set(loop, spent);
+  /** Notes what a loop has used in all. One without a run has cost nothing, which its state does not say. */
+  note(loop: string, { costUsd, tokens }: Spent): void {
+    this.#spent.set(loop, { costUsd: tokens === 0 ? (costUsd ?? 0) : costUsd, tokens });
   }
 
   /** Holds every loop back until then, in epoch milliseconds. */
