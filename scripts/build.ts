@@ -18,6 +18,8 @@ const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
 /** Checks of a host that runs the skill, which calls them with or without a loop. */
 const HOST_HOOKS = ['pre-execute', 'post-execute'];
 const SCRIPTS = ['main', 'statusline'];
+/** The user's rules for files and a task's scope: small, and needed at every edit where there are any. */
+const RULES = ['src/guard/files/evaluate-files.ts', 'src/guard/scope/evaluate-scope.ts'];
 /** A start by hand, the only thing that a hook does with zod and yaml. */
 const START = 'src/drive/start/start-loop.ts';
 /** Commands with the page and the server, which nothing else loads. */
@@ -174,7 +176,7 @@ function fileOfParts({ outputs }: esbuild.Metafile): (part: string) => string {
   };
   const hooks = [...CLIENT_HOOKS, 'statusline'].map(path);
   const [first, second, third, fourth, fifth] = PROGRAM_FILES;
-  const atOnce = reach(hooks, false);
+  const atOnce = reach([...hooks, ...RULES.map(partOf)], false);
   const later = reach(hooks, true, [partOf(START)]);
   const commands = [...hooks, ...SCRIPTS.map(path), ...HOST_HOOKS.map(path)];
   const others = reach(commands, true, [...WEB, ...FLEET].map(partOf));

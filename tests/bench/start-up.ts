@@ -73,7 +73,7 @@ const KINDS: readonly Kind[] = [
   {
     name: 'checklist',
     files: {
-      'list/task.md': `---\nvalidation: ["true"]\n---\n# Goals\n\nIt works.\n\n# Checklist\n\n- [x] One\n- [ ] Two\n- [ ] Three\n`,
+      'list/task.md': `---\nvalidation: ["true"]\ntimeout: 3600\n---\n# Goals\n\nIt works.\n\n# Checklist\n\n- [x] One\n- [ ] Two\n- [ ] Three\n`,
     },
     start: ['--task', 'list'],
   },

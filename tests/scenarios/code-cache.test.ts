@@ -39,7 +39,11 @@ function hooks(context: TestContext) {
     return stdout + stderr;
   };
   const kept = (): string[] => readdirSync(cache).filter((name) => name.startsWith(STOP));
-  return { folder, cache, stop, kept };
+  const work = join(folder, 'work.cjs');
+  writeFileSync(work, 'globalThis.kept = Array.from({ length: 5_000_000 }, (_, nth) => nth);');
+  /** Variables that give the heap of a process megabytes to hold. */
+  const large = { NODE_OPTIONS: `--require ${work}` };
+  return { folder, cache, stop, kept, large };
 }
 
 test('The first hook keeps the code that it compiled, and the next one uses it.', (context) => {
@@ -112,17 +116,28 @@ test('A part of the program that only a later call needs is added to the cache.'
 });
 
 test('A process with a large heap claims no part of its cache, which the next one completes.', (context) => {
-  const { folder, cache, kept, stop } = hooks(context);
-  const work = join(folder, 'work.cjs');
-  writeFileSync(work, 'globalThis.kept = Array.from({ length: 5_000_000 }, (_, nth) => nth);');
+  const { cache, kept, stop, large } = hooks(context);
   const claimed = (): string => {
     const whole = readFileSync(join(cache, kept()[0] ?? ''));
     return whole.toString('latin1', whole.lastIndexOf('\n') + 1);
   };
-  stop({ NODE_OPTIONS: `--require ${work}` });
+  stop(large);
   assert.equal(claimed(), '');
   stop();
   assert.match(claimed(), /\.\/ralph-stop-hook\.js/);
+});
+
+test('A process with a large heap leaves a cache that lacks a part as it is; a smaller one completes it.', (context) => {
+  const { cache, kept, stop, large } = hooks(context);
+  stop();
+  const path = join(cache, kept()[0] ?? '');
+  const whole = readFileSync(path);
+  const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n./other.js')]);
+  writeFileSync(path, without);
+  stop(large);
+  assert.deepEqual(readFileSync(path), without);
+  stop();
+  assert.notDeepEqual(readFileSync(path), without);
 });
 
 test('A cache is readable by its owner only, and none is made on a machine without the state folder.', (context) => {

@@ -1,11 +1,10 @@
-import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
 import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
 import { prepareGuard } from '../../guard/guard.ts';
-import { FOLDS_CASE, realPath } from '../../guard/own-files/comparable-path.ts';
+import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
 import { namesIn } from '../../state/files/read-regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
@@ -32,7 +31,12 @@ export function unchangedSet(files: LoopFiles, contract: Contract, env: NodeJS.P
 function setOf(files: LoopFiles, contract: Contract, home: string, patterns: readonly string[]): FileSet {
   const found = fileSet(files.projectDir, home, patterns);
   const isKept = keptByLoop(files, contract);
-  return { ...found, covers: (path) => found.covers(path) && !isKept(path) };
+  return {
+    roots: found.roots,
+    covers: (path) => found.covers(path) && !isKept(path),
+    // What the loop writes changes with every turn, and the look would be an examination each time.
+    skips: (folder, names) => isKept(`${folder}/`) || found.skips(folder, names),
+  };
 }
 
 /** Returns the files that these globs and policies of the user cover, as the guard reads them. */
@@ -119,16 +123,14 @@ function ownFiles(
       ['hooks', 'scripts'].flatMap((part) => there(join(bundle, part), /\.(?:cjs|json)$/)),
     ),
   ];
-  return [...new Set(paths.map((path) => placed(path, projectDir)))];
-}
-
-/** Resolves the links on the way to an own file; a project's own folder stays as it is named. */
-function placed(path: string, projectDir: string): string {
-  const folder = dirname(path);
-  const real = realPath(folder);
-  const project = realpathSync(projectDir);
-  const within = real === project ? projectDir : real.replace(`${project}/`, `${projectDir}/`);
-  return join(within, basename(path));
+  const real = realPaths();
+  const project = real(projectDir);
+  // Links on the way to an own file are resolved; the project's own folder stays as it is named.
+  const placed = (path: string): string => {
+    const folder = real(dirname(path));
+    return join(folder === project ? projectDir : folder.replace(`${project}/`, `${projectDir}/`), basename(path));
+  };
+  return [...new Set(paths.map(placed))];
 }
 
 /** Keys of the client's settings that decide what runs and what is allowed. */

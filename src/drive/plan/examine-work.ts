@@ -30,7 +30,11 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
   const { files, contract, env } = place;
   const none = { changes: [], notes: [] };
   const directory = files.projectDir;
-  const before = await readRepository(directory, gitOptions(place));
+  const known = task.hidden ?? null;
+  const [before, hides] = await Promise.all([
+    readRepository(directory, gitOptions(place)),
+    known === null ? [] : hiddenFiles(directory, gitOptions(place)),
+  ]);
   if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
   if (before.branch !== task.branch) {
     return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, task.branch))] };
@@ -57,8 +61,6 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
   const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, gitOptions(place));
-  const known = task.hidden ?? null;
-  const hides = known === null ? [] : await hiddenFiles(directory, gitOptions(place));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
   // Without validation commands, changed files are the only evidence.
   const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;

@@ -45,8 +45,10 @@ function openTaskPath({ outsideDir, name }: LoopFiles): string {
 
 export function writeOpenTask(files: LoopFiles, task: OpenTask): void {
   const path = openTaskPath(files);
+  const text = JSON.stringify(task);
+  if (readRegularFile(path, MOST_BYTES) === text) return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeAtomically(path, JSON.stringify(task), 0o600);
+  writeAtomically(path, text, 0o600);
 }
 
 export function readOpenTask(files: LoopFiles, loopId: string): OpenTask | null {

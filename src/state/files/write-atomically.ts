@@ -4,21 +4,22 @@ import { removeIfThere } from './read-regular-file.ts';
 
 /**
  * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and
- * a machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft.
+ * a machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. Not
+ * `durably`, nothing waits for the disk: after a crash of the machine the file may be the old one, empty or torn.
  */
-export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): void {
+export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644, durably = true): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
   try {
     withDescriptor(draft, 'wx', mode, (descriptor) => {
       writeWhole(descriptor, content, draft);
-      fsyncSync(descriptor);
+      if (durably) fsyncSync(descriptor);
     });
     renameOver(draft, path);
   } catch (error) {
     quietly(() => removeIfThere(draft));
     throw error;
   }
-  syncDirectory(dirname(path));
+  if (durably) syncDirectory(dirname(path));
 }
 
 /** Opens a file, passes its descriptor to `work` and closes it. */

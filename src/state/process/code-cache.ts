@@ -79,8 +79,9 @@ function loadFile(filename: string, caches: string | null, entry: string, loaded
     const used = [...loaded.keys()].filter((id) => parts[id] !== undefined);
     const further = used.some((id) => !covered.includes(id));
     if (!further && !isDue && !script.cachedDataRejected) return;
-    // A cache that may lack code claims no part, so that the next process completes it.
+    // What may lack code replaces no cache, and claims no part, so that the next process completes it.
     const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
+    if (!isWhole && cachedData !== undefined && !script.cachedDataRejected) return;
     keep(script, isWhole ? [...new Set([...covered, ...used])] : [], path, prefix);
   });
   return parts;

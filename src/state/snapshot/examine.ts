@@ -9,7 +9,7 @@ export interface ExamineOptions {
   readonly protect: FileSet;
   /**
    * `stamps` reads what has another stamp than at the last examination, `all` compares the stamp of every file and lists
-   * every folder, `content` hashes every file.
+   * every folder, `content` hashes every file but the program's own, which are megabytes in two copies.
    */
   readonly depth: 'stamps' | 'all' | 'content';
   /** Returns whether a changed file says the same in all that is protected about it. */
@@ -25,7 +25,8 @@ export interface Examined {
 
 /** Compares the disk with the snapshot. The caller holds the lock. Folders that were replaced come first. */
 export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOptions): Examined {
-  const isUnchanged = unchangedSince(files, options.depth);
+  const programs = new Set(snapshot.own.filter((path) => path.endsWith('.cjs')));
+  const isUnchanged = unchangedSince(files, options.depth, programs);
   const replaced = replacedFolders(snapshot);
   const isBelowReplaced = (path: string): boolean => replaced.some((folder) => path.startsWith(`${folder}/`));
   const changes: FileChange[] = replaced.map((path) => ({ path, was: 'new' }));
@@ -71,12 +72,17 @@ function replacedFolders({ folders, files }: Snapshot): string[] {
   return found;
 }
 
-function unchangedSince(files: LoopFiles, depth: ExamineOptions['depth']): (path: string) => boolean {
-  const look = depth === 'content' ? null : readLook(lookPath(files));
+function unchangedSince(
+  files: LoopFiles,
+  depth: ExamineOptions['depth'],
+  programs: ReadonlySet<string>,
+): (path: string) => boolean {
+  const look = readLook(lookPath(files));
   if (look === null) return () => false;
   const known = new Map(look.paths.map((path, index) => [path, [...look.stamps.subarray(3 * index, 3 * index + 3)]]));
   const now = Date.now();
   return (path) => {
+    if (depth === 'content' && !programs.has(path)) return false;
     const stat = statAt(path);
     if (depth === 'all' && stat?.isDirectory() === true) return false;
     const stamp = stampOf(stat, now);

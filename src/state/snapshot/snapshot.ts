@@ -114,7 +114,8 @@ export function storeLook(files: LoopFiles, { files: watched, folders }: Snapsho
   const quick = [...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
-  if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600);
+  // A look that a crash of the machine has torn, or taken back, only makes the next one examine more.
+  if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, false);
 }
 
 /** Adds what is at these paths now to the versions that are put back. `left` are changes that the user made. */

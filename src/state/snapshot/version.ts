@@ -15,6 +15,8 @@ export interface Version {
 
 const MODE = 0o7777;
 const CHUNK = 1024 * 1024;
+/** Least buffer; one of a whole chunk for each small file keeps V8 collecting garbage. */
+const PAGE = 4096;
 
 /** Returns what is at a path now, without following a link; null if there is nothing. `keep` receives the content. */
 export function versionAt(path: string, keep: (bytes: Buffer) => void = () => undefined): Version | null {
@@ -61,10 +63,12 @@ function readAll(path: string, add: (bytes: Buffer) => void): boolean {
     constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
   );
   try {
-    if (!fstatSync(descriptor).isFile()) return false;
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) return false;
+    const most = Math.min(CHUNK, Math.max(PAGE, stat.size + 1));
     for (;;) {
-      const chunk = Buffer.allocUnsafe(CHUNK);
-      const length = readSync(descriptor, chunk, 0, CHUNK, null);
+      const chunk = Buffer.allocUnsafe(most);
+      const length = readSync(descriptor, chunk, 0, most, null);
       if (length === 0) return true;
       add(chunk.subarray(0, length));
     }

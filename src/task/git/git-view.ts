@@ -162,6 +162,11 @@ export async function filesUnderPins(projectDir: string, head: string, options: 
   return [...new Set(partsOf(answer.text))];
 }
 
+/** Returns the commit that the loop's view shows; null if it has none, or shows none yet. */
+export function viewedCommit({ view }: GitOptions): string | null {
+  return view ? readRegularFile(join(view, READ_FROM), 100) : null;
+}
+
 /** Brings the view to a commit. */
 async function openView(
   projectDir: string,

@@ -4,7 +4,7 @@ import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { isWithin } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
-import { STATUS, statusUnderPins } from './git-view.ts';
+import { STATUS, statusUnderPins, viewedCommit } from './git-view.ts';
 import { eachOfGit, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 export interface Repository {
@@ -21,9 +21,12 @@ export interface Repository {
 /** Reads the state of the repository, or returns why it cannot. Rejects only with the abort's reason. */
 export async function readRepository(projectDir: string, options: GitOptions): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
-  const [places, status] = await Promise.all([
+  const known = viewedCommit(options);
+  const [places, status, underKnown] = await Promise.all([
     ask(['rev-parse', '--show-toplevel', '--show-prefix']),
     ask([...STATUS, '--branch', '--no-ahead-behind']),
+    // HEAD is nearly always the commit that the view shows already, so nothing waits for its name.
+    known === null ? null : statusUnderPins(projectDir, known, options),
   ]);
   if (places.kind === 'missing') return 'git was not found on the PATH.';
   if (places.kind !== 'answer') {
@@ -38,7 +41,7 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   }
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
   const { branch, head } = headIn(status.text);
-  const pinned = head === null ? null : await statusUnderPins(projectDir, head, options);
+  const pinned = head === null ? null : head === known ? underKnown : await statusUnderPins(projectDir, head, options);
   if (pinned !== null && pinned.kind !== 'answer') return `git status did not answer (${pinned.kind}).`;
   const { changed, halfStaged } = changedIn(status.text, prefix);
   const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix).changed).filter(

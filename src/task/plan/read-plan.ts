@@ -50,8 +50,16 @@ const BLOCKS_ALONE = {
   },
 };
 
+/** One Stop asks for the tasks of the same text several times. */
+let last: { readonly text: string; readonly plan: PlanFile } | null = null;
+
 /** Reads a plan: tasks are the top-level list items with a box, as a Markdown parser sees them. Never throws. */
 export function readPlan(text: string): PlanFile {
+  if (last?.text !== text) last = { text, plan: parsed(text) };
+  return last.plan;
+}
+
+function parsed(text: string): PlanFile {
   const { body, bodyLine } = splitFrontmatter(text);
   const begin = text.length - body.length;
   if (body.length > MOST_PLAN_CHARACTERS) {

@@ -63,8 +63,12 @@ function putOddFiles(folder: string): void {
   put(join(folder, 'nested', 'a.ts'), 'nested\n');
 }
 
-/** A loop of session-1 that protects a tree of tests and lock files; src/ is the agent's work. */
-export function aProtectedLoop(t: TestContext, task = TASK, { odd = false } = {}): Project {
+/** A loop of session-1 that protects a tree of tests and lock files; src/ is the agent's work. `more` are further files. */
+export function aProtectedLoop(
+  t: TestContext,
+  task = TASK,
+  { odd = false, more = {} }: { readonly odd?: boolean; readonly more?: Readonly<Record<string, string>> } = {},
+): Project {
   const project = aProject(t, task);
   const { directory } = project;
   for (let nth = 0; nth < 60; nth += 1) {
@@ -76,6 +80,7 @@ export function aProtectedLoop(t: TestContext, task = TASK, { odd = false } = {}
   if (odd) putOddFiles(join(directory, 'tests'));
   put(join(directory, 'deps.lock'), 'locked\n');
   put(join(directory, 'src', 'work.ts'), 'work\n');
+  for (const [path, text] of Object.entries(more)) put(join(directory, path), text);
   start(project, true);
   rewrite(project, { sessionId: 'session-1' });
   return project;

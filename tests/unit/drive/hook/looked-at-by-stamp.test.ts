@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { restoreProtected } from '../../../../src/drive/control/restore-protected.ts';
+import { readContract } from '../../../../src/state/contract-store.ts';
+import { readLook, stampOf } from '../../../../src/state/snapshot/look.ts';
+import { readSnapshot, storeLook } from '../../../../src/state/snapshot/snapshot.ts';
+import { statAt } from '../../../../src/state/snapshot/version.ts';
+import { type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
+import { aProtectedLoop } from '../../../support/snapshot/guarded-project.ts';
+import '../../../support/starts-processes.ts';
+
+test('a look does not watch the folder in which the loop itself writes', (t) => {
+  const { directory, files } = aProtectedLoop(t);
+  const paths = readLook(`${files.snapshot}.look`)?.paths ?? [];
+  assert.ok(paths.includes(join(directory, '.claude')), paths.join('\n'));
+  assert.deepEqual(
+    paths.filter((path) => path.startsWith(join(directory, '.claude', 'context'))),
+    [],
+  );
+});
+
+/** Stores the stamps that the files have now, as if an examination had just seen them. */
+async function stampAll({ files, directory }: Project, paths: readonly string[]): Promise<void> {
+  const isFresh = (path: string): boolean => Number.isNaN(stampOf(statAt(join(directory, path)), Date.now())[2]);
+  while (paths.some(isFresh)) await sleep(10);
+  const contract = readContract(files)?.contract;
+  const snapshot = readSnapshot(files, contract?.loopId ?? '');
+  assert.ok(snapshot !== null);
+  storeLook(files, snapshot);
+}
+
+function restoreAt(project: Project, depth: 'all' | 'content'): void {
+  const { files, directory } = project;
+  const contract = readContract(files)?.contract;
+  assert.ok(contract !== undefined);
+  const context = { files, env: { HOME: directory }, now: () => new Date().toISOString() };
+  const state = stateOf(project);
+  restoreProtected(context, { state, contract, found: { when: 'verification' }, depth, isUsers: false });
+}
+
+test('before a verification a file is compared by its bytes, and the program by its stamp', async (t) => {
+  const [hook, check] = ['.claude/hooks/ralph-stop-hook.cjs', 'tests/file-0.ts'];
+  const project = aProtectedLoop(t, undefined, { more: { [hook]: '// hook\n' } });
+  const text = (path: string): string => readFileSync(join(project.directory, path), 'utf8');
+  const before = text(check);
+  for (const path of [hook, check]) writeFileSync(join(project.directory, path), '// spoiled\n');
+  await stampAll(project, [hook, check]);
+  restoreAt(project, 'all');
+  assert.deepEqual([text(hook), text(check)], ['// spoiled\n', '// spoiled\n'], 'control: their stamps are known');
+  restoreAt(project, 'content');
+  assert.deepEqual([text(hook), text(check)], ['// spoiled\n', before]);
+  put(join(project.directory, hook), '// once more\n');
+  restoreAt(project, 'content');
+  assert.equal(text(hook), '// hook\n', 'another stamp is enough');
+});
