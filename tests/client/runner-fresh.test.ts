@@ -65,7 +65,7 @@ test('five iterations know nothing of each other but what the files hold, and co
     },
     subagent: () => text('The subagent is done.', { input_tokens: 1_003, output_tokens: 77 }),
   };
-  const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 4800}`;
+  const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 4800, warn_at: 0.7}`;
   await inLoopProject({ frontmatter, init: false }, script, async (project) => {
     const { env, results } = recorded(project);
     const run = await runRunner(project, { env });
