@@ -69,6 +69,14 @@ const attempts = (project: string): readonly Attempt[] => [
   { call: bash('grep -r secret-plan --include=*.txt .'), rule: 'private_files: private/**', ran: shown },
 ];
 
+/** A subagent makes one call of each tool: what the rules forbid, they forbid by the same code. */
+const triedBy = (who: 'main' | 'subagent', project: string): readonly Attempt[] => {
+  const named = ({ call }: Attempt): unknown => call.blocks.map((block) => 'name' in block && block.name).join();
+  return attempts(project).filter(
+    (each, at, all) => who === 'main' || all.findIndex((other) => named(other) === named(each)) === at,
+  );
+};
+
 /** What each of the calls was answered, in order. */
 const answersTo = ({ project }: TaskLoop, who: 'main' | 'subagent', calls: number): string[] =>
   project.model.requests
@@ -105,19 +113,19 @@ const by = (who: 'main' | 'subagent', calls: readonly MessageReply[]): Script =>
 for (const who of ['main', 'subagent'] as const) {
   test(`what the user's rules forbid does not run for the ${who === 'main' ? 'agent' : 'subagent'}, which is told the rule, and what lies beside it runs`, async () => {
     const script = (workspace: { readonly project: string }) =>
-      by(who, [...attempts(workspace.project).map(({ call }) => call), ...harmless]);
+      by(who, [...triedBy(who, workspace.project).map(({ call }) => call), ...harmless]);
     await inTaskFolder({ ralph: withRules(GUARDRAILS), files }, script, async (loop) => {
       const run = await loop.run({ args: ['--max-iterations', '1'] });
       assert.equal(run.code, 2, run.said);
       const { workspace, project } = loop;
-      const tried = attempts(workspace.project);
+      const tried = triedBy(who, workspace.project);
       const answers = answersTo(loop, who, tried.length);
       for (const [index, { rule, ran }] of tried.entries()) {
         const answer = answers[index] ?? '';
         assert.ok(answer.includes(`[blocked by guardrail: ${rule}]`), `${rule}: ${answer}`);
         assert.equal(ran(loop, answer), false, rule);
       }
-      assert.match(answers[1] ?? '', /Releases are made by people\./);
+      if (who === 'main') assert.match(answers[1] ?? '', /Releases are made by people\./);
       assert.equal(workspace.read('config/deps.lock'), 'first\n');
       assert.equal(workspace.read('todo.txt'), 'to do: npm publish\n');
       assert.match(workspace.read('version.txt'), /^\d+\.\d+/);
@@ -157,7 +165,7 @@ test('three iterations of nothing but denials trip the breaker, whatever rules t
     ...[tool('Write', { file_path: 'config/new.lock', content: 'x' }), text('three')],
     ...[bash('cat private/plan.txt'), push, text('four')],
   ]);
-  await inTaskFolder({ ralph: withRules(GUARDRAILS), files }, main, async ({ run, project }) => {
+  await inTaskFolder({ standIn: true, ralph: withRules(GUARDRAILS), files }, main, async ({ run, project }) => {
     const { code, said } = await run();
     assert.equal(code, 2, said);
     assert.equal(project.ended().as, 'circuit-open');
@@ -185,7 +193,7 @@ guardrails:
     text('one'),
   ]);
   const project = { 'package.json': '{"name":"p","scripts":{"test":"echo the tests have run"}}\n' };
-  await inTaskFolder({ ralph: withRules(allowlist), files: project }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph: withRules(allowlist), files: project }, script, async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '1'] });
     assert.equal(run.code, 2, run.said);
     const [first = '', ...answers] = loop.told();
@@ -216,7 +224,7 @@ ${GUARDRAILS}`;
     text('<promise>DONE</promise>'),
     text('I see.'),
   ]);
-  await inTaskFolder({ ralph, files }, script, async (loop) => {
+  await inTaskFolder({ standIn: true, ralph, files }, script, async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '2'] });
     assert.equal(run.code, 2, run.said);
     const [first = '', , second = ''] = loop.told();
@@ -230,7 +238,7 @@ for (const strict of [false, true]) {
   test(`code for an interpreter is ${strict ? 'denied where the rules are strict' : 'let through and recorded where they are not'}`, async () => {
     const rules = `${GUARDRAILS}\n  strict: ${strict}`;
     const script = steps([bash(`node -e 'require("fs").writeFileSync("made.txt", "")'`), text('one')]);
-    await inTaskFolder({ ralph: withRules(rules), files }, script, async (loop) => {
+    await inTaskFolder({ standIn: true, ralph: withRules(rules), files }, script, async (loop) => {
       const run = await loop.run({ args: ['--max-iterations', '1'] });
       assert.equal(run.code, 2, run.said);
       assert.equal(loop.workspace.has('made.txt'), !strict);

@@ -52,28 +52,18 @@ const long = 'idle: {delay: 30m, max_delay: 1h, max: 6h}\nmax_iterations: 3';
 const waits = (): Script =>
   steps([text('Nothing to do.\n\n<!-- ralph:state idle -->'), text('So I end.')], text('And end.'));
 
-test('a session without RALPH_ACTIVE ends its turn beside a loop and touches nothing of it', async () => {
-  await inLoopProject({ frontmatter: long }, waits(), async (project) => {
+test('a session with RALPH_ACTIVE=1 or without it ends its turn beside a loop and touches nothing of it', async () => {
+  await inLoopProject({ standIn: true, frontmatter: long }, waits(), async (project) => {
     const running = project.start({ args: ['--max-iterations', '1'] });
     await fallenAsleep(project);
     const before = runtime(project);
-    await byHand(project, {});
-    assert.deepEqual(runtime(project), before);
+    for (const env of [{}, { RALPH_ACTIVE: '1' }]) {
+      await byHand(project, env);
+      assert.deepEqual(runtime(project), before, JSON.stringify(env));
+    }
     project.main(['wake']);
     assert.equal((await running.done).code, 2);
     assert.equal(project.iterations().length, 2, 'control: the loop was alive and counts its own');
-  });
-});
-
-test('a session with RALPH_ACTIVE=1 but no loop id leaves the loop of another session alone', async () => {
-  await inLoopProject({ frontmatter: long }, waits(), async (project) => {
-    const running = project.start({ args: ['--max-iterations', '1'] });
-    await fallenAsleep(project);
-    const before = runtime(project);
-    await byHand(project, { RALPH_ACTIVE: '1' });
-    assert.deepEqual(runtime(project), before);
-    project.main(['wake']);
-    assert.equal((await running.done).code, 2);
   });
 });
 
@@ -114,18 +104,18 @@ test('a client that the agent starts from its shell is no part of the loop', asy
   });
 });
 
-for (const mode of ['router', 'runner']) {
-  test(`a client started by hand beside a loop of mode ${mode} is not trapped in it`, async () => {
-    await inLoopProject({ frontmatter: 'max_iterations: 5' }, steps([]), async (project) => {
-      assert.equal(project.main(['start', '--json']).code, 0);
+test('a client started by hand beside the loop of a router or of a runner is not trapped in it', async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 5' }, steps([]), async (project) => {
+    assert.equal(project.main(['start', '--json']).code, 0);
+    for (const mode of ['router', 'runner']) {
       const state = { ...project.state(), mode };
       project.workspace.write(project.files.state, state);
       const before = runtime(project);
       await byHand(project, { RALPH_ACTIVE: '1' });
-      assert.deepEqual(runtime(project), before);
-    });
+      assert.deepEqual(runtime(project), before, mode);
+    }
   });
-}
+});
 
 function addMemory(project: string): void {
   const memory = join(project, '.claude/context/memory');

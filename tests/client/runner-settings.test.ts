@@ -39,7 +39,8 @@ test("an agent has the project's own hooks and not the user's, unless the task a
 });
 
 test("the project's installed Stop hook leaves a runner's agent alone", async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 3' }, steps([text('one'), done]), async (project) => {
+  const options = { standIn: true, frontmatter: 'max_iterations: 3' };
+  await inLoopProject(options, steps([text('one'), done]), async (project) => {
     const run = await runRunner(project);
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -67,7 +68,7 @@ test('a task folder runs with its commands, its outputs and its record', async (
     promise,
   ]);
   const files = { 'tasks/auth/RALPH.md': ralph };
-  await inLoopProject({ init: false, files, git: true, loop: 'auth' }, model, async (project) => {
+  await inLoopProject({ standIn: true, init: false, files, git: true, loop: 'auth' }, model, async (project) => {
     const run = await runRunner(project, { args: ['tasks/auth'] });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -89,7 +90,7 @@ test('an iteration that has had its time fails, and is counted', async () => {
   const frontmatter =
     'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ntimeout: 2\nstop_on_error: false';
   const files = { 'tasks/slow/RALPH.md': `---\n${frontmatter}\n---\nWork.\n` };
-  await inLoopProject({ init: false, files, loop: 'slow' }, { main: () => hang() }, async (project) => {
+  await inLoopProject({ standIn: true, init: false, files, loop: 'slow' }, { main: () => hang() }, async (project) => {
     const { env, prompt } = thenQuick(project, '<promise>DONE</promise>');
     const run = await runRunner(project, { args: ['tasks/slow'], env });
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -110,7 +111,7 @@ test('a state that the agent rewrites is put back as the runner knows it', async
   };
   let second = (): ReturnType<typeof text> => text('unset');
   const model = steps([text('one'), () => second(), done]);
-  await inLoopProject({ init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
+  await inLoopProject({ standIn: true, init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
     second = rewrite(project);
     const run = await runRunner(project);
     project.model.check();
@@ -129,7 +130,7 @@ test('a state that the agent rewrites is put back as the runner knows it', async
 
 test('people read a header, the calls, the words and what it cost', async () => {
   const model = steps([bash('echo hi'), bash('exit 3'), done]);
-  await inLoopProject({ init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
+  await inLoopProject({ standIn: true, init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
     const run = await runRunner(project, { json: false });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.match(

@@ -129,53 +129,57 @@ test('two task folders in one project run at the same time in sessions of their 
     },
   ]);
   const files = { 'tasks/alpha/RALPH.md': ralph('alpha'), 'tasks/beta/RALPH.md': ralph('beta') };
-  await inLoopProject({ files, git: true, loop: 'alpha' }, together({ alpha, beta }), async (project) => {
-    known = project;
-    const { workspace, model } = project;
-    const [a, b] = [taskLoop(project, 'tasks/alpha'), taskLoop(project, 'tasks/beta')];
-    const running = [a.start(), b.start()];
-    await until('both work', () => alpha.turns >= 1 && beta.turns >= 1);
-    const ids = { alpha: String(a.status().loopId), beta: String(b.status().loopId) };
-    const which = project.main(['stop']);
-    assert.equal(which.code, 1);
-    assert.match(which.stderr, /2 loops are active here:[\s\S]*alpha[\s\S]*beta[\s\S]*\nChoose one/);
+  await inLoopProject(
+    { standIn: true, files, git: true, loop: 'alpha' },
+    together({ alpha, beta }),
+    async (project) => {
+      known = project;
+      const { workspace, model } = project;
+      const [a, b] = [taskLoop(project, 'tasks/alpha'), taskLoop(project, 'tasks/beta')];
+      const running = [a.start(), b.start()];
+      await until('both work', () => alpha.turns >= 1 && beta.turns >= 1);
+      const ids = { alpha: String(a.status().loopId), beta: String(b.status().loopId) };
+      const which = project.main(['stop']);
+      assert.equal(which.code, 1);
+      assert.match(which.stderr, /2 loops are active here:[\s\S]*alpha[\s\S]*beta[\s\S]*\nChoose one/);
 
-    const [first, second] = await Promise.all(running.map(({ done }) => done));
-    model.check();
-    assert.equal(first?.code, 0, first?.said);
-    assert.equal(second?.code, 3, second?.said);
-    assert.deepEqual([a.status().status, a.status().iteration], ['complete', 2]);
-    assert.deepEqual([b.status().status, b.status().iteration], ['stopped', 4]);
-    assert.equal(third, 'I answer and end.');
+      const [first, second] = await Promise.all(running.map(({ done }) => done));
+      model.check();
+      assert.equal(first?.code, 0, first?.said);
+      assert.equal(second?.code, 3, second?.said);
+      assert.deepEqual([a.status().status, a.status().iteration], ['complete', 2]);
+      assert.deepEqual([b.status().status, b.status().iteration], ['stopped', 4]);
+      assert.equal(third, 'I answer and end.');
 
-    assert.deepEqual(
-      [a, b].map((each) => each.records().map(({ iteration }) => iteration)),
-      [
-        [1, 2],
-        [1, 2, 3, 4],
-      ],
-    );
-    const told = (name: string) =>
-      model.mainRequests().flatMap((request) => (isOf(request, name) ? [request.sinceText] : []));
-    assert.equal(told('alpha').filter((each) => /Iteration 2 of 9/.test(each)).length, 1);
-    assert.match(told('beta')[3] ?? '', /missing; create it as tasks\/beta/);
-    assert.ok(told('alpha').every((each) => !each.includes('Work on beta') && !each.includes('was rejected')));
+      assert.deepEqual(
+        [a, b].map((each) => each.records().map(({ iteration }) => iteration)),
+        [
+          [1, 2],
+          [1, 2, 3, 4],
+        ],
+      );
+      const told = (name: string) =>
+        model.mainRequests().flatMap((request) => (isOf(request, name) ? [request.sinceText] : []));
+      assert.equal(told('alpha').filter((each) => /Iteration 2 of 9/.test(each)).length, 1);
+      assert.match(told('beta')[3] ?? '', /missing; create it as tasks\/beta/);
+      assert.ok(told('alpha').every((each) => !each.includes('Work on beta') && !each.includes('was rejected')));
 
-    // Each is held by its own rules alone; what the other loop does to its protected files it puts back.
-    assert.ok(told('beta').every((each) => !/blocked by guardrail[\s\S]*alpha\.lock/.test(each)));
-    assert.equal(workspace.has('beta.lock.tmp'), false);
+      // Each is held by its own rules alone; what the other loop does to its protected files it puts back.
+      assert.ok(told('beta').every((each) => !/blocked by guardrail[\s\S]*alpha\.lock/.test(each)));
+      assert.equal(workspace.has('beta.lock.tmp'), false);
 
-    const dirs = [
-      project.files.runtimeDir,
-      project.files.outsideDir,
-      ...[a, b].map(({ inside }) => workspace.path(inside('.ralph-runner'))),
-    ];
-    const owned = [...owners(dirs, ids)];
-    // The hooks' log is one for the project; for a client that prints no message of a Stop hook it has them of every loop.
-    const shared = CLIENT.printsStopMessages ? null : project.files.log;
-    for (const [path, of] of owned) assert.ok(of.length <= 1 || path === shared, `${path} is of ${of}`);
-    assert.ok(owned.filter(([, of]) => of.includes('alpha')).length >= 6, 'control: files are of somebody');
-    assert.ok(owned.filter(([, of]) => of.includes('beta')).length >= 6);
-    assert.equal(workspace.transcripts().length, 3);
-  });
+      const dirs = [
+        project.files.runtimeDir,
+        project.files.outsideDir,
+        ...[a, b].map(({ inside }) => workspace.path(inside('.ralph-runner'))),
+      ];
+      const owned = [...owners(dirs, ids)];
+      // The hooks' log is one for the project; for a client that prints no message of a Stop hook it has them of every loop.
+      const shared = CLIENT.printsStopMessages ? null : project.files.log;
+      for (const [path, of] of owned) assert.ok(of.length <= 1 || path === shared, `${path} is of ${of}`);
+      assert.ok(owned.filter(([, of]) => of.includes('alpha')).length >= 6, 'control: files are of somebody');
+      assert.ok(owned.filter(([, of]) => of.includes('beta')).length >= 6);
+      assert.equal(workspace.transcripts().length, 3);
+    },
+  );
 });
