@@ -107,8 +107,8 @@ const CHANGES = String.raw`(?:write\w{0,40}|spit|save|unlink\w{0,40}|rm(?:Sync|t
 const QUOTED = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
 /** `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink F`. */
 const WRITTEN = new RegExp(
-  String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?${CHANGES}[\s(\\]{1,4}(?:${QUOTED}(?:\s*,\s*${QUOTED})?|([^\s'"();,]{1,300}))|` +
-    String.raw`(?<!=)>{1,2}\s*${QUOTED}|${QUOTED}\s*(?:,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]|\)?\s*\.${CHANGES}\()`,
+  String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?${CHANGES}[\s(\\]{1,4}(?:${QUOTED}(?:\s{0,20},\s{0,20}${QUOTED})?|([^\s'"();,]{1,300}))|` +
+    String.raw`(?<!=)>{1,2}\s{0,20}${QUOTED}|${QUOTED}\s{0,20}(?:,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.${CHANGES}\()`,
   'gi',
 );
 
@@ -162,7 +162,7 @@ function pathsInCode(text: string, cwd: string): string[] {
   const pieces = strings
     .flatMap((string) => [...new Set([string, ...string.split(/[\s=:,;()<>|'"]+/)])])
     .filter(Boolean);
-  const bare = text.match(/(?<![\w)\].])[.~/][\w./~*-]*|[\w.-]+\/[\w./-]*/g) ?? [];
+  const bare = text.match(/(?<![\w)\].])[.~/][\w./~*-]*|(?<![\w.-])[\w.-]+\/[\w./-]*/g) ?? [];
   const isThere = (piece: string): boolean => existsSync(join(cwd, piece));
   return [
     ...pieces.filter((piece) => /[./]/.test(piece) || isThere(piece)),

@@ -8,6 +8,7 @@ import fc from '../../support/property.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
+import { NO_RULES } from './support/corpus-project.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
@@ -55,6 +56,27 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'aliases in a circle': 'alias a=b; alias b=a; a',
   'lone surrogates and NUL': '\ud800 rm \0 \udfff \u202e',
 };
+
+/** Texts in which a search that begins anew at each character would not end. */
+const LONG_CODE: Readonly<Record<string, string>> = {
+  'one word': 'w'.repeat(1_000_000),
+  'words of a path without a slash': 'a.'.repeat(500_000),
+  'a string and spaces': `'a'${' '.repeat(1_000_000)}`,
+  'names of functions that write': 'delete_write.'.repeat(80_000),
+};
+
+describe('long code for an interpreter', () => {
+  const guardrails = { ...NO_RULES, protectedFiles: ['test/**'], privateFiles: ['.env'] };
+  const decide = (code: string) =>
+    evaluateToolCall(
+      { tool: 'Bash', input: { command: `python3 <<'END'\n${code}\nopen('.env')\nEND` }, cwd: project.dir },
+      { ...project.rules, guardrails },
+    );
+  for (const [name, code] of Object.entries(LONG_CODE))
+    it(`hides no private file: ${name}`, { timeout: 60_000 }, async () =>
+      assert.equal((await decide(code)).decision, 'deny'),
+    );
+});
 
 describe('hostile input', () => {
   for (const [name, source] of Object.entries(HOSTILE)) {
