@@ -87,45 +87,32 @@ export const NO_FACTS: RunFacts = {
   ...{ toolCalls: 0, guardedCalls: 0, unguarded: false },
 };
 
+type Fact<K extends AgentMessage['kind']> = (
+  facts: RunFacts,
+  message: Extract<AgentMessage, { readonly kind: K }>,
+) => RunFacts;
+
+/** What a message adds to the facts; the others add nothing. */
+const FACTS: { readonly [K in AgentMessage['kind']]?: Fact<K> } = {
+  session: (facts, { sessionId, model }) => ({ ...facts, sessionId, model }),
+  text: (facts) => ({ ...facts, apiError: null, refusedLogins: 0 }),
+  tool: (facts) => ({ ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 }),
+  // A failed call may never have reached a hook: an unknown tool, invalid input.
+  'tool-result': (facts, { failed }) =>
+    failed || facts.unguarded || facts.guardedCalls > 0 ? facts : { ...facts, unguarded: true },
+  hook: (facts, { event }) => (event === 'PreToolUse' ? { ...facts, guardedCalls: facts.guardedCalls + 1 } : facts),
+  limit: (facts, { rejected, resetsAt, windows }) => ({
+    ...facts,
+    ...(rejected && { resetsAt }),
+    ...(windows.length > 0 && { windows }),
+  }),
+  retry: (facts, { error }) => {
+    return { ...facts, refusedLogins: error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
+  },
+  'api-error': (facts, error) => ({ ...facts, apiError: error, resetsAt: error.resetsAt ?? facts.resetsAt }),
+  result: (facts, { kind: _, ...result }) => ({ ...facts, result }),
+};
+
 export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
-  switch (message.kind) {
-    case 'session':
-      return { ...facts, sessionId: message.sessionId, model: message.model };
-    case 'text':
-      return { ...facts, apiError: null, refusedLogins: 0 };
-    case 'tool':
-      return { ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 };
-    case 'tool-result': {
-      // A failed call may never have reached a hook: an unknown tool, invalid input.
-      const unguarded = facts.unguarded || (!message.failed && facts.guardedCalls === 0);
-      return unguarded === facts.unguarded ? facts : { ...facts, unguarded };
-    }
-    case 'hook':
-      return message.event === 'PreToolUse' ? { ...facts, guardedCalls: facts.guardedCalls + 1 } : facts;
-    case 'limit':
-      return {
-        ...facts,
-        ...(message.rejected && { resetsAt: message.resetsAt }),
-        ...(message.windows.length > 0 && { windows: message.windows }),
-      };
-    case 'retry':
-      return { ...facts, refusedLogins: message.error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
-    case 'api-error':
-      return { ...facts, apiError: message, resetsAt: message.resetsAt ?? facts.resetsAt };
-    case 'result': {
-      const { kind: _, ...result } = message;
-      return { ...facts, result };
-    }
-    case 'billed':
-    case 'request':
-    case 'text-delta':
-    case 'answered':
-    case 'window':
-    case 'acknowledged':
-    case 'denied':
-    case 'compaction':
-      return facts;
-    default:
-      return message satisfies never;
-  }
+  return (FACTS[message.kind] as Fact<AgentMessage['kind']> | undefined)?.(facts, message) ?? facts;
 }

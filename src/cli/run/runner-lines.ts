@@ -10,59 +10,47 @@ import { inForeground } from '../../term/write-text.ts';
 import { localTime } from '../../text/instant.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Returns the lines that show an event to people; none if it says nothing to them. */
+type Lines<T extends RunnerEvent['type']> = (event: Extract<RunnerEvent, { type: T }>, attached: boolean) => string[];
+
+/** The lines that show an event to people; the other events say nothing to them. */
+const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
+  'loop-started': ({ name, taskPath }, attached) => [
+    withPrefix(`${name === null ? 'The loop' : `Loop ${name}`} works on ${taskPath}.`),
+    `Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
+  ],
+  'iteration-started': ({ iteration, maxIterations, task }) => [
+    '',
+    printable(LIVE_TEXTS.iteration(iteration, maxIterations, task)),
+  ],
+  'command-ran': ({ outcome, name, durationMs }) => [
+    `  ${outcome === 'ok' ? '✓' : '✗'} ${name} (${timeText(durationMs)})`,
+  ],
+  text: ({ text }) => [printable(text)],
+  'tool-call': (event) => {
+    const indent = event.nested ? '    ' : '  ';
+    const label = printable(`${event.tool} ${event.about}`).trimEnd();
+    const line = `${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`;
+    return event.outcome === 'denied' ? [line, printable(deniedText(event))] : [line];
+  },
+  steered: () => [withPrefix('The agent received your message.')],
+  checklist: ({ done, total }) => [`  ☑ ${done} of ${total}`],
+  notice: ({ message }) => [withPrefix(printable(message))],
+  'agent-ended': (event) => {
+    const why = event.outcome === 'ok' ? [] : [withPrefix(printable(event.message))];
+    return [...why, `─── ${runFigures(event)} ───`];
+  },
+  waiting: ({ why, until }) =>
+    why === 'idle' || why === 'pace' ? [withPrefix(`${why}: waiting until ${localTime(until)}.`)] : [],
+  verifying: () => [withPrefix('The agent claims completion; running the checks.')],
+  'loop-ended': ({ costUsd, report, message }) => {
+    const cost = costUsd === null || report !== undefined ? '' : ` It cost ${dollarText(costUsd)}.`;
+    const lines = report === undefined ? [] : reportLines(report).map(printable);
+    return ['', withPrefix(`${printable(message)}${cost}`), ...lines];
+  },
+};
+
 export function runnerLines(event: RunnerEvent, attached = false): readonly string[] {
-  switch (event.type) {
-    case 'loop-started':
-      return [
-        withPrefix(`${event.name === null ? 'The loop' : `Loop ${event.name}`} works on ${event.taskPath}.`),
-        `Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
-      ];
-    case 'iteration-started':
-      return ['', printable(LIVE_TEXTS.iteration(event.iteration, event.maxIterations, event.task))];
-    case 'command-ran':
-      return [`  ${event.outcome === 'ok' ? '✓' : '✗'} ${event.name} (${timeText(event.durationMs)})`];
-    case 'text':
-      return [printable(event.text)];
-    case 'tool-call': {
-      const indent = event.nested ? '    ' : '  ';
-      const label = printable(`${event.tool} ${event.about}`).trimEnd();
-      const line = `${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`;
-      return event.outcome === 'denied' ? [line, printable(deniedText(event))] : [line];
-    }
-    case 'steered':
-      return [withPrefix('The agent received your message.')];
-    case 'text-delta':
-    case 'command-started':
-    case 'tool-started':
-    case 'usage':
-    case 'pending':
-    case 'interrupting':
-    case 'after-iteration':
-    case 'paused':
-      return [];
-    case 'checklist':
-      return [`  ☑ ${event.done} of ${event.total}`];
-    case 'notice':
-      return [withPrefix(printable(event.message))];
-    case 'agent-ended': {
-      const why = event.outcome === 'ok' ? [] : [withPrefix(printable(event.message))];
-      return [...why, `─── ${runFigures(event)} ───`];
-    }
-    case 'waiting':
-      return event.why === 'idle' || event.why === 'pace'
-        ? [withPrefix(`${event.why}: waiting until ${localTime(event.until)}.`)]
-        : [];
-    case 'verifying':
-      return [withPrefix('The agent claims completion; running the checks.')];
-    case 'loop-ended': {
-      const cost = event.costUsd === null || event.report !== undefined ? '' : ` It cost ${dollarText(event.costUsd)}.`;
-      const report = event.report === undefined ? [] : reportLines(event.report).map(printable);
-      return ['', withPrefix(`${printable(event.message)}${cost}`), ...report];
-    }
-    default:
-      return event satisfies never;
-  }
+  return (LINES[event.type] as Lines<RunnerEvent['type']> | undefined)?.(event, attached) ?? [];
 }
 
 interface View {
