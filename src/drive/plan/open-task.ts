@@ -11,10 +11,11 @@ import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { catchUp } from './catch-up.ts';
 import { clearIntent } from './commit-journal.ts';
 import { recoverTask, withMarkers } from './integrate-task.ts';
+import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
+import { adoptPlan, copyPlan, moveTask, switchTree } from './move-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
@@ -133,4 +134,27 @@ function leftUndone(
 export function errorsIn({ problems }: PlanFile): string | null {
   const errors = problems.filter(({ severity }) => severity === 'error');
   return errors.length === 0 ? null : errors.map(({ line, message }) => `  line ${line}: ${message}`).join('\n');
+}
+
+/**
+ * Moves a worktree to the tip of the plan's branch when its session begins: what the plan there says is done is then
+ * there. Work of an earlier session is moved along. A worktree whose agent has left its branch stays as it is.
+ */
+async function catchUp(place: PartPlace): Promise<void> {
+  const { files, contract, part } = place;
+  const calm = { ...place, signal: new AbortController().signal };
+  const stands = await readRepository(files.projectDir, gitOptions(calm));
+  if (typeof stands === 'string' || stands.head === null || stands.branch === null) return;
+  const main = readMain(place);
+  const before = readOpenTask(files, contract.loopId);
+  if (before === null || planKey(before.id) !== planKey(part.task)) {
+    if (stands.head !== main.tip) {
+      await switchTree(calm, { main, work: stands.head, merged: main.tip }, stands.changed);
+    }
+    copyPlan(place, main, '');
+    return;
+  }
+  if (stands.branch !== before.branch) return;
+  if (main.tip === before.commit) adoptPlan(place, before, main);
+  else await moveTask(calm, before, main);
 }
