@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import { digest } from '../text/digest.ts';
 import { orElse } from '../text/or-else.ts';
+import { namesIn } from './files/read-regular-file.ts';
 import { writeAtomically } from './files/write-atomically.ts';
 
 /** Paths of one loop's files, absolute. */
@@ -68,6 +69,16 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     notices: outside(`notices${own}.jsonl`),
     log: outside('hook.log'),
   };
+}
+
+/** Returns the names of the loops that have a state or an archive in this folder; null is the default one. */
+export function loopNamesIn(runtimeDir: string): (string | null)[] {
+  const names = namesIn(runtimeDir).flatMap((entry) => {
+    const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
+    const name = found?.[1] ?? found?.[2] ?? null;
+    return found === null || (name !== null && !LOOP_NAME.test(name)) ? [] : [name];
+  });
+  return [...new Set(names)];
 }
 
 /** `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system. A relative XDG_STATE_HOME is ignored, as specified. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { toolCall } from '../../claude/hook-io/hook-input.ts';
 import { toolSubject } from '../../claude/tool-subject.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
@@ -8,7 +8,7 @@ import type { Verdict } from '../../guard/guard-rules.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { log } from '../../state/log.ts';
-import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { loopFiles, loopNamesIn } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
@@ -244,19 +244,8 @@ function together<T extends Answer>(one: T, other: T): T {
   };
 }
 
+/** A guard that cannot read the folder denies the call: this throws. */
 function loopsHere({ files, env }: DriverContext): (typeof files)[] {
-  let entries: string[];
-  try {
-    entries = readdirSync(files.runtimeDir);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error; // a guard that cannot read the folder denies the call
-  }
   // A loop that was just cancelled has no state any more, but its agent must still be told.
-  const names = entries.flatMap((entry) => {
-    const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
-    const name = found?.[1] ?? found?.[2] ?? null;
-    return found === null || (name !== null && !LOOP_NAME.test(name)) ? [] : [name];
-  });
-  return [...new Set(names)].map((name) => loopFiles(files.projectDir, name, env));
+  return loopNamesIn(files.runtimeDir).map((name) => loopFiles(files.projectDir, name, env));
 }

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { namesIn, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { readRecord, writeRecord } from '../../state/files/record-file.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
@@ -24,16 +24,9 @@ export function worktreePlace(projectDir: string, name: string): WorktreePlace {
 
 /** Returns all worktrees of a project, by name. */
 export function worktreePlaces(projectDir: string): WorktreePlace[] {
-  let entries: string[];
-  try {
-    entries = readdirSync(join(projectDir, WORKTREES));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw error;
-  }
-  return entries
-    .filter((name) => LOOP_NAME.test(name) && existsSync(join(projectDir, WORKTREES, name, '.git')))
+  const folder = join(projectDir, WORKTREES);
+  return (existsSync(folder) ? namesIn(folder) : [])
+    .filter((name) => LOOP_NAME.test(name) && existsSync(join(folder, name, '.git')))
     .sort()
     .map((name) => worktreePlace(projectDir, name));
 }

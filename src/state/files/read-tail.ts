@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
-import { jsonOrNull } from '../../text/or-else.ts';
+import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { regularFile } from './read-regular-file.ts';
 
 const BLOCK = 64 * 1024;
@@ -7,12 +7,8 @@ const BLOCK = 64 * 1024;
 /** Passes a file's last complete lines to `stop`, newest first, until it returns true or `budget` bytes were read. */
 export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
   if (!existsSync(path)) return;
-  let descriptor: number;
-  try {
-    descriptor = openSync(regularFile(path), 'r');
-  } catch {
-    return;
-  }
+  const descriptor = orElse(() => openSync(regularFile(path), 'r'), null);
+  if (descriptor === null) return;
   try {
     let end = fstatSync(descriptor).size;
     let rest: Buffer[] = [];

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import picomatch from 'picomatch';
 import { orElse } from '../../text/or-else.ts';
@@ -72,10 +72,8 @@ function isSkipped(base: string, other: string): boolean {
 function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
   const whole = join(walk.projectDir, path);
   if (walk.left <= 0 || path === RUNTIME_DIR) return;
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(whole, { withFileTypes: true });
-  } catch {
+  const entries = orElse(() => readdirSync(whole, { withFileTypes: true }), null);
+  if (entries === null) {
     if (path !== '' && patterns.some(({ matches }) => matches(path))) add(walk, path);
     return;
   }
