@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { type RiskySetting, rememberAgreed, unagreedSettings } from '../drive/start/agreed-settings.ts';
 import { type ConsentTerms, consentDigest } from '../drive/start/consent-terms.ts';
 import { portableTerms } from '../drive/start/portable-terms.ts';
-import { prepareContract } from '../drive/start/prepare-contract.ts';
+import { type PreparedContract, prepareContract } from '../drive/start/prepare-contract.ts';
 import type { ContractRequest } from '../drive/start/read-settings.ts';
 import type { Sandbox } from '../engine/schema/contract.ts';
 import type { Policy } from '../engine/schema/policy.ts';
+import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';
 
@@ -35,6 +36,8 @@ export interface FleetTerms {
   /** Command that sets up each new work tree, with its sandbox; null if there is none. */
   readonly setUp: string | null;
   readonly sandbox: Sandbox | undefined;
+  /** What a run of the loop starts with. */
+  readonly fixed: PreparedContract;
   /** Settings of the repository that start programs or widen permissions, and that this machine has not agreed to. */
   readonly risky: readonly RiskySetting[];
 }
@@ -43,12 +46,22 @@ export interface FleetTerms {
 export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string): FleetTerms {
   const fixed = { consented: true, headless: true, launched: true, clientVersion: null, mode: 'runner' } as const;
   const request: ContractRequest = { ...task, env, at, bundleDir: null, ...fixed };
-  const prepared = prepareContract(request);
+  const found = prepareContract(request);
+  const prepared = { ...found, terms: { ...found.terms, pins: readPins(found.terms) } };
   const terms = portableTerms(prepared);
   const { taskPath, sandbox } = prepared.terms;
   const risky = unagreedSettings(request, prepared.resolved);
   const { policy, settings } = prepared.resolved;
-  return { terms, digest: consentDigest(terms), policy, taskPath, setUp: settings.worktreeSetup, sandbox, risky };
+  return {
+    terms,
+    digest: consentDigest(terms),
+    policy,
+    taskPath,
+    setUp: settings.worktreeSetup,
+    sandbox,
+    fixed: prepared,
+    risky,
+  };
 }
 
 /** Agrees on this machine to settings that the signed submission covers. */

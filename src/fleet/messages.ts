@@ -4,15 +4,31 @@ export const FLEET_TEXTS = {
   badKey: (least: number): string =>
     `RALPH_FLEET_KEY is missing or shorter than ${least} characters. Make one for all members of the fleet: openssl rand -hex 32`,
   otherKey: 'the other members of this fleet use a different RALPH_FLEET_KEY. Set the same key everywhere.',
+  badUrl:
+    'RALPH_FLEET_URL is not an address such as redis://:PASSWORD@127.0.0.1:6379. Write "@", "/", ":" and "%" in the password as %40, %2F, %3A and %25.',
   unreachable: (place: string, why: string): string =>
     `no server answers at ${place} (${why}). Start it, or correct RALPH_FLEET_URL.`,
-  away: 'the server of the fleet does not answer; it is asked again.',
+  denied: (place: string, why: string): string =>
+    `the server at ${place} refuses the connection (${why}). Correct user, password and database in RALPH_FLEET_URL: redis://USER:PASSWORD@HOST:PORT/DATABASE`,
+  refuses: (why: string): string =>
+    `the Redis server refused a command of the fleet (${why}). See what it lacks: ralph-loop fleet doctor`,
+  gone: 'the connection to the Redis server broke. See whether it answers: ralph-loop fleet doctor',
+  away: 'the Redis server does not answer. This page connects again by itself.',
   noPackages: (line: string): string => `the fleet needs the packages bullmq and ioredis. Install them: ${line}`,
   tooLarge: (bytes: number): string =>
     `the terms of this task take ${bytes} bytes, more than the 256 KiB of a submission. Move long commands into scripts.`,
   credentialsInUrl:
-    'the address of the repository holds credentials. Leave them out: each worker uses the git credentials of its machine.',
-  noBase: (ref: string): string => `the repository has no branch, tag or commit ${ref}.`,
+    'the address of the repository contains credentials. Leave them out: each worker uses the git credentials of its machine.',
+  noBase: (ref: string, url: string): string =>
+    `${url} has no branch, tag or commit ${ref}. Name the one to begin from: --base REF`,
+  noTaskAt: (task: string, url: string, ref: string): string =>
+    `${url} has no task ${task} at ${ref}. Commit the task, push it and add it again.`,
+  outside: (task: string): string =>
+    `${task} is outside the repository. Name a task by its path in the repository, such as tasks/docs.`,
+  plan: (task: string): string =>
+    `${task} is a plan, which the fleet does not run. Run it on one machine: ralph-loop run ${task} --plan --parallel 2`,
+  differs: (path: string, ref: string): string =>
+    `${path} in this project differs from the one at ${ref}, which the fleet runs. To run yours, cancel the loop, push your version and add it again.`,
   noLoop: (id: string): string => `the fleet has no loop ${id}. List its loops: ralph-loop fleet status`,
   number: (option: string, value: string): string => `--${option} ${value}: give a number above 0.`,
   whole: (option: string, value: string, most: number): string =>
@@ -20,14 +36,15 @@ export const FLEET_TEXTS = {
   word: (option: string, value: string): string =>
     `--${option} ${value}: use letters, digits, ".", "_" and "-", at most 64.`,
   integrate: (value: string): string => `--integrate ${value}: give none, branch or pr.`,
-  needs: (option: string): string => `--${option} is missing.`,
+  needsRepo: (command: string): string =>
+    `name the repository that the workers fetch from: ralph-loop fleet ${command} --repo URL`,
   hidden: (count: number): string =>
     `${count} ${count === 1 ? 'loop is' : 'loops are'} not shown. Show all: ralph-loop fleet status --all`,
   already: (id: string): string => `this work is already queued as ${id}.`,
-  noTask: 'name the tasks to queue by their paths or names in the repository.',
+  noTask: 'name the tasks to queue by their paths in the repository: ralph-loop fleet add tasks/docs --repo URL',
   needsId: 'name the loop by its id. List them: ralph-loop fleet status',
-  oneId: 'name one loop.',
-  needsText: 'give the id of the loop and, quoted, the message.',
+  oneId: 'name one loop at a time.',
+  needsText: 'the message is missing: ralph-loop fleet steer ID "TEXT"',
   longText: (length: number, most: number): string => `the message has ${length} characters; at most ${most}.`,
   keyThere: 'set',
   noGit: 'git is not in PATH.',
@@ -65,7 +82,6 @@ export const WORKER_TEXTS = {
   terms: (changes: readonly string[]): string => `the task no longer matches what was agreed to: ${changes.join('; ')}`,
   dependency: (id: string, outcome: string): string => `loop ${id}, which it depends on, is ${outcome}`,
   budget: (reading: string): string => `the budget of the fleet is used up: ${reading}`,
-  unpushed: (count: number): string => `the last ${count} iterations could not be pushed`,
   paused: 'paused by the user',
   cancelled: 'cancelled by the user',
   died: (how: string): string => `its runner ended (${how}) before the loop did`,

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { lstatSync, readFileSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import type { RiskySetting } from '../drive/start/agreed-settings.ts';
 import { fitName } from '../drive/start/find-task.ts';
+import { readHead } from '../task/plan/task-lines.ts';
 import { hasFolder, taskKind } from '../task/task-file.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import { fleetTerms, loopEnvironment } from './contract-terms.ts';
@@ -39,13 +40,14 @@ export async function prepareSubmissions(
   env: NodeJS.ProcessEnv,
   request: SubmitRequest,
 ): Promise<Submission[]> {
-  if (/^https?:\/\/[^/@]+@/i.test(request.url)) throw new RalphError('usage', FLEET_TEXTS.credentialsInUrl);
+  if (/^(?:https?:\/\/[^/@]+|[a-z]+:\/\/[^/@]*:[^/@]*)@/i.test(request.url))
+    throw new RalphError('usage', FLEET_TEXTS.credentialsInUrl);
   const url = plainUrl(request.url);
   const repository = { id: repositoryId(url), url };
   const own = loopEnvironment(place, env);
   const here: FleetPlace = { ...place, env: own };
   const mirror = await fetchMirror(here, repository);
-  const base = { ref: request.base, sha: await commitOf(mirror, request.base, own) };
+  const base = { ref: request.base, sha: await commitOf(mirror, request.base, url, own) };
   const loopId = freeId('submission');
   const ws = await openWorkspace(here, { repository, loopId, branch: `ralph/${loopId}`, base, checkpoint: null });
   try {
@@ -55,7 +57,8 @@ export async function prepareSubmissions(
         return [submissionOf(ws, { ...request, repository, base, task }, own)];
       } catch (error) {
         if (!(error instanceof RalphError) || error.code === 'mode-missing') throw error;
-        problems.push(error.message);
+        // The work tree that the task was read in is gone by then.
+        problems.push(error.message.replaceAll(ws.dir, url));
         return [];
       }
     });
@@ -71,6 +74,13 @@ type OneTask = Omit<SubmitRequest, 'base'> & Pick<Submission, 'repository' | 'ba
 function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): Submission {
   const { task, flags, args, repository, base, needs, after, account, publish, submittedBy, submittedAt } = request;
   const name = nameOf(task);
+  const path = normalize(task);
+  if (isAbsolute(path) || /^\.\.(?:[/\\]|$)/.test(path)) throw new RalphError('usage', FLEET_TEXTS.outside(task));
+  const place = lstatSync(join(ws.dir, path), { throwIfNoEntry: false });
+  if (place === undefined) throw new RalphError('usage', FLEET_TEXTS.noTaskAt(task, repository.url, base.ref));
+  const lines = place.isFile() ? readFileSync(join(ws.dir, path), 'utf8').split(/\r?\n/) : [];
+  const planned = lines.filter((line) => readHead(line.replace(/^[-*+] /, ''))?.id);
+  if (planned.length > 1) throw new RalphError('usage', FLEET_TEXTS.plan(task));
   const found = fleetTerms({ projectDir: ws.dir, name, task, flags, args }, env, submittedAt);
   if (found.risky.length > 0 && !request.agrees(found.risky)) {
     throw new RalphError('refused', FLEET_TEXTS.needsAgreement(found.risky.map(({ line }) => line)));
@@ -102,15 +112,16 @@ function freeId(name: string): string {
 }
 
 /** Throws RalphError `usage` for a name that the repository does not have. */
-async function commitOf(mirror: string, ref: string, env: NodeJS.ProcessEnv): Promise<string> {
-  for (const name of [`refs/heads/${ref}`, `refs/tags/${ref}`, ...(/^[0-9a-f]{40,64}$/.test(ref) ? [ref] : [])]) {
+async function commitOf(mirror: string, ref: string, url: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const isWhole = /^(?:[0-9a-f]{7,64}|refs\/(?:heads|tags)\/.+)$/.test(ref);
+  for (const name of [`refs/heads/${ref}`, `refs/tags/${ref}`, ...(isWhole ? [ref] : [])]) {
     const words = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`];
     const { ok, output } = await git(words, { env, gitDir: mirror });
     if (ok) return output.toString('utf8').trim();
   }
-  throw new RalphError('usage', FLEET_TEXTS.noBase(ref));
+  throw new RalphError('usage', FLEET_TEXTS.noBase(ref, url));
 }
 
-function sha256(bytes: Buffer): string {
+export function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

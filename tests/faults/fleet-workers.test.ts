@@ -215,3 +215,63 @@ test('control: without the lease the push of a frozen worker replaces what anoth
   const claimed = checkpointLine(f.remote, id).some(({ attempt }) => attempt === 2);
   assert.equal(claimed, false, 'the claim of the second worker is gone');
 });
+
+/** A git that waits for a file before it reads the branch of a loop. */
+function slowRead(f: Fleet): NodeJS.ProcessEnv {
+  const bin = join(f.base, 'bin');
+  mkdirSync(bin);
+  const script = `#!/bin/sh
+case " $* " in
+*" ls-remote "*refs/heads/ralph/*)
+  touch "$NOTES/read-waits"
+  while [ ! -e "$NOTES/read-go" ]; do sleep 0.05; done;;
+esac
+exec "${onPath('git', process.env) ?? 'git'}" "$@"
+`;
+  writeFileSync(join(bin, 'git'), script, { mode: 0o755 });
+  return { PATH: `${bin}:${f.env['PATH']}` };
+}
+
+/** A worker is about to publish its loop when references of it move to another commit. Returns where the branch is then. */
+async function latePublication(t: TestContext, moved: readonly string[]): Promise<{ branch: string; other: string }> {
+  const f = await madeFleet(t);
+  const id = f.add('jobs/a');
+  go(f, 'go-one');
+  const one = worker(f, 'one', slowRead(f));
+  await until('it is about to publish', () => existsSync(join(f.notes, 'read-waits')));
+  const other = f.git("commit-tree 'main^{tree}' -p main -m other");
+  for (const ref of moved) f.git(`update-ref ${ref}/${id} ${other}`);
+  go(f, 'read-go');
+  await until(
+    'the worker is through',
+    () => f.status(id).result ?? one.said().includes('another worker has taken over'),
+  );
+  return { branch: f.git(`rev-parse refs/heads/ralph/${id}`), other };
+}
+
+test('a worker that was overtaken before it published leaves the branch alone', async (t) => {
+  const { branch, other } = await latePublication(t, ['refs/ralph', 'refs/heads/ralph']);
+  assert.equal(branch, other);
+});
+
+test('control: without a newer checkpoint the worker publishes over the branch', async (t) => {
+  const { branch, other } = await latePublication(t, ['refs/heads/ralph']);
+  assert.notEqual(branch, other);
+});
+
+test('a server without room for more delays a loop and does not fail it', async (t) => {
+  const f = await madeFleet(t);
+  const id = f.add('jobs/a');
+  const one = worker(f, 'one');
+  await until('the first iteration', () => runs(f).includes('+1 one'));
+  await f.redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  go(f, 'go-one');
+  await until('the worker says so', () => one.said().includes('OOM command not allowed'));
+  await f.redis.ask('CONFIG', 'SET', 'maxmemory', '0');
+  const result = await f.ended(id);
+  assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason);
+  assert.deepEqual(
+    [...new Set(runs(f))].filter((line) => line.startsWith('-')),
+    ['-1 one', '-2 one', '-3 one'],
+  );
+});

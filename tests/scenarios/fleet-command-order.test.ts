@@ -44,3 +44,13 @@ test('commands that many senders give at once have different places, in the orde
   assert.deepEqual(ids, [...ids].sort());
   assert.equal(new Set(ids).size, 8);
 });
+
+test('commands that one sender gives at once, over one connection, keep the order of the stream', async (t) => {
+  const { url } = await redisServer(t);
+  const server = await connected(t, url);
+  await Promise.all(Array.from({ length: 8 }, (_, index) => sendCommand(server, KEY, asked(`${index}`))));
+  const entries = await server.redis.xrange(`ralph:commands:${LOOP.loopId}`, '-', '+');
+  const ids = entries.map(([, fields]) => fields[fields.indexOf('id') + 1] ?? '');
+  assert.equal(new Set(ids).size, 8);
+  assert.deepEqual(ids, [...ids].sort());
+});

@@ -63,7 +63,7 @@ test('the agent and the checks of run see no variable of the fleet', (t) => {
   const { code, stderr } = p.ralph(['run', '--agent', command], env);
   assert.equal(code, 0, stderr);
   assert.match(p.read('env.txt'), /VISIBLE=1[\s\S]*VISIBLE=1/);
-  assert.doesNotMatch(p.read('env.txt'), /RALPH_FLEET_|RALPH_EXPECTED_TERMS/);
+  assert.doesNotMatch(p.read('env.txt'), /RALPH_FLEET_|RALPH_FIXED_TERMS/);
 });
 
 test('loops whose jobs a server has lost are queued again from their checkpoints', async (t) => {

@@ -52,7 +52,7 @@ test('a set-up that fails ends the loop with its output before any agent starts'
   assert.equal(existsSync(join(f.notes, 'at-1')), false);
 });
 
-test('a set-up that the agent wrote into the task is not run by the next worker', async (t) => {
+test('the next worker runs the set-up that was agreed to, not one that the agent wrote into the task', async (t) => {
   const rewrite = `sed -i 's|^worktree_setup: .*|worktree_setup: touch "$NOTES/foreign"|' jobs/a/RALPH.md`;
   const agent = AGENT.replace('touch "$NOTES/at-$n"', `touch "$NOTES/at-$n"; ${rewrite.replace('$NOTES', '\\$NOTES')}`);
   const f = await fleet(t, { tasks: [{ name: 'a', keys: `${KEYS}\n${SET_UP}` }], agent, files: FILES });
@@ -63,9 +63,9 @@ test('a set-up that the agent wrote into the task is not run by the next worker'
   await one.over;
   writeFileSync(join(f.notes, 'go'), '');
   f.worker('two', [], { WORKER: 'two' });
-  const { outcome, reason } = await f.ended(id);
-  assert.equal(outcome, 'contract-changed', reason);
-  assert.match(reason, /worktree_setup: mkdir installed .* -> touch "\$NOTES\/foreign"/);
+  const { outcome, verified, reason } = await f.ended(id);
+  assert.deepEqual([outcome, verified], ['complete', true], reason);
+  assert.equal(readFileSync(join(f.notes, 'set-ups'), 'utf8'), 'one\ntwo\n');
   assert.equal(existsSync(join(f.notes, 'foreign')), false);
 });
 

@@ -114,6 +114,10 @@ test('commands that are unsigned, changed or sent again are not carried out', as
   const result = await f.ended(id);
   assert.deepEqual([result.outcome, result.iterations], ['complete', 2], result.reason);
   const state = f.git(`show refs/ralph/${id}:state/fleet.json`);
+  assert.match(
+    f.ask(['status']).stdout,
+    new RegExp(`^Refused 5 times, not signed by this fleet: commands of ${id}$`, 'm'),
+  );
   const lastId = signed[signed.indexOf('id') + 1];
   assert.equal(JSON.parse(state).lastCommand, lastId);
   const events = f.ask(['logs', id, '--json']).stdout;

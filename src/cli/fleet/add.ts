@@ -1,10 +1,12 @@
+import { lstatSync, readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { RiskySetting } from '../../drive/start/agreed-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { Submission } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
-import { prepareSubmissions } from '../../fleet/submit.ts';
+import { prepareSubmissions, sha256 } from '../../fleet/submit.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { valuesOf } from '../command.ts';
@@ -17,9 +19,9 @@ const TAKE_OVERS = 5;
 
 /** Queues tasks as they stand at a commit of their repository, and prints one id for each. */
 export async function addTasks(context: FleetContext): Promise<number> {
-  const { positionals, values, env, server, key, err } = context;
+  const { positionals, values, env, server, key, err, projectDir } = context;
   const [url, ...others] = valuesOf(context, 'repo');
-  if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needs('repo URL'));
+  if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needsRepo('add TASK'));
   if (positionals.length === 0) throw new RalphError('usage', FLEET_TEXTS.noTask);
   const read = readArguments(valuesOf(context, 'arg'));
   if ('problem' in read) throw new RalphError('usage', read.problem);
@@ -38,8 +40,12 @@ export async function addTasks(context: FleetContext): Promise<number> {
   const queued: { readonly id: string; readonly task: string; readonly branch: string }[] = [];
   for (const submission of submissions) {
     const id = await addLoop(server, key, submission);
-    if (id !== submission.loopId) err(withPrefix(FLEET_TEXTS.already(id)));
-    queued.push({ id, task: submission.task.path, branch: `ralph/${id}` });
+    const { loopId, task, base: from } = submission;
+    if (id !== loopId) err(withPrefix(FLEET_TEXTS.already(id)));
+    const own = join(projectDir, task.path);
+    const isHere = lstatSync(own, { throwIfNoEntry: false })?.isFile() === true;
+    if (isHere && sha256(readFileSync(own)) !== task.digest) err(withPrefix(FLEET_TEXTS.differs(task.path, from.ref)));
+    queued.push({ id, task: task.path, branch: `ralph/${id}` });
   }
   context.answer({ success: true, loops: queued }, () => queued.map(({ id }) => id).join('\n'));
   return 0;

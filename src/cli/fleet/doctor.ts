@@ -47,7 +47,7 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
 /** Queues loops of a repository whose jobs the server has lost, from their last checkpoints. */
 export async function requeue(context: FleetContext): Promise<number> {
   const [url, ...others] = valuesOf(context, 'repo');
-  if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needs('repo URL'));
+  if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needsRepo('doctor --requeue'));
   const { server, key, env } = context;
   const { queued, refused } = await requeueLoops(server, key, placeOfFleet(context), env, url);
   context.answer({ ok: true, queued, refused }, () =>

@@ -9,8 +9,9 @@ import { localTime } from '../../text/instant.ts';
 import type { FleetContext } from './fleet-context.ts';
 import { idOf } from './fleet-options.ts';
 
-/** Loops that a list shows without --all. */
+/** Loops that a list shows without --all, and refused jobs. */
 const MOST = 50;
+const MOST_REFUSED = 10;
 
 /** Shows the loops of the fleet, or one of them. The exit code is that of reading, not of the loops. */
 export async function showStatus(context: FleetContext): Promise<number> {
@@ -33,9 +34,9 @@ export async function showStatus(context: FleetContext): Promise<number> {
     return [
       sums.length === 0 ? 'The fleet has no loops.' : `Loops: ${sums.join(', ')}.`,
       `Spent: ${dollarText(spent.costUsd)}, ${spent.tokens} tokens; reserved for iterations at work: ${dollarText(spent.reserved.costUsd)}.`,
-      ...Object.entries(refused).map(
-        ([id, count]) => `Refused ${count} times, not signed by this fleet: ${printable(id)}`,
-      ),
+      ...Object.entries(refused)
+        .slice(0, MOST_REFUSED)
+        .map(([id, count]) => `Refused ${count} times, not signed by this fleet: ${printable(id)}`),
       ...(shown.length === 0 ? [] : ['', table(shown.map(rowOf))]),
       ...(hidden > 0 ? [FLEET_TEXTS.hidden(hidden)] : []),
     ].join('\n');

@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { loopEnvironment } from '../../fleet/contract-terms.ts';
 import { plainUrl } from '../../fleet/git/place.ts';
+import { closeWorkspace, staleWorkspaces } from '../../fleet/git/workspace.ts';
 import { repositoryId } from '../../fleet/job.ts';
 import { WORKER_TEXTS } from '../../fleet/messages.ts';
 import { forgetOld } from '../../fleet/queue/loop-index.ts';
-import { sweepWorkspaces } from '../../fleet/worker/sweep.ts';
 import { FleetWorker } from '../../fleet/worker/worker.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { parseDuration } from '../../text/duration.ts';
@@ -15,7 +16,7 @@ import { accountOf, numberOf, placeOfFleet, wholeOf, wordsOfOption } from './fle
 
 const LOCK = 'RALPH_FLEET_LOCK';
 const LOCK_MS = 30_000;
-const DAYS_30_MS = 30 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 /** Cores for one loop: an agent and its checks. */
 const CORES = 3;
 
@@ -30,8 +31,11 @@ export async function runWorker(context: FleetContext): Promise<number> {
     if (context.forPeople) err(withPrefix(text));
     else context.out(JSON.stringify({ type: 'notice', at: context.now(), message: text }));
   };
-  sweepWorkspaces(place, env);
-  await forgetOld(server, new Date(Date.now() - DAYS_30_MS).toISOString());
+  // Work trees that killed workers left: what counts of them is published.
+  for (const stale of staleWorkspaces({ ...place, env: loopEnvironment(place, env) })) closeWorkspace(stale);
+  const forget = (): Promise<void> => forgetOld(server, new Date(Date.now() - 30 * DAY_MS).toISOString());
+  await forget();
+  setInterval(() => void forget().catch((error: Error) => notice(error.message)), DAY_MS).unref();
   const worker = new FleetWorker({
     ...{ server, key, place, env, slots, account, repositories, notice },
     program: [...process.execArgv, process.argv[1] ?? ''],

@@ -3,7 +3,7 @@ import { hasBatch } from '../../drive/parallel/batch.ts';
 import { supervisorOf } from '../../drive/parallel/supervised.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
-import { takeExpectedTerms } from '../../drive/start/portable-terms.ts';
+import { takeFixedTerms } from '../../drive/start/portable-terms.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
@@ -82,7 +82,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   const target = startTarget(context, 'run');
   const { files, task } = target;
   const { env } = context;
-  const expectedTerms = takeExpectedTerms(env);
+  const fixed = takeFixedTerms(env);
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // throws for an invalid value
   refuseOverLoop(context, files);
@@ -99,14 +99,14 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
     clientVersion: () => client().version,
     clientArgs: context.rest,
     mode: 'runner',
+    fixed,
   });
   const request = await askSandbox(context, asked);
   const approved = approveStart(context, files, request);
   if (approved === null) return 1;
   prepareContract(request); // throws where a permission mode is missing, before anything is shown
   const noted = await withStartPoint(context, request, worktree === null);
-  const start = (): StartedLoop =>
-    startLoop({ ...noted, ...(approved && { approved }), ...(expectedTerms && { expectedTerms }) });
+  const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
   const { tell, live, close } = await loopView(context);
   let bell = false;
   try {

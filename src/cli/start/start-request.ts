@@ -22,7 +22,7 @@ type StartTarget = ReturnType<typeof startTarget>;
 /** Parts of the request that `start`, `run` and `router start` each set in their own way. */
 type OwnTerms = Pick<
   StartRequest,
-  'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched'
+  'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed'
 >;
 
 /** Builds the request of `start`, `run` and `router start` from their command line. */

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { preparedTerms } from './consent.ts';
-import { type ConsentTerms, consentDigest } from './consent-terms.ts';
+import type { ConsentTerms } from './consent-terms.ts';
 import type { PreparedContract } from './prepare-contract.ts';
 
 /**
@@ -17,22 +20,27 @@ export function portableTerms(prepared: PreparedContract): ConsentTerms {
   return [...own, ...asWritten, ...(worktreeSetup === null ? [] : [['worktree_setup', worktreeSetup] as const])];
 }
 
-/** Names the digest of the terms that a supervised run has to start with; agents and checks never see it. */
-const EXPECTED = 'RALPH_EXPECTED_TERMS';
+/** Names the terms that a supervised run has to start with: SHA-256 and path of a file. Agents and checks never see it. */
+const FIXED = 'RALPH_FIXED_TERMS';
+const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Takes the digest out of the environment; undefined where none is expected. */
-export function takeExpectedTerms(env: NodeJS.ProcessEnv): string | undefined {
-  const expected = env[EXPECTED];
-  delete env[EXPECTED];
-  return expected;
+/** Writes terms for a run, which takes them in place of what task file, settings and scripts say by then. */
+export function handTerms(path: string, fixed: PreparedContract): NodeJS.ProcessEnv {
+  const text = JSON.stringify(fixed);
+  writeAtomically(path, text, 0o600);
+  return { [FIXED]: `${sha256(text)} ${path}` };
 }
 
-export function expectTerms(digest: string): NodeJS.ProcessEnv {
-  return { [EXPECTED]: digest };
+/** Takes the terms of this run out of the environment; undefined where none are fixed. Throws `contract-changed` for others. */
+export function takeFixedTerms(env: NodeJS.ProcessEnv): PreparedContract | undefined {
+  const [, hash, path] = /^(\w+) (.+)$/s.exec(env[FIXED] ?? '') ?? [];
+  delete env[FIXED];
+  if (path === undefined) return undefined;
+  const text = readRegularFile(path, MOST_BYTES) ?? '';
+  if (sha256(text) !== hash) throw new RalphError('contract-changed', START_TEXTS.otherTerms);
+  return JSON.parse(text) as PreparedContract;
 }
 
-/** Throws RalphError `contract-changed` for a task that has other terms than the digest stands for. */
-export function requireExpectedTerms(expected: string | undefined, prepared: PreparedContract): void {
-  if (expected === undefined || consentDigest(portableTerms(prepared)) === expected) return;
-  throw new RalphError('contract-changed', START_TEXTS.otherTerms);
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

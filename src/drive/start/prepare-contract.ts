@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
@@ -5,31 +6,29 @@ import type { Policy } from '../../engine/schema/policy.ts';
 import { sandboxProblem } from '../../sandbox/availability.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { sandboxTerms } from '../../sandbox/terms.ts';
+import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { findShell } from '../../task/commands/shell.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { withPlanRules } from '../../task/plan/plan-rules.ts';
 import type { ContractTerms } from '../../task/settings/build-contract.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { argumentProblems, taskTerms } from '../../task/settings/task-settings.ts';
 import { taskFolderName } from '../../task/task-file.ts';
-import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
+import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
-import { type ContractRequest, type Resolved, readSettings } from './read-settings.ts';
+import { type ContractRequest, type PreparedContract, type Resolved, readSettings } from './read-settings.ts';
 
-export interface PreparedContract {
-  readonly resolved: Resolved;
-  readonly terms: Omit<ContractTerms, 'loopId'>;
-  readonly warnings: readonly Problem[];
-  readonly checklist: ChecklistCount | null;
-}
+export type { PreparedContract };
 
 /** Reads the task file and all settings once, and checks them. Throws RalphError with every problem. */
 export function prepareContract(request: ContractRequest): PreparedContract {
-  const { projectDir } = request;
+  const { projectDir, fixed } = request;
+  if (fixed !== undefined) return ofThisRun(fixed, request);
   const found = findTask(projectDir, request.task, Boolean(request.plan));
   const resolved = readSettings(request, found);
   const { taskPath, head, frontmatter, checked } = found;
@@ -75,6 +74,16 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       bundleDir: request.bundleDir,
     },
   };
+}
+
+/** Returns fixed terms with what is each run's own; a checklist is counted as it stands. */
+function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedContract {
+  const { taskPath, agent } = fixed.terms;
+  const clientVersion = agent === undefined ? versionOf(request) : null;
+  const text = fixed.checklist && readRegularFile(join(request.projectDir, taskPath), TASK_FILE_BYTES);
+  const checklist = text && countChecklist(checklistItems(splitFrontmatter(text).body));
+  const own = { createdAt: request.at, bundleDir: request.bundleDir, clientVersion };
+  return { ...fixed, checklist: checklist || null, terms: { ...fixed.terms, ...own } };
 }
 
 /** Throws `sandbox-missing` if the task insists on a sandbox that this system does not have. */

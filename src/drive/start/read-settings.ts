@@ -4,11 +4,14 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
+import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { GitPins } from '../../task/git/git-view.ts';
 import type { StartPoint } from '../../task/git/start-point.ts';
+import type { ContractTerms } from '../../task/settings/build-contract.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
 import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
 import { configFiles, loopDirectory, PROJECT_CONFIG, RUN_CONFIG } from '../../task/task-file.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Person } from '../control/operate.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
@@ -40,6 +43,8 @@ export interface ContractRequest {
   readonly plan?: { readonly from: string | null; readonly only?: string | undefined } | null;
   /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
+  /** Terms that hold whatever task file and settings say by now. */
+  readonly fixed?: PreparedContract | undefined;
 }
 
 export interface StartRequest extends ContractRequest {
@@ -51,8 +56,6 @@ export interface StartRequest extends ContractRequest {
   readonly startPoint?: StartPoint | null;
   /** How git sees the project; for a loop that is resumed. */
   readonly gitPins?: GitPins | null;
-  /** Digest of the portable terms that alone may be started. */
-  readonly expectedTerms?: string;
   /** What a person was shown and approved; nothing else is started. */
   readonly approved?: Approval;
 }
@@ -67,6 +70,14 @@ export interface Approval {
 export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 
 export type Resolved = Extract<ResolvedPolicy, { ok: true }>;
+
+/** What a contract is made of. */
+export interface PreparedContract {
+  readonly resolved: Resolved;
+  readonly terms: Omit<ContractTerms, 'loopId'>;
+  readonly warnings: readonly Problem[];
+  readonly checklist: ChecklistCount | null;
+}
 
 /** Resolves all settings and checks that the loop's agent honours them. Throws RalphError with every problem. */
 export function readSettings(request: ContractRequest, { taskPath, checked }: FoundTask): Resolved {

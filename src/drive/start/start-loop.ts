@@ -36,7 +36,6 @@ import { requireAgreed } from './agreed-settings.ts';
 import { preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
-import { requireExpectedTerms } from './portable-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 import type { StartRequest } from './read-settings.ts';
 
@@ -54,7 +53,6 @@ export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
-  requireExpectedTerms(request.expectedTerms, prepared);
   requireAgreed(request, prepared.resolved);
   tidy(files, at);
   makeRuntimeDir(files);

@@ -22,7 +22,6 @@ export interface GitCall {
   readonly network?: boolean;
   /** More variables, such as the identity of a commit. */
   readonly more?: Readonly<Record<string, string>>;
-  readonly timeMs?: number;
 }
 
 export interface GitEnd {
@@ -87,7 +86,7 @@ export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
     // A git that ends before it has read everything reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
-    const late = setTimeout(() => child.kill('SIGKILL'), call.timeMs ?? (network ? NETWORK_MS : LOCAL_MS));
+    const late = setTimeout(() => child.kill('SIGKILL'), network ? NETWORK_MS : LOCAL_MS);
     const finish = (code: number | null, said: string): void => {
       clearTimeout(late);
       resolve({ ok: code === 0, code, output: Buffer.concat(chunks), complaint: withoutCredentials(said.trim()) });

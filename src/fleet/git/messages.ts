@@ -10,11 +10,12 @@ export const GIT_TEXTS = {
     `agents may not write in ${shown(closed)}. Choose a folder outside it instead of ${shown(dir)}.`,
   badCommit: (sha: string) => `"${shown(sha)}" is not a full commit name.`,
   badRef: (ref: string) => `"${shown(ref)}" is not a full reference name.`,
-  badUrl: 'the address of the repository is invalid: give a path, or an https, ssh, http, git or file address.',
+  badUrl:
+    'the address of the repository is invalid: give an address that every worker can fetch from (ssh, https, http, git or file), or an absolute path.',
   noGit: 'git was not found on the PATH. Install it.',
   failed: (what: string, complaint: string) => `git failed when ${what}: ${complaint || 'it gave no reason'}`,
   unreachable: (complaint: string) =>
-    `the repository did not answer. Check its address and your credentials with git ls-remote.\n${complaint}`,
+    `the repository did not answer. Check its address and your credentials with git ls-remote.\n${complaint.replace(/\n+Please make sure.*$/s, '')}`,
   held: (path: string, pid: number) => `process ${pid} still holds ${path}. Wait until it has finished, or stop it.`,
   noCommit: (sha: string) => `the repository no longer has commit ${sha.slice(0, 12)}.`,
   noCheckpoint: (sha: string) => `checkpoint ${sha.slice(0, 12)} is neither in the mirror nor in the repository.`,

@@ -31,6 +31,8 @@ export interface WorkspaceRequest {
   /** Where the loop begins without a checkpoint. */
   readonly base: { readonly sha: string };
   readonly checkpoint: string | null;
+  /** Called with the work tree as it was submitted, before the checkpoint's files are put into it. */
+  readonly atBase?: (dir: string) => void;
 }
 
 /** Reference of a loop's checkpoints in the repository. */
@@ -46,7 +48,7 @@ const NAMES = 'workspace.json';
  * `refused` for a commit that is gone, `state-corrupt` for an invalid checkpoint, `state-io` if git fails.
  */
 export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest): Promise<Workspace> {
-  const { repository, loopId, branch, base, checkpoint } = request;
+  const { repository, loopId, branch, base, checkpoint, atBase } = request;
   const [env, start] = [environmentOf(place), checkCommit(checkpoint ?? base.sha)];
   checkLoopId(loopId);
   const mirror = mirrorPath(place, repository.id);
@@ -60,7 +62,12 @@ export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest
     for (const path of [home, join(home, 'work'), join(home, 'tmp')]) mkdirSync(path, { mode: 0o700 });
     const dir = realpathSync(join(home, 'work'));
     const ws: Workspace = { dir, loopId, branch, mirror, home, env };
-    await makeRepositories(ws, checkpoint === null ? start : `${start}^1`);
+    await makeRepositories(ws);
+    if (atBase !== undefined) {
+      await checkOut(ws, base.sha);
+      atBase(dir);
+    }
+    await checkOut(ws, checkpoint === null ? start : `${start}^1`);
     if (checkpoint !== null) await fillFrom(ws, checkpoint);
     writeAtomically(join(home, NAMES), JSON.stringify({ loopId, branch, mirror }));
     holds.set(home, hold);
@@ -109,7 +116,7 @@ function clearFolder(home: string, env: NodeJS.ProcessEnv): void {
 }
 
 /** The agent's repository borrows the mirror's objects; the worker's own borrows both and takes every file as bytes. */
-async function makeRepositories(ws: Workspace, start: string): Promise<void> {
+async function makeRepositories(ws: Workspace): Promise<void> {
   const { env, dir, mirror } = ws;
   const what = 'the work tree was made';
   const [agent, own] = [agentGit(ws), ownGit(ws)];
@@ -139,7 +146,11 @@ async function makeRepositories(ws: Workspace, start: string): Promise<void> {
     what,
   );
   write(join(agent, 'packed-refs'), `${refs.replace(/ refs\/heads\//g, ' refs/remotes/origin/')}\n`);
-  await askGit(['checkout', '--quiet', '--detach', '--force', start], call, what);
+}
+
+async function checkOut(ws: Workspace, commit: string): Promise<void> {
+  const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
+  await askGit(['checkout', '--quiet', '--detach', '--force', commit], call, 'the work tree was filled');
 }
 
 async function fillFrom(ws: Workspace, checkpoint: string): Promise<void> {

@@ -28,13 +28,20 @@ export type FleetCommand = z.infer<typeof command>;
 
 type Asked = Pick<FleetCommand, 'kind' | 'text' | 'loop' | 'generation' | 'by'>;
 
+/** Appends to a stream whose last entry is still the one that was read. */
+const APPEND = `
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+if (last[1] and last[1][1] or '') ~= ARGV[1] then return 0 end
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', unpack(ARGV, 4))
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return 1
+`;
+
 /** Signs a command and appends it to the stream of its loop, with an id after all that are in it. */
 export async function sendCommand(server: FleetServer, key: FleetKey, asked: Asked): Promise<FleetCommand> {
   const name = KEYS.commands(asked.loop);
   for (;;) {
-    // Another sender in between makes the transaction fail: an id below one that was applied would never be read.
-    await server.redis.watch(name);
-    const { signed: former } = await signedCommands(server, key, asked.loop);
+    const { signed: former, end } = await signedCommands(server, key, asked.loop);
     const last =
       former
         .map(({ id }) => id)
@@ -44,12 +51,8 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
     const unsigned = { ...asked, id: ulidAfter(last, now), at: new Date(now).toISOString() };
     const signed: FleetCommand = { ...unsigned, signature: key.signCommand(unsigned) };
     const fields = Object.entries(signed).flatMap(([field, value]) => [field, String(value)]);
-    const added = await server.redis
-      .multi()
-      .xadd(name, 'MAXLEN', '~', MOST, '*', ...fields)
-      .expire(name, KEPT_SECONDS)
-      .exec();
-    if (added !== null) return signed;
+    // An id below one that was applied would never be read: not after another sender, on this connection or any other.
+    if ((await server.redis.eval(APPEND, 1, name, end, MOST, KEPT_SECONDS, ...fields)) === 1) return signed;
   }
 }
 
@@ -79,7 +82,7 @@ async function signedCommands({ redis }: FleetServer, key: FleetKey, loopId: str
     const { data } = command.safeParse(recordOf(fields));
     return data?.loop === loopId && key.hasSignedCommand(data, data.signature) ? [data] : [];
   });
-  return { signed, refused: entries.length - signed.length };
+  return { signed, refused: entries.length - signed.length, end: entries.at(-1)?.[0] ?? '' };
 }
 
 export function recordOf(fields: readonly string[]): Record<string, string> {

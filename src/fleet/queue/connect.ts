@@ -34,6 +34,7 @@ export class FleetServer {
 
   /** Connects once. Throws RalphError `refused` where no server answers; a `patient` connection is renewed for ever. */
   static async connect(packages: Packages, url: string, patient = false): Promise<FleetServer> {
+    if (!/^rediss?:/i.test(url) || !URL.canParse(url)) throw new RalphError('usage', FLEET_TEXTS.badUrl);
     const redis = packages.newRedis(url, {
       lazyConnect: true,
       connectTimeout: CONNECT_MS,
@@ -46,11 +47,13 @@ export class FleetServer {
     });
     try {
       await redis.connect();
-      await redis.ping();
+      // ioredis goes on with another database where the server does not have this one.
+      await redis.select(redis.options.db ?? 0);
     } catch (error) {
       redis.disconnect();
       const { message } = last ?? (error as Error);
-      throw new RalphError('refused', FLEET_TEXTS.unreachable(placeOf(url), message), error);
+      const text = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR) /.test(message) ? FLEET_TEXTS.denied : FLEET_TEXTS.unreachable;
+      throw new RalphError('refused', text(placeOf(url), message), error);
     }
     return new FleetServer(packages, redis);
   }
@@ -86,5 +89,5 @@ export function queueOf(account: string): string {
 
 /** Returns the address without credentials. */
 export function placeOf(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, '//').replace(/[?#].*$/, '');
+  return url.replace(/\/\/.*@/, '//').replace(/[?#].*$/, '');
 }

@@ -67,17 +67,8 @@ export async function fleetStatus(server: FleetServer, most: number): Promise<Fl
 
 /** Returns one loop. Throws RalphError `no-loop`. */
 export async function loopStatus(server: FleetServer, entry: LoopEntry): Promise<FleetLoop> {
-  const commands = server.redis.pipeline();
-  const id = jobIdOf(entry);
-  for (const [kept] of KEPT) {
-    const key = server.queue(entry.account).toKey(kept);
-    if (LISTS.has(kept)) commands.lpos(key, id);
-    else commands.zscore(key, id);
-  }
-  const found = await answersOf<number | string | null>(commands);
-  const at = found.findIndex((answer) => answer !== null);
-  const [kept, state] = KEPT[at] ?? [];
-  const place = state === undefined ? GONE : { state, until: kept === 'delayed' ? untilOf(String(found[at])) : null };
+  const { places } = await placesOf(server, [entry.account], -1);
+  const place = places.get(`${entry.account} ${jobIdOf(entry)}`) ?? GONE;
   const [details = NONE] = await detailsOf(server, [entry]);
   return { ...entry, ...place, ...details };
 }
@@ -136,6 +127,14 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
     result: (result && loopResult.safeParse(jsonOf(result)).data) || null,
     failure: failure ?? null,
   }));
+}
+
+/** Ids of refused jobs that are counted one by one: whoever may write to the server chooses them. */
+const MOST_REFUSED = 100;
+
+export async function countRefused({ redis }: FleetServer, id: string): Promise<void> {
+  const isFull = (await redis.hlen(KEYS.refused)) >= MOST_REFUSED;
+  await redis.hincrby(KEYS.refused, isFull ? 'other jobs' : id.slice(0, 100), 1);
 }
 
 /** Returns how often jobs and commands came that this fleet has not signed, by job. */

@@ -32,8 +32,12 @@ export async function addLoop(server: FleetServer, key: FleetKey, submission: Su
     deduplication: { id: sameWork(submission) },
   });
   const queued = (job.id ?? '').replace(/\.\d+$/, '');
-  if (queued !== loopId) return queued;
-  const entry = JSON.stringify(entryOf(submission));
+  const entry = JSON.stringify({ ...entryOf(submission), generation: Number(/\d+$/.exec(job.id ?? '')?.[0] ?? 1) });
+  if (queued !== loopId) {
+    // Only a sender that was killed has left a job without its entry.
+    await server.redis.hsetnx(KEYS.loops, queued, entry);
+    return queued;
+  }
   await server.redis.multi().sadd(KEYS.accounts, account).hset(KEYS.loops, loopId, entry).exec();
   // Last: until the new job is there, the former one is all that the server has of the loop.
   if (generation > 1) await server.queue(account).remove(jobIdOf({ loopId, generation: generation - 1 }));

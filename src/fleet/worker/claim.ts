@@ -19,7 +19,7 @@ import type { FleetKey } from '../signing.ts';
 import { CheckpointLine, type Meta } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
 import { filesIn, type HeldEnd, type Holding } from './holding.ts';
-import { PutBack } from './leaving.ts';
+import { LostLoop, PutBack } from './leaving.ts';
 import { LoopCommands } from './loop-commands.ts';
 import type { LoopProgress, LoopResult } from './loop-result.ts';
 import { Reservations } from './reservations.ts';
@@ -56,9 +56,14 @@ export async function workOn(claim: Claim): Promise<LoopResult> {
   if (former !== null && former.generation > submission.generation) {
     return withoutWork('replayed', WORKER_TEXTS.replayed, former, last);
   }
-  const ws = await openWorkspace(place, { repository, loopId, branch, base, checkpoint: last });
+  let terms = '' as FleetTerms | string;
+  // What was agreed to is what was submitted: an agent's changes of it neither count nor keep the loop from going on.
+  const atBase = (dir: string): void => {
+    terms = termsIn(claim, dir);
+  };
+  const ws = await openWorkspace(place, { repository, loopId, branch, base, checkpoint: last, atBase });
   try {
-    return await inWorkspace(claim, ws, former, last);
+    return await inWorkspace(claim, ws, former, last, terms);
   } finally {
     await closeWorkspace(ws);
   }
@@ -74,6 +79,7 @@ async function inWorkspace(
   ws: Workspace,
   former: CheckpointMeta | null,
   last: string | null,
+  terms: FleetTerms | string,
 ): Promise<LoopResult> {
   const { submission, lost } = claim;
   const isOver = former !== null && former.generation === submission.generation && former.outcome !== null;
@@ -87,7 +93,6 @@ async function inWorkspace(
   }
   // From here on no former holder can publish anything.
   await line.push({});
-  const terms = termsIn(claim, ws);
   if (typeof terms === 'string') {
     await line.push({ signedOff: true, outcome: 'contract-changed', reason: terms });
     return finish(claim, ws, line, null);
@@ -147,6 +152,8 @@ async function finish(
   const how = !isWanted ? 'none' : outcome === 'complete' ? submission.publish : 'branch';
   const report = `${meta.reason}\n\n${end?.report ?? ''}`.trim();
   const expected = await readRef(ws.mirror, `refs/heads/${branch}`, env);
+  // After the branch was read: who continues the loop since then publishes over what was read, or is the newer one.
+  if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
   const { kind, message } = await publish(ws, { branch, how, base: base.ref, report, expected });
   if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
   const { lastState } = describeLoop(filesIn(ws, submission, env), env);
@@ -186,13 +193,13 @@ function nextMeta({ submission, key }: Pick<Claim, 'submission' | 'key'>, former
   return { ...fresh, contractDigest, attempt: attempt + 1, iteration, takeOvers: died, lastCommand, spent, at };
 }
 
-/** Returns the task's terms as they are here, or what is wrong with them. */
-function termsIn({ submission, env }: Claim, ws: Workspace): FleetTerms | string {
+/** Returns the task's terms as they are in this folder, or what is wrong with them. */
+function termsIn({ submission, env }: Claim, projectDir: string): FleetTerms | string {
   const { contract, task, name } = submission;
   const { flags, args } = contract;
   try {
     const at = new Date().toISOString();
-    const found = fleetTerms({ projectDir: ws.dir, name, task: task.path, flags, args }, env, at);
+    const found = fleetTerms({ projectDir, name, task: task.path, flags, args }, env, at);
     if (found.digest === contract.digest) return found;
     return WORKER_TEXTS.terms(diffTerms(contract.terms, found.terms));
   } catch (error) {

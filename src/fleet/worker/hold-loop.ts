@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { type Supervised, type SupervisedEnd, supervise } from '../../drive/parallel/supervise.ts';
 import type { Permit, Spent } from '../../drive/runner/runner.ts';
-import { expectTerms } from '../../drive/start/portable-terms.ts';
+import { handTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { readState } from '../../state/read-state.ts';
+import { scratch } from '../git/workspace-paths.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/account.ts';
 import { endAtOnce } from './agent-end.ts';
@@ -71,10 +72,10 @@ export class LoopHolder {
   }
 
   #start(): Supervised {
-    const { submission, ws, env, program } = this.#holding;
+    const { terms, ws, env, program } = this.#holding;
     return supervise({
       directory: ws.dir,
-      env: { ...env, ...expectTerms(submission.contract.digest) },
+      env: { ...env, ...handTerms(join(scratch(ws), 'terms.json'), terms.fixed) },
       words: [...program, ...this.#words()],
       onEvent: (event) => this.#hear(event),
       onPermit: (spent) => this.#boundary(spent),
@@ -205,8 +206,8 @@ export class LoopHolder {
     if (this.#end !== null && !isOver) return this.#end;
     // Ended by a signal that was not ours.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
-    const { status: outcome, message: reason, report } = ended;
-    return { kind: 'ended', outcome, verified: report?.verified ?? false, reason, report: reportText(ended) };
+    const { status: outcome, message: reason } = ended;
+    return { kind: 'ended', outcome, reason, report: reportText(ended) };
   }
 
   /** Publishes the last checkpoint of this claim. `outcome` is null for a loop that waits. */

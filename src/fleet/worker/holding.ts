@@ -36,13 +36,7 @@ export interface Holding {
 
 /** How a claim of a loop ended: with the loop, or with a wait of it. */
 export type HeldEnd =
-  | {
-      readonly kind: 'ended';
-      readonly outcome: string;
-      readonly verified: boolean;
-      readonly reason: string;
-      readonly report: string;
-    }
+  | { readonly kind: 'ended'; readonly outcome: string; readonly reason: string; readonly report: string }
   | { readonly kind: 'waits'; readonly until: number; readonly why: string };
 
 /** Returns the files of the loop in its workspace. */
@@ -52,7 +46,7 @@ export function filesIn(ws: Workspace, { name }: Submission, env: NodeJS.Process
 
 /** Returns an end without a report of the loop itself. */
 export function endedAs(outcome: string, reason: string): HeldEnd {
-  return { kind: 'ended', outcome, verified: false, reason, report: '' };
+  return { kind: 'ended', outcome, reason, report: '' };
 }
 
 export function stopped(outcome: 'paused' | 'cancelled'): HeldEnd {

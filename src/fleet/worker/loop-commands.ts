@@ -4,7 +4,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Submission } from '../job.ts';
 import { type FleetCommand, readCommands } from '../queue/commands.ts';
-import type { FleetServer } from '../queue/connect.ts';
+import { type FleetServer, KEYS } from '../queue/connect.ts';
 import type { FleetKey } from '../signing.ts';
 
 export interface CommandTarget {
@@ -37,11 +37,6 @@ export class LoopCommands {
     return this.#wanted;
   }
 
-  /** Entries that the fleet’s key has not signed, as last counted. */
-  get refused(): number {
-    return this.#refused;
-  }
-
   /** Reads and applies what is new. `isLive`: the runner has started, so that the loop has a state. */
   apply(isLive: boolean): Promise<void> {
     this.#busy = this.#busy.then(
@@ -54,6 +49,7 @@ export class LoopCommands {
   async #read(isLive: boolean): Promise<void> {
     const { server, key, submission } = this.#target;
     const { commands, refused } = await readCommands(server, key, submission, this.#last);
+    if (refused !== this.#refused) await server.redis.hset(KEYS.refused, `commands of ${submission.loopId}`, refused);
     this.#refused = refused;
     for (const command of commands) {
       // A message needs a loop that can take it; everything after it waits with it.

@@ -7,13 +7,14 @@ import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/account.ts';
 import type { FleetLimits } from '../queue/budget.ts';
-import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
+import { type FleetServer, queueOf } from '../queue/connect.ts';
+import { countRefused } from '../queue/fleet-status.ts';
+import { loopsNamed } from '../queue/loop-index.ts';
 import type { FleetKey } from '../signing.ts';
 import { workOn } from './claim.ts';
-import { dependencyOf } from './dependencies.ts';
 import { LostLoop, PutBack } from './leaving.ts';
 import { LockKeeper } from './lock-keeper.ts';
-import { type LoopProgress, type LoopResult, loopProgress } from './loop-result.ts';
+import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
 export interface WorkerOptions {
   readonly server: FleetServer;
@@ -101,6 +102,7 @@ export class FleetWorker {
     } catch (error) {
       const until = this.#putBackTime(job, error, keeper.lost.aborted);
       if (until === null) throw error;
+      if (error instanceof RalphError) await this.#show(job, error.code === 'state-io' ? 'repository' : 'error');
       // Refused where the lock is another's: then the job is, too.
       await job.moveToDelayed(until, token).catch(() => undefined);
       throw new DelayedError();
@@ -117,8 +119,9 @@ export class FleetWorker {
       notice(`${job.id}: ${error instanceof LostLoop ? error.message : WORKER_TEXTS.lockLost}`);
       return Date.now() + OTHER_WORKER_MS;
     }
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof RalphError || code !== undefined) {
+    const { code, message, name } = error as NodeJS.ErrnoException;
+    // A server that is loading its file or has no room left refuses commands: it does not judge the loop.
+    if (error instanceof RalphError || code !== undefined || name === 'ReplyError') {
       notice(`${job.id}: ${message}`);
       return Date.now() + AFTER_ERROR_MS;
     }
@@ -156,18 +159,23 @@ export class FleetWorker {
     const { server, notice } = this.#options;
     const { UnrecoverableError } = server.packages.bullmq;
     notice(`${job.id}: ${WORKER_TEXTS.refusedJob}`);
-    await server.redis.hincrby(KEYS.refused, String(job.id), 1);
+    await countRefused(server, String(job.id));
     throw new UnrecoverableError(WORKER_TEXTS.refusedJob);
   }
 
   async #wait(job: Job, until: number, waits: string): Promise<never> {
+    await this.#show(job, waits);
+    throw new PutBack(until, waits);
+  }
+
+  /** Tells why the loop waits. */
+  async #show(job: Job, waits: string): Promise<void> {
     const known = loopProgress.safeParse(job.progress);
     if (!known.success || known.data.waits !== waits) {
       const none = { attempt: 0, iteration: 0, maxIterations: 0, sha: null, costUsd: null, tokens: 0, takeOvers: 0 };
       const now = { worker: `${hostname()}:${process.pid}`, at: new Date().toISOString(), waits };
       await job.updateProgress({ ...(known.success ? known.data : none), ...now });
     }
-    throw new PutBack(until, waits);
   }
 
   #serves({ needs, repository }: Submission): boolean {
@@ -180,4 +188,28 @@ export class FleetWorker {
 function endWithout(outcome: string, reason: string): LoopResult {
   const none = { verified: false, iterations: 0, costUsd: null, tokens: 0, sha: null, branch: null, report: '' };
   return { ...none, outcome, reason };
+}
+
+/** Returns why the loop cannot start: null if every loop before it is complete, `waits` while one has not ended. */
+async function dependencyOf(server: FleetServer, { after }: Submission): Promise<string | null> {
+  let waits = false;
+  for (const id of after) {
+    const outcome = await outcomeOf(server, id);
+    if (outcome === null) waits = true;
+    else if (outcome !== 'complete') return WORKER_TEXTS.dependency(id, outcome);
+  }
+  return waits ? 'waits' : null;
+}
+
+/** Returns the outcome of a loop; null while it goes on, or can: a pause is no end. */
+async function outcomeOf(server: FleetServer, id: string): Promise<string | null> {
+  const [known] = await loopsNamed(server, [id]);
+  const job = known && (await server.job(known.account, id, known.generation));
+  if (job === undefined) return 'forgotten';
+  const state = await job.getState();
+  if (state === 'failed') return 'failed';
+  if (state !== 'completed') return null;
+  const result = loopResult.safeParse(job.returnvalue);
+  if (!result.success) return 'unknown';
+  return result.data.outcome === 'paused' || result.data.outcome === 'fleet-budget' ? null : result.data.outcome;
 }

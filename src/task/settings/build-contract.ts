@@ -15,20 +15,30 @@ import { VALIDATION_TIMEOUT_SECONDS } from './defaults.ts';
 export interface ContractTerms
   extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts' | 'watched' | 'programs'> {
   readonly validation: readonly ValidationEntry[];
+  /** What the checks rest on, where it was fixed before; else it is read in the project. */
+  readonly pins?: Pins;
 }
 
+type Pins = Pick<Contract, 'scripts' | 'watched' | 'programs'>;
+
 /** Builds the contract of a new loop. Throws `task-invalid` for duplicate command names. */
-export function buildContract(terms: ContractTerms): StoredContract {
+export function buildContract({ pins, ...terms }: ContractTerms): StoredContract {
+  const validation = normaliseValidation(terms.validation);
+  const pinned = pins ?? readPins(terms);
+  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, ...pinned });
+  return { hash: hashContract(contract), contract };
+}
+
+/** Reads in the project what the checks rest on. */
+export function readPins(terms: Omit<ContractTerms, 'loopId'>): Pins {
   const validation = normaliseValidation(terms.validation);
   const { scripts, watched, programs: names } = contractPins({ ...terms, validation });
   const programs = pinPrograms(names, terms.environment ?? {});
-  const pins = {
+  return {
     scripts,
     ...(Object.keys(watched).length > 0 && { watched }),
     ...(names.length > 0 && terms.environment && { programs }),
   };
-  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, ...pins });
-  return { hash: hashContract(contract), contract };
 }
 
 const MAX_NAME = 60;

@@ -112,7 +112,8 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
     return { ...env, HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CONFIG_HOME: join(home, 'config') };
   };
   const ask = (words: readonly string[], more: NodeJS.ProcessEnv = {}): Answer => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'fleet', ...words, '--project', root], {
+    const project = words.includes('--project') ? [] : ['--project', root];
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'fleet', ...words, ...project], {
       cwd: base,
       env: { ...homeOf('user'), ...more },
       encoding: 'utf8',
