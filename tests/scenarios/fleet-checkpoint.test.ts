@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { consentDigest, consentTerms } from '../../src/drive/start/consent-terms.ts';
 import { makeCheckpoint, pushCheckpoint } from '../../src/fleet/git/checkpoint.ts';
-import { relocateContract } from '../../src/fleet/git/relocate.ts';
+import { relocateContract } from '../../src/fleet/git/loop-state.ts';
 import type { Workspace } from '../../src/fleet/git/workspace.ts';
 import { findContract } from '../../src/state/contract-store.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';

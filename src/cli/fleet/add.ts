@@ -11,8 +11,7 @@ import { readArguments } from '../../task/settings/task-settings.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { valuesOf } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
-import type { FleetContext } from './fleet-context.ts';
-import { accountOf, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';
+import { accountOf, type FleetContext, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';
 
 /** Take-overs in a row after which a loop ends: it may be what kills its workers. */
 const TAKE_OVERS = 5;

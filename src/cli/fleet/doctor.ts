@@ -1,14 +1,45 @@
 import { findClient } from '../../claude/find-client.ts';
-import { type FleetFinding, serverFindings } from '../../fleet/doctor.ts';
+import { loopEnvironment } from '../../fleet/contract-terms.ts';
+import { readCheckpoint } from '../../fleet/git/checkpoint.ts';
+import { askGit } from '../../fleet/git/git.ts';
+import { fetchMirror } from '../../fleet/git/mirror.ts';
+import { type FleetPlace, plainUrl } from '../../fleet/git/place.ts';
+import { envelopeOf, repositoryId } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
-import { requeueLoops } from '../../fleet/requeue.ts';
+import { type FleetServer, KEYS } from '../../fleet/queue/connect.ts';
+import { addLoop, loopsNamed } from '../../fleet/queue/loop-index.ts';
 import { FleetKey } from '../../fleet/signing.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
-import { connectFleet, type FleetContext } from './fleet-context.ts';
-import { placeOfFleet } from './fleet-options.ts';
+import { connectFleet, type FleetContext, placeOfFleet } from './fleet-options.ts';
+
+interface FleetFinding {
+  readonly level: 'ok' | 'warning' | 'error';
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Looks at what the fleet needs of its server: what it holds survives a restart, and it never drops a job. */
+async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Promise<FleetFinding[]> {
+  const info = await redis.info();
+  const value = (name: string): string => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
+  const isKept = value('aof_enabled') === '1';
+  const policy = value('maxmemory_policy');
+  const known = await redis.get(KEYS.keyCheck);
+  const isSame = key === null || known === null || known === key.fingerprint;
+  return [
+    { level: 'ok', name: 'server', message: `Redis ${value('redis_version')}` },
+    isKept
+      ? { level: 'ok', name: 'append-only file', message: 'on' }
+      : { level: 'error', name: 'append-only file', message: FLEET_TEXTS.noAppendOnly },
+    policy === 'noeviction'
+      ? { level: 'ok', name: 'maxmemory-policy', message: policy }
+      : { level: 'error', name: 'maxmemory-policy', message: FLEET_TEXTS.evicts(policy) },
+    ...(isSame ? [] : [{ level: 'error', name: 'key of the fleet', message: FLEET_TEXTS.otherKey } as const]),
+  ];
+}
 
 /** Checks what a worker needs. The exit code is 1 if an error remains. */
 export async function fleetDoctor(context: CommandContext): Promise<number> {
@@ -44,12 +75,54 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
   return ok ? 0 : 1;
 }
 
+interface Requeued {
+  readonly queued: readonly string[];
+  /** Loops whose checkpoint carries no submission that the fleet has signed. */
+  readonly refused: readonly string[];
+}
+
+/** Queues every loop of a repository that has not ended and has no job. Throws RalphError `state-io` if git fails. */
+async function requeueLoops({ server, key, env }: FleetContext, place: FleetPlace, url: string): Promise<Requeued> {
+  const plain = plainUrl(url);
+  const own = loopEnvironment(place, env);
+  const here: FleetPlace = { ...place, env: own };
+  const repository = { id: repositoryId(plain), url: plain };
+  const mirror = await fetchMirror(here, repository);
+  const call = { env: own, gitDir: mirror, network: true };
+  const listed = await askGit(['ls-remote', '--refs', 'origin', 'refs/ralph/*'], call, 'the checkpoints were listed');
+  const refs = listed.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
+  await fetchMirror(
+    here,
+    repository,
+    refs.map(([, ref = '']) => ref),
+  );
+  const queued: string[] = [];
+  const refused: string[] = [];
+  for (const [sha = '', ref = ''] of refs) {
+    const id = ref.slice('refs/ralph/'.length);
+    const meta = await readCheckpoint(mirror, sha, own).catch(() => null);
+    const [known] = await loopsNamed(server, [id]);
+    // A loop that was retried and not taken up since has a later generation than its checkpoint.
+    const generation = Math.max(meta?.generation ?? 1, known?.generation ?? 1);
+    if (meta !== null && meta.outcome !== null && generation === meta.generation) continue;
+    const envelope = envelopeOf(meta?.submission);
+    if (envelope === null || !key.hasSealed(envelope) || envelope.submission.loopId !== id) {
+      refused.push(id);
+      continue;
+    }
+    const { submission } = envelope;
+    if ((await server.job(submission.account, id, generation)) !== undefined) continue;
+    await addLoop(server, key, { ...submission, generation });
+    queued.push(id);
+  }
+  return { queued, refused };
+}
+
 /** Queues loops of a repository whose jobs the server has lost, from their last checkpoints. */
 export async function requeue(context: FleetContext): Promise<number> {
   const [url, ...others] = valuesOf(context, 'repo');
   if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needsRepo('doctor --requeue'));
-  const { server, key, env } = context;
-  const { queued, refused } = await requeueLoops(server, key, placeOfFleet(context), env, url);
+  const { queued, refused } = await requeueLoops(context, placeOfFleet(context), url);
   context.answer({ ok: true, queued, refused }, () =>
     [
       ...queued.map((id) => FLEET_TEXTS.requeued(id)),

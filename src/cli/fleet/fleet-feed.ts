@@ -11,7 +11,7 @@ import { LoopHistory } from '../../web/model/loop-history.ts';
 import type { LoopRow, ReportData, Work } from '../../web/model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed, noControl } from '../../web/server/news-feed.ts';
 import { noWeb } from '../web/no-web.ts';
-import type { FleetContext } from './fleet-context.ts';
+import type { FleetContext } from './fleet-options.ts';
 
 const TICK_MS = 1_000;
 /** Loops in the list. */

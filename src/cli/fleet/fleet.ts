@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleDir } from '../../install/places.ts';
+import { FLEET_FILE } from '../../state/process/code-cache.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, options } from '../command.ts';
 import { ACTIONS } from './actions.ts';
-import { noFleet } from './no-fleet.ts';
 
 export const FLEET_COMMAND: Command = {
   name: 'fleet',
@@ -50,3 +53,10 @@ export const FLEET_COMMAND: Command = {
     return runFleet(action, { ...context, positionals: words });
   },
 };
+
+/** Explains why the code of the fleet is missing: the copy that `init` puts into a project lacks its file. Throws. */
+function noFleet(error: Error): never {
+  if (existsSync(join(bundleDir(), 'scripts', FLEET_FILE))) throw error;
+  const why = 'this copy in the project has no fleet; the npm package and the plugin have it.';
+  throw new RalphError('usage', `${why} Install one of these and call its ralph-loop.`, error);
+}

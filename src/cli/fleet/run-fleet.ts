@@ -11,8 +11,7 @@ import { journalLine } from '../show/journal-line.ts';
 import type { FleetAction } from './actions.ts';
 import { addTasks } from './add.ts';
 import { fleetDoctor, requeue } from './doctor.ts';
-import { connectFleet, type FleetContext } from './fleet-context.ts';
-import { idOf } from './fleet-options.ts';
+import { connectFleet, type FleetContext, idOf } from './fleet-options.ts';
 import { showStatus } from './status.ts';
 import { runWorker } from './worker.ts';
 

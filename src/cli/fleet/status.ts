@@ -6,8 +6,7 @@ import { loopNamed } from '../../fleet/queue/loop-index.ts';
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { localTime } from '../../text/instant.ts';
-import type { FleetContext } from './fleet-context.ts';
-import { idOf } from './fleet-options.ts';
+import { type FleetContext, idOf } from './fleet-options.ts';
 
 /** Loops that a list shows without --all, and refused jobs. */
 const MOST = 50;

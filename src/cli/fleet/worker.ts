@@ -11,8 +11,7 @@ import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { parseDuration } from '../../text/duration.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { valuesOf } from '../command.ts';
-import type { FleetContext } from './fleet-context.ts';
-import { accountOf, numberOf, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';
+import { accountOf, type FleetContext, numberOf, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';
 
 const LOCK = 'RALPH_FLEET_LOCK';
 const LOCK_MS = 30_000;

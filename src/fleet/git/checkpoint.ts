@@ -7,8 +7,8 @@ import { type CheckpointMeta, META_FILE, type NewCheckpointMeta, readCheckpoint 
 import { askGit, bytesOfGit } from './git.ts';
 import { collectState } from './loop-state.ts';
 import { GIT_TEXTS } from './messages.ts';
+import { type PushOutcome, pushRef } from './mirror.ts';
 import { checkCommit } from './place.ts';
-import { type PushOutcome, pushRef } from './push-ref.ts';
 import { assertOwnRepository, lastCheckpoint, lastPath, ownCall, scratch, type Workspace } from './workspace-paths.ts';
 
 export { type CheckpointMeta, type PushOutcome, readCheckpoint };

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
-import { storedContract } from '../../engine/schema/contract.ts';
+import { type Contract, storedContract } from '../../engine/schema/contract.ts';
 import { homeOf } from '../../sandbox/terms.ts';
 import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
 import { readRecord } from '../../state/files/record-file.ts';
@@ -10,7 +10,6 @@ import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-file
 import { RalphError } from '../../text/ralph-error.ts';
 import { maskBytes } from '../mask-secrets.ts';
 import { GIT_TEXTS } from './messages.ts';
-import { type Folders, relocateContract } from './relocate.ts';
 
 /** Runtime files of a work tree, relative to it, with a slash at the end. */
 export const RUNTIME = '.claude/context/runtime/';
@@ -131,4 +130,39 @@ function movedState(path: string, hashes: ReadonlyMap<string, string>): string |
   const hash = typeof contractHash === 'string' ? (hashes.get(contractHash) ?? contractHash) : null;
   const moved = { ...state, contractHash: hash, clientPid: null, clientStartedAt: null };
   return `${JSON.stringify(moved, null, 2)}\n`;
+}
+
+/** Folders that a contract names by their absolute paths and that are elsewhere on another machine. */
+interface Folders {
+  readonly project: string;
+  readonly home: string;
+}
+
+/**
+ * Returns the contract as it reads where project and home folder are others. The task file's text stays byte for byte.
+ * A program stays pinned by its content.
+ */
+export function relocateContract(contract: Contract, from: Folders, to: Folders): Contract {
+  const moves = [[from.project, to.project] as const, [from.home, to.home] as const].sort(
+    ([a], [b]) => b.length - a.length,
+  );
+  const moved = (path: string): string => {
+    const move = moves.find(([old]) => path === old || path.startsWith(old + sep));
+    return move === undefined ? path : move[1] + path.slice(move[0].length);
+  };
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return moved(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
+  };
+  const { frontmatter, head, environment } = contract;
+  const lists = Object.entries(environment ?? {}).map(
+    ([key, value]) => [key, value.split(delimiter).map(moved).join(delimiter)] as const,
+  );
+  return {
+    ...(walk(contract) as Contract),
+    ...{ frontmatter, head },
+    ...(environment && { environment: Object.fromEntries(lists) }),
+  };
 }

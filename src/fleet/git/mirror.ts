@@ -8,6 +8,7 @@ import { askGit, type GitCall, type GitEnd, git } from './git.ts';
 import { awaitHold } from './hold.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { checkRef, environmentOf, type FleetPlace, type FleetRepository, mirrorPath, plainUrl } from './place.ts';
+import { ownCall, type Workspace } from './workspace-paths.ts';
 
 /** A first fetch of a large repository takes minutes, and others wait for it. */
 const WAIT_MS = 1_800_000;
@@ -108,4 +109,37 @@ export async function readRef(
 /** Returns whether the commit is in the object store of a git folder. */
 export async function hasCommit(gitDir: string, sha: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   return (await git(['cat-file', '-e', `${sha}^{commit}`], { env, gitDir })).ok;
+}
+
+/** `fenced`: another worker moved the reference. `unreachable`: it is as it was, or the repository does not answer. */
+export type PushOutcome = 'pushed' | 'fenced' | 'unreachable';
+
+/**
+ * Moves a reference in the repository from `expected` (null: it does not exist) to the commit, in one step, or not at
+ * all. `tell` gets git's complaint, without credentials.
+ */
+export async function pushRef(
+  ws: Workspace,
+  ref: string,
+  sha: string,
+  expected: string | null,
+  tell: (complaint: string) => void,
+): Promise<PushOutcome> {
+  const words = ['push', '--quiet', '--no-verify', `--force-with-lease=${checkRef(ref)}:${expected ?? ''}`, 'origin'];
+  const { ok, complaint } = await git([...words, `${sha}:${ref}`], { ...ownCall(ws), network: true });
+  const outcome = ok ? 'pushed' : await outcomeOf(ws, ref, sha, expected);
+  if (outcome !== 'pushed') tell(complaint);
+  return outcome;
+}
+
+/** Asks the repository what became of a push that failed here: its answer may have been lost. */
+async function outcomeOf(ws: Workspace, ref: string, sha: string, expected: string | null): Promise<PushOutcome> {
+  let found: string | null;
+  try {
+    found = await readRef(ws.mirror, ref, ws.env);
+  } catch {
+    return 'unreachable';
+  }
+  if (found === sha) return 'pushed';
+  return found === expected ? 'unreachable' : 'fenced';
 }

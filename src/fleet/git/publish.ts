@@ -5,8 +5,8 @@ import { redact } from '../../text/redact/redact.ts';
 import { changedFiles, headOf, treeOf } from './capture.ts';
 import { askGit, type GitCall, git } from './git.ts';
 import { PUBLISH_TEXTS } from './messages.ts';
+import { type PushOutcome, pushRef } from './mirror.ts';
 import { checkCommit } from './place.ts';
-import { type PushOutcome, pushRef } from './push-ref.ts';
 import { assertOwnRepository, ownGit, type Workspace } from './workspace-paths.ts';
 
 export interface Publication {

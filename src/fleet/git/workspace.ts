@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { uniqueToken, writeAtomically } from '../../state/files/write-atomically.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
@@ -176,22 +175,10 @@ export function closeWorkspace(ws: Pick<Workspace, 'home' | 'env'>): void {
 }
 
 /** Lists the workspaces that no live process holds, for `closeWorkspace`; half made ones are among them. */
-export function staleWorkspaces(place: FleetPlace): Workspace[] {
+export function staleWorkspaces(place: FleetPlace): Pick<Workspace, 'home' | 'env'>[] {
   const env = environmentOf(place);
   if (!existsSync(loopsDir(place))) return [];
-  return readdirSync(loopsDir(place), { withFileTypes: true }).flatMap((entry) => {
-    const home = join(loopsDir(place), entry.name);
-    if (!entry.isDirectory() || isHeld(`${home}.holder`)) return [];
-    const names = namesOf(home);
-    const { loopId = entry.name.replace(/~\d+$/, ''), branch = '', mirror = '' } = names;
-    return [{ dir: join(home, 'work'), home, loopId, branch, mirror, env }];
-  });
-}
-
-function namesOf(home: string): Partial<Pick<Workspace, 'loopId' | 'branch' | 'mirror'>> {
-  try {
-    return JSON.parse(readRegularFile(join(home, NAMES), 100_000) ?? '{}') as ReturnType<typeof namesOf>;
-  } catch {
-    return {}; // torn: it was being made
-  }
+  const folders = readdirSync(loopsDir(place), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const homes = folders.map(({ name }) => join(loopsDir(place), name));
+  return homes.filter((home) => !isHeld(`${home}.holder`)).map((home) => ({ home, env }));
 }

@@ -129,14 +129,6 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
   }));
 }
 
-/** Ids of refused jobs that are counted one by one: whoever may write to the server chooses them. */
-const MOST_REFUSED = 100;
-
-export async function countRefused({ redis }: FleetServer, id: string): Promise<void> {
-  const isFull = (await redis.hlen(KEYS.refused)) >= MOST_REFUSED;
-  await redis.hincrby(KEYS.refused, isFull ? 'other jobs' : id.slice(0, 100), 1);
-}
-
 /** Returns how often jobs and commands came that this fleet has not signed, by job. */
 export async function refusedJobs({ redis }: FleetServer): Promise<Readonly<Record<string, number>>> {
   const found = await redis.hgetall(KEYS.refused);

@@ -18,8 +18,7 @@ import { EventSink } from '../queue/events.ts';
 import type { FleetKey } from '../signing.ts';
 import { CheckpointLine, type Meta } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
-import { filesIn, type HeldEnd, type Holding } from './holding.ts';
-import { LostLoop, PutBack } from './leaving.ts';
+import { filesIn, type HeldEnd, type Holding, LostLoop, PutBack } from './holding.ts';
 import { LoopCommands } from './loop-commands.ts';
 import type { LoopProgress, LoopResult } from './loop-result.ts';
 import { Reservations } from './reservations.ts';
@@ -172,7 +171,12 @@ const UNPUBLISHED: ReadonlySet<string> = new Set([
   ...['cancelled', 'paused', 'fleet-budget', 'contract-changed', 'set-up-failed'],
 ]);
 
-function withoutWork(outcome: string, reason: string, meta: CheckpointMeta | null, sha: string | null): LoopResult {
+export function withoutWork(
+  outcome: string,
+  reason: string,
+  meta: CheckpointMeta | null = null,
+  sha: string | null = null,
+): LoopResult {
   const { costUsd, tokens } = meta?.spent ?? { costUsd: null, tokens: 0 };
   const iterations = meta?.iteration ?? 0;
   return { outcome, verified: false, iterations, costUsd, tokens, sha, branch: null, reason, report: '' };

@@ -5,13 +5,16 @@ import { handTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { readRecord } from '../../state/files/record-file.ts';
+import { leasePaths } from '../../state/lock/lease-holder.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { endGroup } from '../../state/process/group.ts';
+import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { readState } from '../../state/read-state.ts';
 import { scratch } from '../git/workspace-paths.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/account.ts';
-import { endAtOnce } from './agent-end.ts';
-import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
-import { LostLoop, PutBack } from './leaving.ts';
+import { endedAs, type HeldEnd, type Holding, LostLoop, PutBack, stopped } from './holding.ts';
 import { setUp } from './set-up.ts';
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
@@ -109,7 +112,11 @@ export class LoopHolder {
         return;
       case 'waiting': {
         const until = Date.parse(event.until);
-        if (event.why === 'rate-limit') this.#attempt(holdAccount(server, submission.account, until));
+        if (event.why === 'rate-limit') {
+          holdAccount(server, submission.account, until).catch((error: Error) => {
+            this.#failure ??= error;
+          });
+        }
         const isLong = event.why !== 'retry' && until - Date.now() > SHORT_WAIT_MS;
         if (isLong) this.#sendAway({ kind: 'waits', until, why: event.why });
         return;
@@ -235,12 +242,6 @@ export class LoopHolder {
   tell(waits: string | null): Promise<void> {
     return this.#holding.progress(waits, this.#maxIterations);
   }
-
-  #attempt(work: Promise<unknown>): void {
-    work.catch((error: Error) => {
-      this.#failure ??= error;
-    });
-  }
 }
 
 function reportText({ report, message }: Ended): string {
@@ -250,4 +251,31 @@ function reportText({ report, message }: Ended): string {
 /** Returns the tokens that `max_tokens` counts. */
 function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
   return inputTokens + outputTokens + cacheWriteTokens;
+}
+
+/** Ends a runner and its agent at once, whatever they are doing. Resolves when both process groups are gone. */
+async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<void> {
+  const agent = agentOf(files);
+  // The runner first: it would start another agent.
+  if (runner !== undefined) killGroup(runner);
+  if (agent !== null) {
+    killGroup(agent.pid);
+    await endGroup(agent.pid);
+  }
+  if (runner !== undefined) await endGroup(runner);
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Returns the agent that the runner of this loop has noted; null if none is alive. */
+function agentOf(files: LoopFiles): ProcessIdentity | null {
+  // If it is torn, its watch ends the agent when the runner is gone.
+  const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(leasePaths(files).holder) ?? {};
+  return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
 }

@@ -7,12 +7,11 @@ import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/account.ts';
 import type { FleetLimits } from '../queue/budget.ts';
-import { type FleetServer, queueOf } from '../queue/connect.ts';
-import { countRefused } from '../queue/fleet-status.ts';
+import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import { loopsNamed } from '../queue/loop-index.ts';
 import type { FleetKey } from '../signing.ts';
-import { workOn } from './claim.ts';
-import { LostLoop, PutBack } from './leaving.ts';
+import { withoutWork, workOn } from './claim.ts';
+import { LostLoop, PutBack } from './holding.ts';
 import { LockKeeper } from './lock-keeper.ts';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
@@ -141,7 +140,7 @@ export class FleetWorker {
     if (!this.#serves(submission)) await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'labels');
     const blocked = await dependencyOf(server, submission);
     if (blocked === 'waits') await this.#wait(job, Date.now() + OTHER_WORKER_MS, 'after');
-    else if (blocked !== null) return endWithout('blocked', blocked);
+    else if (blocked !== null) return withoutWork('blocked', blocked);
     const known = loopProgress.safeParse(job.progress);
     const told = known.success ? known.data.sha : null;
     const progress = async (now: LoopProgress): Promise<void> => {
@@ -159,7 +158,7 @@ export class FleetWorker {
     const { server, notice } = this.#options;
     const { UnrecoverableError } = server.packages.bullmq;
     notice(`${job.id}: ${WORKER_TEXTS.refusedJob}`);
-    await countRefused(server, String(job.id));
+    await server.redis.hincrby(KEYS.refused, String(job.id), 1);
     throw new UnrecoverableError(WORKER_TEXTS.refusedJob);
   }
 
@@ -183,11 +182,6 @@ export class FleetWorker {
     const hasLabels = needs.labels.every((label) => labels.includes(label));
     return hasLabels && (repositories.length === 0 || repositories.includes(repository.id));
   }
-}
-
-function endWithout(outcome: string, reason: string): LoopResult {
-  const none = { verified: false, iterations: 0, costUsd: null, tokens: 0, sha: null, branch: null, report: '' };
-  return { ...none, outcome, reason };
 }
 
 /** Returns why the loop cannot start: null if every loop before it is complete, `waits` while one has not ended. */
