@@ -14,7 +14,8 @@ import { readState } from '../../state/read-state.ts';
 import { scratch } from '../git/workspace-paths.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/account.ts';
-import { endedAs, type HeldEnd, type Holding, LostLoop, PutBack, stopped } from './holding.ts';
+import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
+import { LostLoop, PutBack } from './leaving.ts';
 import { setUp } from './set-up.ts';
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;

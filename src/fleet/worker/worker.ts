@@ -11,7 +11,7 @@ import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import { loopsNamed } from '../queue/loop-index.ts';
 import type { FleetKey } from '../signing.ts';
 import { withoutWork, workOn } from './claim.ts';
-import { LostLoop, PutBack } from './holding.ts';
+import { LostLoop, PutBack } from './leaving.ts';
 import { LockKeeper } from './lock-keeper.ts';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
