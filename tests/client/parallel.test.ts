@@ -34,11 +34,11 @@ test('two clients work side by side, each on its branch, and their work is merge
         encoding: 'utf8',
         env: { ...process.env, HOME: workspace.home },
       });
-    workspace.write('.gitignore', '.claude/\n');
+    workspace.write('.gitignore', '.claude/\nreport.html\n');
     git('add', '-A');
     git('commit', '-qm', 'first');
     const args = ['jobs/left', 'jobs/right', '--parallel', '2', '--integrate', 'merge', '--require-verified'];
-    const run = await runRunner(project, { args, json: false });
+    const run = await runRunner(project, { args: [...args, '--report', 'report.html'], json: false });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.equal(workspace.read('left.txt') + workspace.read('right.txt'), 'left\nright\n');
     assert.match(git('log', '--format=%s'), /Add right/);
@@ -46,5 +46,8 @@ test('two clients work side by side, each on its branch, and their work is merge
     assert.equal(git('status', '--porcelain'), '');
     assert.match(run.stdout, /^left +complete +1 +[\d.k]+ +\$[\d.]+ +\S.* {2}[0-9a-f]{7,}$/m);
     assert.match(run.stdout, /^total +2 of 2 complete +2 /m);
+    const page = workspace.read('report.html');
+    assert.match(page, /"title":"2 of 2 tasks complete"/);
+    for (const name of ['left', 'right']) assert.match(page, new RegExp(`"task":"jobs/${name}/RALPH.md"`));
   });
 });

@@ -11,9 +11,9 @@ const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 
 /** Options that would have no effect on several tasks, on those of a plan, and on those that are resumed. */
 const FOREIGN = {
-  tasks: ['report', 'loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
-  plan: ['report', 'loop', 'tdd', 'arg', 'consent'],
-  resumed: ['report', 'loop', 'tdd', 'arg', 'plan', 'from', 'fresh'],
+  tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
+  plan: ['loop', 'tdd', 'arg', 'consent'],
+  resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh'],
 } as const;
 
 /** Throws `usage` for an option that would have no effect. */

@@ -89,16 +89,16 @@ function reasonLines(task: BatchTask | undefined): string[] {
   return task === undefined ? [] : whyOf(task).flatMap((why) => why.split('\n').map((line) => `    ${line}`));
 }
 
-function counts(tasks: readonly BatchTask[]): string {
+export function counts(tasks: readonly BatchTask[]): string {
   return `${tasks.filter(({ end }) => end?.status === 'complete').length} of ${tasks.length}`;
 }
 
 /** Returns why a task is not done; nothing for one that is, or has not begun. */
-function whyOf({ end }: BatchTask): string[] {
+export function whyOf({ end }: BatchTask): string[] {
   return end === null || end.code === 0 ? [] : [printable(end.problem ?? end.message)];
 }
 
 /** Returns the commit of an integrated task, or the branch of a worktree that is there. */
-function whereOf({ name, end }: BatchTask, there: readonly string[]): string {
+export function whereOf({ name, end }: BatchTask, there: readonly string[]): string {
   return end?.commit ?? (there.includes(name) ? `ralph/${name}` : '');
 }

@@ -23,6 +23,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { startTarget } from '../start/start-request.ts';
 import { agreedBatch } from './batch-consent.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
+import { batchPages } from './batch-pages.ts';
 import { published, reportLines } from './batch-report.ts';
 import { beginPlan, takeUp } from './plan-batch.ts';
 import { runTask } from './run-task.ts';
@@ -37,6 +38,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const problems: string[] = [];
   const wanted = resumes ? resumed(context, former) : await begun(context, former, problems);
   if (wanted === null) return 0;
+  const pages = await batchPages(context);
   const batch = await agreedBatch(context, command, wanted, problems);
   if (batch === null) return 1;
   claimBatch(projectDir, env, batch, former);
@@ -45,7 +47,8 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const notice = (message: string): void => view.tell({ type: 'notice', message });
   const script = process.argv[1] ?? '';
   const program = [...process.execArgv, script];
-  const options: BatchRun = { projectDir, env, batch, notice, program, tell: (name, event) => view.tell(event, name) };
+  const tell: BatchRun['tell'] = (name, event) => view.tell(event, name);
+  const options: BatchRun = { projectDir, env, batch, notice, program, tell, ...(pages && { over: pages.take }) };
   const runner = isPlan(batch) ? new PlanRunner({ ...options, batch }) : new BatchRunner(options);
   view.live?.({
     say: (text, delivery) => runner.operate(view.focus?.() ?? '', () => steering(crypto.randomUUID(), text, delivery)),
@@ -70,6 +73,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
     const tasks = done.tasks.map(published);
     context.out(JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: ended }) }));
   } else context.out(['', ...reportLines(done, projectDir, columnsOf(1))].join('\n'));
+  await pages?.write(done.tasks);
   return code;
 }
 

@@ -5,6 +5,7 @@ import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
+import type { BatchData, ReportData } from '../../web/model/report-data.ts';
 import { REPORT_MARK, reportPage } from '../../web/report/page.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
@@ -14,21 +15,29 @@ export { shownLoop };
 
 const MOST_BYTES = 256 * 1024 * 1024;
 
+type Place = Pick<CommandContext, 'env' | 'now' | 'projectDir'>;
+
 /** Writes the report of a loop into one HTML file and returns its path, relative to the current directory. */
-export async function writeReport(
-  { env, now, projectDir }: Pick<CommandContext, 'env' | 'now' | 'projectDir'>,
-  loop: ShownLoop,
-  out: string,
-): Promise<string> {
-  const path = placeOf(out, projectDir, env);
+export async function writeReport(context: Place, loop: ShownLoop, out: string): Promise<string> {
+  const path = placeOf(out, context);
+  return writePage(path, await dataOf(context, loop));
+}
+
+/** Writes a report to the place that was found for it, and returns its path, relative to the current directory. */
+export function writePage(path: string, data: ReportData | BatchData): string {
+  writeAtomically(path, reportPage(data));
+  return relative(process.cwd(), path) || path;
+}
+
+/** Returns what the report of a loop shows. */
+export async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData> {
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);
   const { iterations } = history;
   const commits = await commitsOf(loop, iterations, [1, iterations.length], now(), env);
   for (const iteration of iterations) iteration.commits = commits.get(iteration.index) ?? [];
   const uncommitted = isLatest(loop) ? await uncommittedOf(loop, env) : null;
-  writeAtomically(path, reportPage({ ...reportData(loop, history, now()), uncommitted }));
-  return relative(process.cwd(), path) || path;
+  return { ...reportData(loop, history, now()), uncommitted };
 }
 
 /** The project's files are those of the loop that is live or ended last, not of an earlier one. */
@@ -37,7 +46,7 @@ function isLatest({ files, state, live }: ShownLoop): boolean {
 }
 
 /** Returns where a report may be written: over nothing but another report, and for an agent within the project. */
-function placeOf(out: string, projectDir: string, env: NodeJS.ProcessEnv): string {
+export function placeOf(out: string, { projectDir, env }: Place): string {
   if (out === '') throw new RalphError('usage', '--out is empty: name an HTML file.');
   const path = resolve(out);
   const there = lstatSync(path, { throwIfNoEntry: false });

@@ -22,6 +22,7 @@ interface LoopProcessOptions {
   readonly budget: SharedBudget;
   readonly tell: (event: RunnerEvent) => void;
   readonly onPermit: () => Permit | Promise<Permit>;
+  readonly over: ((name: string) => Promise<void>) | undefined;
   readonly plan?: NonNullable<SupervisedRun['plan']>;
 }
 
@@ -61,7 +62,10 @@ export class LoopProcess {
       },
       ...(plan && { plan }),
     });
-    this.over = this.#run.done.then((end) => this.#endOf(end));
+    this.over = this.#run.done.then(async (end) => {
+      await options.over?.(name);
+      return this.#endOf(end);
+    });
   }
 
   signal(name: 'SIGINT' | 'SIGTERM'): void {

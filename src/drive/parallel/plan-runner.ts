@@ -197,7 +197,7 @@ export class PlanRunner implements SideBySideRunner {
     const words = wordsFor(this.#record, projectDir, env, entry);
     this.#saveTask({ ...entry, step: 'started' });
     const process = new LoopProcess({
-      ...{ projectDir, env, name, program, words, budget: this.#budget },
+      ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
       tell: (event) => {
         // A loop that began while the user stopped them all.
         if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);

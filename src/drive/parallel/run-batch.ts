@@ -24,6 +24,8 @@ export interface BatchRun {
   readonly program: readonly string[];
   readonly tell: (name: string, event: RunnerEvent) => void;
   readonly notice: (text: string) => void;
+  /** Called once a loop is over, before its worktree may be removed. */
+  readonly over?: (name: string) => Promise<void>;
 }
 
 export interface BatchEnd {
@@ -115,7 +117,7 @@ export class BatchRunner implements SideBySideRunner {
     this.#save({ ...task, step: 'started' });
     const { projectDir, env, program, tell } = this.#options;
     const process = new LoopProcess({
-      ...{ projectDir, env, name, program, words, budget: this.#budget },
+      ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
       tell: (event) => {
         // A loop that began while the user stopped them all.
         if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);

@@ -106,6 +106,13 @@ export interface Limit {
   readonly limit: number;
 }
 
+/** What the report of several loops shows: a row for each task, and the loops that have begun. */
+export interface BatchData {
+  readonly title: string;
+  readonly rows: readonly LoopRow[];
+  readonly loops: readonly ReportData[];
+}
+
 /** One loop in a list. */
 export interface LoopRow {
   /** Stands for the loop's place in requests; no path. */

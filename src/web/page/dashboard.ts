@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Control, LoopRow } from '../model/report-data.ts';
+import type { BatchData, Control, LoopRow } from '../model/report-data.ts';
 import { type Access, act, type Link, takeAccess, useLoops, useReport } from './connection.ts';
 import { Badge, ReportView } from './report-view.ts';
 import { dollars, duration, moment, oneLine, plural } from './text.ts';
@@ -22,16 +22,34 @@ function groupOf({ live, status }: LoopRow): Filter {
   return status === 'running' || status === 'verifying' ? 'running' : 'standing';
 }
 
-/** All loops, and the one that is chosen, live. */
-export function Dashboard() {
-  const access = useMemo(takeAccess, []);
-  const { rows, total, link, changed } = useLoops(access);
+/** The key of the loop that the address names. */
+function useKey(): string | null {
   const [key, setKey] = useState<string | null>(() => location.hash.slice(1) || null);
   useEffect(() => {
     const follow = (): void => setKey(location.hash.slice(1) || null);
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
+  return key;
+}
+
+/** Loops that ran side by side, and the one that is chosen, in one file. */
+export function Batch({ data: { title, rows, loops } }: { readonly data: BatchData }) {
+  const key = useKey();
+  const chosen = loops.find(({ row }) => row.key === key);
+  return html`<nav class="bar" aria-label="Report"><a href="#" aria-current=${chosen ? 'false' : 'page'}>All tasks</a></nav>
+    <main>${
+      chosen === undefined
+        ? html`<h1>${title}</h1><ul class="loops">${rows.map((row) => html`<${Row} row=${row} now=${Date.parse(row.startedAt)} />`)}</ul>`
+        : html`<${ReportView} data=${chosen} />`
+    }</main>`;
+}
+
+/** All loops, and the one that is chosen, live. */
+export function Dashboard() {
+  const access = useMemo(takeAccess, []);
+  const { rows, total, link, changed } = useLoops(access);
+  const key = useKey();
   const data = useReport(access, key, key === null ? 0 : (changed[key] ?? 0));
   useEffect(() => {
     document.title =

@@ -1,11 +1,13 @@
 import { html, render } from 'htm/preact';
-import type { ReportData } from '../model/report-data.ts';
-import { Dashboard } from './dashboard.ts';
+import type { BatchData, ReportData } from '../model/report-data.ts';
+import { Batch, Dashboard } from './dashboard.ts';
 import { ReportView } from './report-view.ts';
 
 const place = document.getElementById('page');
-const data = JSON.parse(document.getElementById('data')?.textContent ?? 'null') as ReportData | null;
+const data = JSON.parse(document.getElementById('data')?.textContent ?? 'null') as ReportData | BatchData | null;
 if (place !== null) {
   place.textContent = '';
-  render(data === null ? html`<${Dashboard} />` : html`<main><${ReportView} data=${data} /></main>`, place);
+  const report = (shown: ReportData | BatchData) =>
+    'title' in shown ? html`<${Batch} data=${shown} />` : html`<main><${ReportView} data=${shown} /></main>`;
+  render(data === null ? html`<${Dashboard} />` : report(data), place);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import page from '../../../.build/page.json' with { type: 'json' };
-import type { ReportData } from '../model/report-data.ts';
+import type { BatchData, ReportData } from '../model/report-data.ts';
 
 const { script, style } = page;
 
@@ -30,11 +30,11 @@ export function livePage(start: string): string {
 }
 
 /** One file that holds the page and its data, and asks for nothing. */
-export function reportPage(data: ReportData): string {
+export function reportPage(data: ReportData | BatchData): string {
   const meta = `<meta http-equiv="Content-Security-Policy" content="${contentPolicy("'none'")}">\n${REPORT_MARK}`;
   // Nothing in the data can end the element that holds them.
   const json = JSON.stringify(data).replaceAll('<', '\\u003c');
-  return document(`${data.row.name}: ${data.row.status}`, meta, json);
+  return document('title' in data ? data.title : `${data.row.name}: ${data.row.status}`, meta, json);
 }
 
 function document(title: string, meta: string, data: string): string {

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { planProject, planText } from '../../support/plan-beside.ts';
+import {
+  assertAccessible,
+  assertFits,
+  screenshot,
+  startBrowser,
+  VIEWS,
+  watchedPage,
+} from '../../support/web/browser.ts';
+import { jobs, repository, run } from '../support/side-by-side.ts';
+
+const browser = await startBrowser();
+after(() => browser.close());
+
+const CLAIMS = '[ "$name" = b ] || { echo "$name" > "$name.txt"; git add "$name.txt"; git commit -qm "Add $name"; }\n';
+
+test('one file reports on all loops of a parallel run, with a link to each of them', async (t) => {
+  const p = repository(t, ['a', 'b'], CLAIMS);
+  p.write('jobs/b/RALPH.md', p.read('jobs/b/RALPH.md').replace('---\n', "---\nvalidation: ['test -e b.txt']\n"));
+  p.sh('git commit -qam check', '', {
+    GIT_AUTHOR_NAME: 'A',
+    GIT_AUTHOR_EMAIL: 'a@b.c',
+    GIT_COMMITTER_NAME: 'A',
+    GIT_COMMITTER_EMAIL: 'a@b.c',
+  });
+  const words = [...jobs(['a', 'b']), '--parallel', '2', '--integrate', 'merge', '--report', '../all.html'];
+  const { stderr } = run(p, words);
+  assert.match(stderr, /the report is in \.\.\/all\.html/);
+  for (const view of VIEWS) {
+    const { page, problems } = await watchedPage(browser, view, 'file:');
+    await page.goto(pathToFileURL(join(p.dir, '..', 'all.html')).href);
+    await page.waitForSelector('h1');
+    assert.equal(await page.innerText('h1'), '1 of 2 tasks complete');
+    const rows = await page.locator('.loops li').allInnerTexts();
+    assert.equal(rows.length, 2);
+    assert.match(
+      rows[0] ?? '',
+      /^a complete, not verified[\s\S]*commit [0-9a-f]{7}/i,
+      'its worktree is gone, and its commit is named',
+    );
+    assert.match(rows[1] ?? '', /^b no-progress-exhaustion[\s\S]*branch ralph\/b · Stopped after 3 iterations/i);
+    await screenshot(page, 'parallel-report', view);
+    await assertAccessible(page);
+    await assertFits(page);
+    await page.click('.loops li:nth-child(2) a');
+    await page.waitForSelector('.cell');
+    assert.match(await page.innerText('h1'), /^b/);
+    assert.ok((await page.locator('.cell').count()) >= 3);
+    await page.click('nav a');
+    assert.equal(await page.innerText('h1'), '1 of 2 tasks complete');
+    assert.deepEqual(problems, [], JSON.stringify(view));
+    await page.context().close();
+  }
+});
+
+test('the report of a plan has the loops whose worktrees are gone', async (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]));
+  const { code, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2', '--report', '../plan.html']);
+  assert.equal(code, 0, stderr);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, '..', 'plan.html')).href);
+  assert.equal(await page.innerText('h1'), '2 of 2 tasks complete');
+  await page.click('.loops li:nth-child(1) a');
+  assert.ok((await page.locator('.cell').count()) >= 1);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('a report that could not be written is refused before a loop begins', (t) => {
+  const p = repository(t, ['a', 'b']);
+  const { code, stderr } = run(p, [...jobs(['a', 'b']), '--report', 'agent.sh']);
+  assert.equal(code, 1);
+  assert.match(stderr, /agent\.sh exists and is not a report/);
+  assert.equal(p.has('.ralph'), false);
+});
