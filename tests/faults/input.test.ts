@@ -17,8 +17,8 @@ import { hooksKeepTheRules, stopwatch, type Tally } from './input/rules.ts';
 import { spawnStops } from './input/spawned.ts';
 
 /** FUZZ_RUNS=200000 FUZZ_SPAWNED=500 is the long form. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 8_000);
-const SPAWNED = Number(process.env['FUZZ_SPAWNED'] ?? 40);
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 4_000);
+const SPAWNED = Number(process.env['FUZZ_SPAWNED'] ?? 24);
 
 const dist = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
 const { directory, remove } = scratch('memory');

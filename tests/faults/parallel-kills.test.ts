@@ -10,7 +10,7 @@ import fc from '../support/property.ts';
 import { until } from '../support/until.ts';
 
 /** RALPH_PARALLEL_KILLS=100 is the long form. */
-const KILLS = Number(process.env['RALPH_PARALLEL_KILLS'] ?? 4);
+const KILLS = Number(process.env['RALPH_PARALLEL_KILLS'] ?? 2);
 const TASKS = ['a', 'b', 'c'];
 const ITERATIONS = 3;
 

@@ -15,7 +15,7 @@ before(async () => {
 after(remove);
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
-const STEP = Number(process.env['KILL_STEP'] ?? 7);
+const STEP = Number(process.env['KILL_STEP'] ?? 11);
 
 interface Killed {
   readonly project: Project;

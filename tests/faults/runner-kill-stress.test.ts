@@ -19,7 +19,7 @@ import {
 } from './support/runner-stress.ts';
 
 /** RALPH_RUNNER_KILLS=200 (npm run stress:runner) is the long form. */
-const KILLS = Number(process.env['RALPH_RUNNER_KILLS'] ?? 20);
+const KILLS = Number(process.env['RALPH_RUNNER_KILLS'] ?? 10);
 /** A loop has a hundred iterations at most: then a fresh one begins. */
 const MOST_ITERATIONS = 70;
 

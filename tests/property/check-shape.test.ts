@@ -12,7 +12,7 @@ import { checkShape, type Shape } from '../../src/state/check-shape.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import fc from '../support/property.ts';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 3_000);
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1_500);
 const ajv = new Ajv({ strict: false });
 const DEFINITIONS = { commonPart, statusPart, fourKeyState } as const;
 const NAMES = Object.keys(DEFINITIONS) as (keyof typeof DEFINITIONS)[];

@@ -5,7 +5,7 @@ import { byHook, byRouter, byRunner, type Driver, type TurnOf } from './support/
 import { farClock } from './support/far-clock.ts';
 
 /** RALPH_DRIVER_SEQUENCES=500 is the long form. */
-const SEQUENCES = Number(process.env['RALPH_DRIVER_SEQUENCES'] ?? 20);
+const SEQUENCES = Number(process.env['RALPH_DRIVER_SEQUENCES'] ?? 10);
 
 const CLAIM = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const IDLE = '<!-- ralph:state idle -->';

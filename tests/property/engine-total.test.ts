@@ -10,7 +10,7 @@ import { anyState } from '../support/arbitraries/any-state.ts';
 import * as arb from '../support/arbitraries/arbitraries.ts';
 import fc from '../support/property.ts';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 5_000);
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 2_500);
 
 /** What only some tasks tell. */
 const ofTask = fc.record(

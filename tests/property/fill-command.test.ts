@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { commandProblems, fillCommand } from '../../src/task/commands/fill-command.ts';
 import { runOfIteration } from '../../src/task/frontmatter/placeholders.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
 /** Each prints words that hold the value X, as a person may write them. What the shell makes of them is on the right. */
 const COMMANDS: readonly (readonly [run: string, words: readonly string[]])[] = [
@@ -95,7 +95,7 @@ test('bash gets exactly the value, whatever it holds and wherever it stands', ()
         words.map((word) => word.replaceAll('X', () => x)),
       );
     }),
-    { numRuns: 600 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -170,7 +170,7 @@ test('in any command that is let through, a value runs nothing', () => {
         assert.doesNotMatch(stderr.toString(), /^HIT$/m, JSON.stringify(filled));
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(1500) },
   );
   assert.ok(tried > 50, `only ${tried} commands were let through`);
 });

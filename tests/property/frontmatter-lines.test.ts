@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkTaskFile } from '../../src/task/frontmatter/check-task-file.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
 /** Keys that are right, each with the lines it takes. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {
@@ -98,7 +98,7 @@ test('a problem at any place among right lines is found on its line, whatever en
         );
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -123,7 +123,7 @@ test('the line of a placeholder in the body is its line in the file', () => {
       const [problem] = found.slice(-1);
       assert.deepEqual([problem?.rule, problem?.line, problem?.column], ['placeholder', last, 4]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(250) },
   );
 });
 
@@ -174,6 +174,6 @@ test('whatever stands under any key, the check ends with problems and no excepti
         for (const { line, column } of problems) assert.ok((line ?? 0) >= 1 && (column ?? 0) >= 1);
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(1500) },
   );
 });

@@ -7,7 +7,7 @@ import { pathForms, pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
 import { NO_GUARDRAILS } from '../../src/task/settings/read-values.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
 const DIRECTORY = '/no-such-folder/project';
 
@@ -76,7 +76,7 @@ test('A blocked command is denied in every mixture of spellings, wherever it sta
       assert.equal(ruleOf(text, PUSH), '{command: git, args: [push]}');
       assert.equal(ruleOf(text, ANCHORED), '^git push\\b');
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -89,7 +89,7 @@ test('Another command is not denied in any, though it speaks of the blocked one.
       // The text as a whole may begin with the words of a continued line.
       assert.equal(ruleOf(text, ANCHORED), null);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -111,7 +111,7 @@ test('An allowlist lets a command run in every mixture of spellings, and nothing
           assert.equal(ruleOf(both, rules), 'shell_policy.allowlist', both);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(250) },
   );
 });
 
@@ -126,7 +126,7 @@ test('A judgement of any text under any of these patterns is a denial or none, n
       const rule = ruleOf(command, { blockCommands, shellAllow: listed ? blockCommands : null });
       assert.ok(rule === null || rule === 'shell_policy.allowlist' || blockCommands.includes(rule));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -162,6 +162,6 @@ test("A glob covers a path of the project exactly where picomatch says so, of th
         forms.some((each) => matches(each)),
       );
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(1500) },
   );
 });

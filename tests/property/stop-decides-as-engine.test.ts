@@ -21,7 +21,7 @@ import { aHook, type Project, put, start } from '../support/drive/drive-project.
 import { decisionsOf, iterationsIn } from '../support/journal.ts';
 import fc from '../support/property.ts';
 
-const RUNS = Number(process.env['RALPH_STOP_RUNS'] ?? 300);
+const RUNS = Number(process.env['RALPH_STOP_RUNS'] ?? 150);
 
 const CLAIM = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const text = fc.constantFrom(
@@ -188,7 +188,7 @@ test('Control: an engine that hears no claims of completion is found out.', asyn
   await assert.rejects(
     fc.assert(
       fc.asyncProperty(settings, anyCase, (task, one) => check(task, one, deaf)),
-      { numRuns: RUNS, endOnFailure: true },
+      { numRuns: 300, endOnFailure: true },
     ),
   );
 });

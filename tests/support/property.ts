@@ -8,3 +8,6 @@ const seed = process.env['PROPERTY_SEED'] ?? '1';
 if (seed !== 'random') fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed) });
 
 export default fc;
+
+/** Cases of a property: so many in every run, and PROPERTY_RUNS of them in the long form. */
+export const runs = (usual: number): number => Number(process.env['PROPERTY_RUNS'] ?? usual);

@@ -7,12 +7,13 @@ import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 
-/** Folders in the order of their durations: what waits or runs long begins first. */
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
-/** Client tests wait most of their time, so that two cores serve three files. In 15 minutes only what hangs is ended. */
-const LIMITS = { concurrency: 3, timeout: 15 * 60_000 };
+/** Files that take longest begin first: one at the end would leave the other cores idle. */
+const LONG = ['fleet-workers', 'fleet-control', 'fleet-limits', 'system-calls', 'plan-parallel', 'fleet-storm'];
+/** Client tests wait most of their time, so that two cores serve four files. In 15 minutes only what hangs is ended. */
+const LIMITS = { concurrency: 4, timeout: 15 * 60_000 };
 const SCREENSHOTS = join('reports', 'screenshots');
 const SOURCE_MAPS = '--enable-source-maps';
 /** A folder for each run: two at once do not meet. */
@@ -36,7 +37,7 @@ if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
   installPrograms();
 }
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
-const files = folders.flatMap((name) => testFiles(join('tests', name)));
+const files = mixed(folders.map((name) => testFiles(join('tests', name))));
 process.once('exit', () => {
   rmSync(BUNDLES, { recursive: true, force: true });
   // After the reporter's summary.
@@ -69,4 +70,13 @@ function testFiles(folder) {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort();
+}
+
+/** The files of all folders, those of each spread over the whole: what waits runs beside what computes. */
+function mixed(lists) {
+  const isLong = (file) => LONG.some((name) => file.endsWith(`${name}.test.ts`));
+  const placed = lists.flatMap((list) =>
+    list.map((file, at) => ({ file, place: isLong(file) ? -1 : at / list.length })),
+  );
+  return placed.sort((a, b) => a.place - b.place).map(({ file }) => file);
 }
