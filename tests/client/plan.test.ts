@@ -86,7 +86,7 @@ test('the Stop hook executes the same plan in the same order, and hands off in o
 
 test('a host session executes the same plan in the same order through the router, by one subagent a task', async () => {
   const answers: Record<string, unknown>[] = [];
-  const start = bash(`${routerCommand} start --task ${PLAN} --plan`);
+  const start = bash(`${routerCommand} start --task ${PLAN} --plan --max-tasks 20`);
   const aHost = (first: Reply) => routerHost(workers().main, { first, answers });
   let host = aHost(start);
   await inPlanProject(
@@ -109,11 +109,6 @@ test('a host session executes the same plan in the same order through the router
         host = aHost(bash(`${routerCommand} next`));
       };
       await asksAndAgrees();
-      await hosted('paused-for-review');
-      assert.equal(answers.at(-1)?.['exitCode'], 3);
-      assertCommits(plan, ORDER.slice(0, 5));
-      assertPaused(plan);
-      await asksAndAgrees();
       await hosted('needs-verification');
       assert.equal(answers.at(-1)?.['exitCode'], 3);
       assertCommits(plan, ORDER);
@@ -121,7 +116,7 @@ test('a host session executes the same plan in the same order through the router
       const spawned = (task: string) => ['ralph-developer', [`work/${task.slice('Task '.length)}`, 'made.txt']];
       assert.deepEqual(
         answers.map(({ action, agentType, allowedScope }) => action === 'spawn' && [agentType, allowedScope]),
-        [...ORDER.slice(0, 5).map(spawned), false, ...ORDER.slice(5).map(spawned), false],
+        [...ORDER.map(spawned), false],
       );
     },
     { init: true },

@@ -204,7 +204,7 @@ test('an allowlist lets the steps of the loop through, which the prompt asks for
     },
   };
   const files = { 'tests/1.test.mjs': `${writeTest('1').match(/"(.*)"/)?.[1]}` };
-  await inLoopProject({ frontmatter, files }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter, files }, script, async (project) => {
     makeList(project, 1);
     const run = await project.run({ args: ['--tdd', '--task', '.claude/ralph/PROMPT.md'] });
     assert.equal(run.code, 0, run.said);
