@@ -2,6 +2,7 @@ import { readStdin } from '../src/claude/hook-io/stdio.ts';
 import { printStatusLine } from '../src/drive/status/status-line.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
+import { jsonOrNull } from '../src/text/or-else.ts';
 
 /** A program of its own: the client runs it every second, and loading the command line would be half of its time. */
 const STDIN_LIMIT = 4 * 1024 * 1024;
@@ -15,11 +16,8 @@ void printStatusLine(input, loopFiles(projectDir(), name, env), env, new Date().
 
 /** The session's project, as the client names it; the directory may have been changed since. */
 function projectDir(): string {
-  try {
-    const { workspace } = JSON.parse(input) as { workspace?: { project_dir?: unknown } };
-    if (typeof workspace?.project_dir === 'string') return workspace.project_dir;
-  } catch {
-    // run by hand, without the client's words
-  }
+  // Without the client's words if it is run by hand.
+  const { workspace } = (jsonOrNull(input) ?? {}) as { readonly workspace?: { readonly project_dir?: unknown } };
+  if (typeof workspace?.project_dir === 'string') return workspace.project_dir;
   return env['CLAUDE_PROJECT_DIR'] || process.cwd();
 }

@@ -1,4 +1,5 @@
-import { fstatSync, readFileSync, writeSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
+import { statFields } from '../state/process/identity.ts';
 import { orElse } from '../text/or-else.ts';
 import { wrapText } from './wrap.ts';
 
@@ -43,14 +44,9 @@ export function isTerminal(descriptor: 1 | 2): boolean {
 
 /** Returns true in the foreground, or if unknown: a background job that changes terminal modes is stopped. */
 export function inForeground(): boolean {
-  try {
-    // After the name in parentheses: state, parent, process group, session, terminal, the terminal's foreground group.
-    const stat = readFileSync('/proc/self/stat', 'utf8');
-    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return foreground === undefined || Number(foreground) <= 0 || group === foreground;
-  } catch {
-    return true;
-  }
+  // State, parent, process group, session, terminal, the terminal's foreground group.
+  const [, , group, , , foreground] = statFields('self');
+  return foreground === undefined || Number(foreground) <= 0 || group === foreground;
 }
 
 /** Rings the bell of the user's terminal, if there is one. */

@@ -180,11 +180,7 @@ function probe<T>(dir: string, use: (file: string) => T): T {
 
 function nearestExisting(dir: string): string {
   for (let at = dir; ; at = dirname(at)) {
-    try {
-      if (statSync(at, { throwIfNoEntry: false })) return at;
-    } catch {
-      return at; // a file in place of a directory: writing to it says so
-    }
-    if (dirname(at) === at) return at;
+    // It throws for a file in place of a directory: writing to it says so.
+    if (dirname(at) === at || orElse(() => statSync(at, { throwIfNoEntry: false }), at)) return at;
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { orElse } from '../../text/or-else.ts';
+import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { passesOnWindows, uniqueToken } from '../files/write-atomically.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../process/identity.ts';
 
@@ -40,13 +40,9 @@ export function readOwner(path: string): FoundOwner {
     if (code === 'ENOENT' || passesOnWindows(error)) return 'gone';
     throw error;
   }
-  try {
-    const { pid, startedAt, token, host } = JSON.parse(text) as Partial<LockOwner>;
-    if (typeof pid !== 'number' || typeof token !== 'string' || token === '') return 'unreadable';
-    return { pid, startedAt: startedAt ?? null, token, host: host ?? '' };
-  } catch {
-    return 'unreadable';
-  }
+  const { pid, startedAt, token, host } = (jsonOrNull(text) ?? {}) as Partial<LockOwner>;
+  if (typeof pid !== 'number' || typeof token !== 'string' || token === '') return 'unreadable';
+  return { pid, startedAt: startedAt ?? null, token, host: host ?? '' };
 }
 
 /** Returns true if the owner in the file at `path` may still be alive. */

@@ -11,12 +11,9 @@ const CONSOLE_MAJOR = 4;
 export function terminalOf(pid: number): string | null {
   if (process.platform === 'linux') return deviceName(Number(statFields(pid)[4] ?? 0));
   if (process.platform === 'win32') return null;
-  try {
-    const name = execFileSync('ps', ['-o', 'tty=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-    return name === '' || name.startsWith('?') ? null : `/dev/${name}`;
-  } catch {
-    return null; // the process has ended
-  }
+  // The process may have ended.
+  const name = orElse(() => execFileSync('ps', ['-o', 'tty=', '-p', String(pid)], { encoding: 'utf8' }).trim(), '');
+  return name === '' || name.startsWith('?') ? null : `/dev/${name}`;
 }
 
 /** Names a device by its number as /proc shows it: the minor number's low byte, the major number, the rest. */

@@ -3,6 +3,7 @@ import { isAbsolute, join, relative } from 'node:path';
 import picomatch from 'picomatch';
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { isWithin } from '../project-file.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
@@ -52,10 +53,7 @@ async function packageFolders(projectDir: string, options: GitOptions): Promise<
 }
 
 function packageName(text: string): string | null {
-  try {
-    const { name } = JSON.parse(text) as { name?: unknown };
-    return typeof name === 'string' ? name : null;
-  } catch {
-    return /^name\s*=\s*"([^"]+)"/m.exec(text)?.[1] ?? null;
-  }
+  const manifest = jsonOrNull(text) as { readonly name?: unknown } | null;
+  if (manifest === null) return /^name\s*=\s*"([^"]+)"/m.exec(text)?.[1] ?? null;
+  return typeof manifest.name === 'string' ? manifest.name : null;
 }
