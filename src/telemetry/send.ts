@@ -15,14 +15,8 @@ export interface Batch {
   readonly at: string;
 }
 
-export interface Sent {
-  /** What went wrong, in one line; null if all arrived, or there was nothing to send. */
-  readonly problem: string | null;
-  readonly pending: StreamEvent | null;
-}
-
-/** Sends what these events finish. */
-export async function send(exporter: Exporter, batch: Batch): Promise<Sent> {
+/** Sends what these events finish. `problem` is one line; null if all arrived, or there was nothing to send. */
+export async function send(exporter: Exporter, batch: Batch) {
   const { spans, metrics, pending } = telemetryOf(
     batch.events,
     batch.loop,

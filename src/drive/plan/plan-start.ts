@@ -28,16 +28,11 @@ export interface PlanStartRequest {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface PlanStart {
-  /** Main branch that the repository is on, on which no plan runs; null otherwise. */
-  readonly mainBranch: string | null;
-  /** Id as written in the plan. */
-  readonly from: string | null;
-  readonly notes: readonly string[];
-}
-
-/** Checks that a plan can be executed here, and changes nothing. Throws RalphError with all problems. */
-export async function checkPlanStart(request: PlanStartRequest): Promise<PlanStart> {
+/**
+ * Checks that a plan can be executed here, and changes nothing. Throws RalphError with all problems. Returns the main branch
+ * that the repository is on, on which no plan runs, or null; `from` as the plan writes it; and notes.
+ */
+export async function checkPlanStart(request: PlanStartRequest) {
   const { projectDir, planPath, env } = request;
   const plan = readPlan(readText(projectDir, planPath));
   const broken = errorsIn(plan);

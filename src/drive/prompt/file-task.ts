@@ -118,14 +118,11 @@ interface TaskPromptRequest {
   readonly watch?: EvidenceWatch;
 }
 
-interface TaskPrompt {
-  readonly prompt: AssembledPrompt;
-  /** File that holds the whole prompt, relative to the project; null if it could not be written. */
-  readonly path: string | null;
-}
-
-/** Makes the next prompt, and stores what its iteration is measured by. Rejects with the abort's reason. */
-async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt> {
+/**
+ * Makes the next prompt, and stores what its iteration is measured by. `path` is the file that holds the whole prompt,
+ * relative to the project; null if it could not be written. Rejects with the abort's reason.
+ */
+async function taskPrompt(request: TaskPromptRequest) {
   const { files, contract, task, state, env, signal } = request;
   const { projectDir } = files;
   const iteration = state.iteration + 1;
