@@ -7,7 +7,7 @@ const VIEW = {
 };
 
 const band = (columns: number) => ({
-  ...{ plugin: 'ralph-loop', surface: 'terminal', component: 'AbovePrompt', requestId: 'r' },
+  ...({ plugin: 'ralph-loop', surface: 'terminal', component: 'AbovePrompt', requestId: 'r' } as const),
   props: { hasSurvey: false, isLoading: false, bodyColumns: columns, view: {} } as never,
 });
 

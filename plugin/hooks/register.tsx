@@ -1,4 +1,4 @@
-import type { Register } from 'claude-code';
+import type { EngineInterface, Register } from 'claude-code';
 import { atom, read, update } from 'claude-code';
 import type { LoopView } from '../types/index';
 
@@ -24,17 +24,17 @@ const PANE = { id: 'ralph', title: 'ralph-loop' };
 export const register: Register = (on) => {
   on('session.start', async ($, e, next) => {
     const started = await next(e);
-    const isOn = (await $.env.get('RALPH_ACTIVE')) === '1' && (await $.env.get('RALPH_MOD')) !== '0';
-    if (!isOn || !e.isInteractive) return started;
-    const name = (await $.env.get('RALPH_LOOP')) ?? '';
-    const node = (await $.env.get('RALPH_NODE')) ?? 'node';
-    const file = `${e.cwd}/.claude/context/runtime/ralph-state${name === '' ? '' : `.${name}`}.json`;
-    const words = name === '' ? [] : ['--loop', name];
+    if (!e.isInteractive || (await $.env.get('RALPH_MOD')) === '0') return started;
     await $.command.register({ name: 'ralph-status', description: 'How the loop stands, without a call of the model' });
     await $.command.register({
       name: 'ralph-explain',
       description: 'Why the loop is where it is, without a call of the model',
     });
+    if ((await $.env.get('RALPH_ACTIVE')) !== '1') return started;
+    const name = (await $.env.get('RALPH_LOOP')) ?? '';
+    const node = (await $.env.get('RALPH_NODE')) ?? 'node';
+    const file = `${e.cwd}/.claude/context/runtime/ralph-state${name === '' ? '' : `.${name}`}.json`;
+    const words = name === '' ? [] : ['--loop', name];
     let last = '';
     let isLive = false;
     let isBusy = false;
@@ -50,8 +50,10 @@ export const register: Register = (on) => {
         // The stream tells of checks; the state stays as it is while they run.
         if (text === last && !isChecking) return;
         last = text;
-        const status = await $.process.run([node, MAIN, 'status', '--json', ...words]);
-        const explained = await $.process.run([node, MAIN, 'explain', ...words]);
+        const [status, explained] = await Promise.all([
+          $.process.run([node, MAIN, 'status', '--json', ...words]),
+          $.process.run([node, MAIN, 'explain', ...words]),
+        ]);
         const stands = JSON.parse(status.stdout) as Status;
         isChecking = stands.status === 'verifying';
         const shown = viewOf(stands, explained.stdout);
@@ -71,11 +73,12 @@ export const register: Register = (on) => {
   // The client draws an unasked pane from 144 columns only, one that a command opens at any width.
   on('command.run', { command: 'ralph-status' }, async ($) => {
     const shown = await read($, view);
-    if (shown !== null) await $.ui.open(PANE);
-    return { text: shown?.line ?? 'No loop has started.' };
+    if (shown === null) return { text: await printed($, 'status') };
+    await $.ui.open(PANE);
+    return { text: shown.line };
   });
   on('command.run', { command: 'ralph-explain' }, async ($) => ({
-    text: (await read($, view))?.rows.join('\n') ?? 'No loop has started.',
+    text: (await read($, view))?.rows.join('\n') ?? (await printed($, 'explain')),
   }));
 
   on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => {
@@ -83,7 +86,7 @@ export const register: Register = (on) => {
     if (shown === null) return next(e);
     const { Box, Text } = $.ui.resolve(e);
     const at = await read($, now);
-    const left = shown.until === null ? '' : ` · wakes in ${Math.max(0, Math.ceil((shown.until - at) / 1000))}s`;
+    const left = shown.until === null ? '' : ` · wakes in ${timeText(Math.max(0, shown.until - at))}`;
     const room = Math.max(10, e.props.bodyColumns - LABEL.length);
     const todo = shown.rows.find((row) => row.startsWith('Next: ')) ?? '';
     const more = (await read($, isPaneDrawn)) ? [] : [...wrapped(todo, room), '/ralph-status opens the pane.'];
@@ -114,6 +117,13 @@ export const register: Register = (on) => {
     );
   });
 };
+
+/** Returns what the program says of the project's loops, in a session that drives none. */
+async function printed($: EngineInterface, command: 'status' | 'explain'): Promise<string> {
+  const node = (await $.env.get('RALPH_NODE')) ?? 'node';
+  const { stdout, stderr } = await $.process.run([node, MAIN, command]);
+  return (stdout || stderr).trimEnd();
+}
 
 /** Breaks a text between words into rows of at most `room` characters; what the last row cannot hold ends in an ellipsis. */
 function wrapped(text: string, room: number): string[] {
@@ -158,6 +168,14 @@ interface Iteration {
   readonly agent?: { readonly costUsd?: number | null };
 }
 
+const PAUSES: Readonly<Record<string, string>> = {
+  operator: 'paused by you',
+  interrupted: 'paused because you interrupted it',
+  'rate-limited': 'paused until the rate limit resets',
+  'api-error': 'paused after an error of the API',
+  'contract-changed': 'paused because its task or checks changed',
+};
+
 function viewOf(status: Status, explained: string): LoopView {
   const rows = [
     ...explained.trimEnd().split('\n').slice(0, MOST_LINES),
@@ -170,10 +188,10 @@ function viewOf(status: Status, explained: string): LoopView {
   }
   const cost = status.usage?.costUsd;
   const parts = [
-    status.paused ? `paused (${status.paused.reason})` : (status.status ?? 'running'),
+    status.paused ? (PAUSES[status.paused.reason] ?? `paused (${status.paused.reason})`) : (status.status ?? 'running'),
     ...(checks?.running ? [`check ${checks.running}`] : []),
     `iteration ${current(status)} of ${status.maxIterations}`,
-    ...(typeof cost === 'number' ? [`$${cost.toFixed(2)}`] : []),
+    ...(typeof cost === 'number' ? [dollarText(cost)] : []),
     ...(status.checklist ? [`${status.checklist.done} of ${status.checklist.total} done`] : []),
   ];
   const until = status.waitingUntil ? Date.parse(status.waitingUntil) : null;
@@ -185,17 +203,48 @@ function current({ status, iteration = 0, maxIterations = 0 }: Status): number {
   return Math.min(status === 'running' ? iteration + 1 : Math.max(1, iteration), maxIterations);
 }
 
+/** How an iteration was decided; any other word is the state in which it ended the loop. */
+const DECISIONS: Readonly<Record<string, string>> = {
+  running: 'the loop went on',
+  waiting: 'the loop waited',
+  paused: 'the loop paused',
+  claimed: 'the agent claimed completion',
+};
+
 function iterationRows({ recent = [] }: Status): string[] {
-  const shown = recent.slice(-MOST_ITERATIONS).map(({ iteration, kind, durationMs, toolCalls, decision, agent }) => {
-    const cost = typeof agent?.costUsd === 'number' ? ` · $${agent.costUsd.toFixed(2)}` : '';
-    const time = `${Math.round((durationMs ?? 0) / 1000)}s`;
-    return `${kind === 'idle' ? 'idle look' : `iteration ${iteration}`} · ${time}${cost} · ${toolCalls ?? 0} calls · ${decision}`;
-  });
+  const shown = recent
+    .slice(-MOST_ITERATIONS)
+    .map(({ iteration, kind, durationMs, toolCalls = 0, decision = '', agent }) => {
+      const name = kind === 'idle' ? 'A look while idle' : `Iteration ${iteration}`;
+      const cost = typeof agent?.costUsd === 'number' ? `, ${dollarText(agent.costUsd)}` : '';
+      const calls = `${toolCalls} tool call${toolCalls === 1 ? '' : 's'}`;
+      const became = DECISIONS[decision] ?? `the loop ended as ${decision}`;
+      return `${name}: ${timeText(durationMs ?? 0)}${cost}, ${calls}; ${became}.`;
+    });
   return shown.length === 0 ? [] : ['', ...shown];
 }
+
+/** `45s`, `3m 20s`, `2h 5m`. */
+function timeText(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes === 0) return `${seconds}s`;
+  return minutes < 60 ? `${minutes}m ${seconds % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+}
+
+const CHECKED: Readonly<Record<string, string>> = { ok: 'passed', 'timed-out': 'timed out' };
 
 function checkRows({ checks }: Status): string[] {
   if (!checks?.last) return [];
   const { name, outcome, tail } = checks.last;
-  return ['', `Last check: ${name}, ${outcome}`, ...tail.trimEnd().split('\n').slice(-MOST_LINES)];
+  return [
+    '',
+    `The last check, ${name}, ${CHECKED[outcome] ?? outcome}:`,
+    ...tail.trimEnd().split('\n').slice(-MOST_LINES),
+  ];
+}
+
+/** `$1.44`, and `$0.0016` below a cent. */
+function dollarText(amount: number): string {
+  return `$${amount.toFixed(amount > 0 && amount < 0.01 ? 4 : 2)}`;
 }

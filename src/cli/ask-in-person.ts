@@ -4,6 +4,8 @@ import type { LoopFiles } from '../state/loop-files.ts';
 import { processChain, terminalOf } from '../state/process/terminal.ts';
 import { readState } from '../state/read-state.ts';
 import { printable } from '../term/paint.ts';
+import { wrapText } from '../term/wrap.ts';
+import { columnsOf } from '../term/write-text.ts';
 import type { Message } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
@@ -35,7 +37,7 @@ export function askInPerson(files: LoopFiles, { command, refusal, heading, lines
   const [input, output] = openTerminal(refusal ?? NEEDS_PERSON(command));
   try {
     const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));
-    writeSync(output, text.join('\n'));
+    writeSync(output, wrapText(text.join('\n'), Math.min(columnsOf(1), columnsOf(2))));
     const answer = readAnswer(input);
     return answer === 'yes' ? { terminal, processes: processChain() } : null;
   } finally {

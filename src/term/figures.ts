@@ -31,10 +31,11 @@ export function runFigures(run: Extract<RunnerEvent, { type: 'agent-ended' }>): 
   ].join(' │ ');
 }
 
-/** `2026-02-28 10:00:00, 12m ago` (or `in 12m`), in local time. */
+/** `2026-02-28 10:00:00, 12m ago` (or `in 12m`), in local time; at least a second. */
 export function instantText(instant: string, now: string): string {
-  const [past, future] = [elapsed(instant, now), elapsed(now, instant)];
-  return `${localTime(instant)}, ${future > 0 ? `in ${formatDuration(future)}` : `${formatDuration(past)} ago`}`;
+  const future = elapsed(now, instant);
+  const distance = formatDuration(Math.max(1_000, future, elapsed(instant, now)));
+  return `${localTime(instant)}, ${future > 0 ? `in ${distance}` : `${distance} ago`}`;
 }
 
 /** Returns why a call was denied, and on a line of its own the option that would allow it; both below the call. */

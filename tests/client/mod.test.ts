@@ -45,7 +45,7 @@ for (const columns of [80, 150]) {
       else await terminal.waitFor(/ralph-status opens the pane/);
       keepScreen(`client-${columns}-working`, await terminal.screen());
       agent.release();
-      await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in \d+s/);
+      await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in (?:\d+m )?\d+s/);
       const asked = loop.model.mainRequests().length;
       await terminal.submit('/ralph-status');
       const opened = await terminal.waitFor(
@@ -56,7 +56,7 @@ for (const columns of [80, 150]) {
       assert.equal(loop.model.mainRequests().length, asked, 'without a call of the model');
       keepScreen(`client-${columns}-idle`, opened);
       loop.main('pause');
-      await terminal.waitFor(/ralph paused \(operator\)/, /│.*Next: /);
+      await terminal.waitFor(/ralph paused by you/, /│.*Next: /);
       keepScreen(`client-${columns}-paused`, await terminal.screen());
       loop.main('cancel');
       await terminal.waitFor(/ralph ended: Cancelled by the user/);
@@ -79,12 +79,32 @@ test('band and pane show the check that runs, the iterations and the output of t
     const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [150, 60]);
     await terminal.waitFor(/ralph verifying · check slow · iteration/);
     loop.workspace.write('go', '');
-    await terminal.waitFor(/│.*iteration 1 · \d+s/);
-    await terminal.waitFor(/│.*Last check: slow, failed/);
+    await terminal.waitFor(/ralph running · iteration 2 of 25/);
+    await terminal.waitFor(/│.*Iteration 1: \d+s, (?:\$[\d.]+, )?0 tool calls; the agent claimed/);
+    await terminal.waitFor(/│.*The last check, slow, failed:/);
     assert.match(await terminal.screen(), /│.*slugify keeps 3 dashes/);
     loop.main('cancel');
     agent.release();
     await terminal.waitFor(/ralph ended: Cancelled by the user/);
+  });
+});
+
+test('a session without a loop has the commands, and neither band nor pane', async () => {
+  const lone = ['--plugin-dir', bundle, '--permission-mode', 'bypassPermissions'];
+  await inTerminal({}, steps([]), async (loop) => {
+    const terminal = await loop.open('claude', lone, { RALPH_ACTIVE: undefined }, [100, 40]);
+    await terminal.waitFor(/^❯/m);
+    await terminal.submit('/ralph-status');
+    if (!CLIENT.loadsMods) {
+      await terminal.waitFor(/Unknown (?:slash )?command/);
+      return;
+    }
+    await terminal.waitFor(/No active loop\./);
+    await terminal.submit('/ralph-explain');
+    const screen = await terminal.waitFor(/No loop has run here\./);
+    assert.doesNotMatch(screen, /^ralph /m);
+    keepScreen('client-100-without-loop', screen);
+    assert.equal(loop.model.mainRequests().length, 0, 'without a call of the model');
   });
 });
 

@@ -36,7 +36,10 @@ test('without a name, status, logs and archive are about the loop that ended las
   const p = project(t);
   p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
   assert.equal(p.ralph(['run', 'job', '--agent', 'cat >/dev/null; echo fine']).code, 2);
-  assert.match(p.ralph(['status']).stdout, /^Loop job ended as no-progress-exhaustion after 1 iteration \(/);
+  assert.match(
+    p.ralph(['status']).stdout,
+    /^Loop job ended as no-progress-exhaustion \([^)]* ago\): Stopped after 1 iteration,/,
+  );
   assert.equal((p.ralph(['status']).stdout.match(/ended as/g) ?? []).length, 1, 'once');
   assert.match(p.ralph(['logs']).stdout, /agent\.ended {2}ok, [^{}]*$/m);
   assert.match(p.ralph(['logs', '--iterations']).stdout, /^1 +working/m);
@@ -59,7 +62,7 @@ test('the status line of a session shows how its own loop ended', (t) => {
 const at = '2026-01-01T00:00:00Z';
 
 const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
-  ['nobody has taken it up yet', {}, /no client has joined it/, /ralph-audit/],
+  ['nobody has taken it up yet', {}, /no client has joined it/, /ralph-loop start --resume --launch/],
   ['it works', { sessionId: 's', clientPid: process.pid }, /is working on iteration 1 of 25/, /Nothing/],
   ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /has exited/, /ralph-loop resume/],
   [
@@ -71,7 +74,7 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
   [
     'it is idle',
     { status: 'waiting', waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null } },
-    /nothing to do .* wakes at 2026-01-01 09:00:00\./,
+    /has nothing to do; the loop wakes at 2026-01-01 09:00:00\./,
     /ralph-loop wake/,
   ],
   [
@@ -267,7 +270,7 @@ test('check says what is wrong with a task file, all at once, and exits 1 on an 
   p.write('task.txt', '---\nmax_iterations: 0\nfoo: 1\n---\n# Task\n');
   const { code, json } = p.ralph(['check', 'task.txt', '--json']);
   assert.equal(code, 1);
-  assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems', 'settings']);
+  assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems', 'notes', 'settings']);
   assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'task.txt', 'prompt']);
   const problems = json['problems'] as Record<string, unknown>[];
   assert.deepEqual(

@@ -67,7 +67,12 @@ test('an agent that removes the plan or leaves credentials does not pass', (t) =
 
 test('a file outside the scope of its task is found by what git sees, and nothing of the task is committed', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 1 ]; then echo x >> elsewhere.txt; fi\n`);
-  assert.equal(p.run(null).code, 3);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3);
+  assert.match(
+    stdout,
+    /did not pass; it will be tried once more\.\n {2}scope: outside the scope of Task 1: elsewhere\.txt/,
+  );
   const progress = read(p, 'PLAN.progress.md');
   assert.match(progress, /## Task 1: Make 1[\s\S]*Status: blocked[\s\S]*scope: [^\n]*elsewhere\.txt/);
   assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);

@@ -34,3 +34,23 @@ test('a claim that lacks a required file names the file on the screen', (t) => {
   assert.match(stdout, /\n {2}required output FIXES\.md: missing; create it as job\/FIXES\.md\.\n/);
   assert.match(stdout, /\n {2}OPEN_QUESTIONS\.md: missing; create it as job\/OPEN_QUESTIONS\.md\./);
 });
+
+test('what two rejected claims leave to later agents names no command of the user and runs no file', (t) => {
+  const p = project(t);
+  p.write('.claude/context/memory/.keep', '');
+  p.write('.claude/ralph/guardrails.md', '# Guardrails\n');
+  p.write(
+    'job/RALPH.md',
+    '---\ncompletion_promise: DONE\ncompletion_gate: required\nrequired_outputs: [FIXES.md]\nmax_iterations: 2\n---\nFix it.\n',
+  );
+  p.ralph(['run', '--path', 'job', '--plain', '--agent', agent(p, 'echo "<promise>DONE</promise>"')]);
+  const learned = p.read('.claude/context/memory/learnings.md');
+  assert.match(learned, /^- .*, loop job \(.*\): Stopped after 2 iterations, the limit/m);
+  assert.doesNotMatch(learned, /ralph-loop|--resume|main\.cjs/);
+  const signs = p.read('.claude/ralph/guardrails.md');
+  assert.match(
+    signs,
+    /\*\*Instruction\*\*: Run each failed command yourself and read its output to the end; write each missing file\./,
+  );
+  assert.doesNotMatch(signs, /Run required output/);
+});

@@ -64,7 +64,8 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
   }
   assert.match(p.ralph(['run', '--agent', cmd, '--max-time', 'soon']).stderr, /budget\.max_time.*soon/);
   const { code, stdout } = p.ralph(['run', '--agent', cmd, '--max-time', '1s']);
-  assert.deepEqual([code, runs(p)], [2, 1], stdout);
+  // Where a start takes a second, no agent runs at all.
+  assert.deepEqual([code, runs(p) <= 1], [2, true], stdout);
   assert.match(stdout, /^ralph-loop: Stopped: the budget max_time is exhausted: \d+s of 1s\.$/m);
 });
 

@@ -148,5 +148,6 @@ for (const [kind, { real, commands, ...stubbed }] of Object.entries(CASES)) {
     assert.equal(status.iteration, commands.length === 0 ? 1 : 2);
     const { json } = p.ralph(['check', draft, '--json'], env);
     assert.deepEqual([json['ok'], json['problems']], [true, []]);
+    assert.equal((json['notes'] as string[]).length, commands.length === 0 ? 1 : 0, 'nothing measures the work');
   });
 }

@@ -1,6 +1,7 @@
 import { acceptContract, changedContract } from '../../drive/start/consent.ts';
+import { readState } from '../../state/read-state.ts';
 import { askInPerson } from '../ask-in-person.ts';
-import { chosenLoop } from '../choose-loop.ts';
+import { chosenLoop, noLoop } from '../choose-loop.ts';
 import type { Command } from '../command.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
 
@@ -14,6 +15,7 @@ export const ACCEPT_COMMAND: Command = {
   run(context) {
     const { env, now, answer } = context;
     const files = chosenLoop(context, 'accept');
+    if (readState(files.state).kind === 'absent') noLoop('there is no live loop here.');
     const changed = changedContract(files, env);
     const { changes } = changed;
     const lines = changes.map((line) => `  ${line}`);

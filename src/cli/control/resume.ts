@@ -132,7 +132,7 @@ function needsDriver(files: LoopFiles, state: LoopState): boolean {
 
 function operateResume(context: CommandContext, files: LoopFiles): number {
   const stray = givenOptions(context)[0];
-  if (stray !== undefined) {
+  if (stray !== undefined && readState(files.state).kind === 'loop') {
     throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));
   }
   return operateOn(files, { command: () => ({ kind: 'resume' }), answer }, context);

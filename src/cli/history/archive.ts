@@ -121,7 +121,7 @@ function row({ file, loop }: ArchivedFile, at: string): string[] {
 function printState({ files, json, out }: CommandContext, wanted: string): number {
   const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
   if (found === undefined) {
-    throw new RalphError('usage', advise(`there is no ${wanted} in the archive.`, 'List it', 'archive'));
+    throw new RalphError('usage', advise(`there is no "${wanted}" in the archive.`, 'List it', 'archive'));
   }
   if (found.content.kind === 'loop') {
     const { state } = found.content;

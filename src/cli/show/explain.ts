@@ -2,7 +2,7 @@ import { noticesOf } from '../../drive/records/notices.ts';
 import { unheard } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
-import { currentIteration, iterations } from '../../engine/messages.ts';
+import { currentIteration } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -120,13 +120,9 @@ export function standingOf(
 }
 
 function forReading(explanation: Explanation, found: ReadState, { paint, now }: CommandContext): string {
-  const { active, name, status, at, why, next, events, iteration, notices } = explanation;
+  const { active, name, status, at, why, next, events, notices } = explanation;
   const isLive = active && found.kind === 'loop';
-  const when = isLive
-    ? ` in iteration ${Math.max(1, currentIteration(found.state))}`
-    : iteration === null
-      ? ''
-      : ` after ${iterations(iteration)}`;
+  const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';
   const head =
     status === null
       ? printable(why)

@@ -36,7 +36,7 @@ const NOT_DETAILS = new Set(
 /** Longer than any event that this program writes. */
 const MOST_TEXT = 64 * 1024;
 
-/** Text of a detail that needs no name; null for a value that is none. */
+/** Text of a detail that needs no name; '' for one that says nothing, null for a value of another kind. */
 const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   taskPath: (value) => String(value),
   outcome: (value) => String(value),
@@ -47,12 +47,23 @@ const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   turns: (value) => `${value} turns`,
   toolCalls: (value) => `${value} tool calls`,
   costUsd: (value) => (typeof value === 'number' ? dollarText(value) : null),
+  consecutiveIdle: (value) => (value === 1 ? 'nothing to do' : `nothing to do ${value} times in a row`),
+  delayMs: (value) => (typeof value === 'number' && value > 0 ? `waits ${timeText(value)}` : ''),
+  idleElapsedMs: (value) => (typeof value === 'number' && value > 0 ? `idle for ${timeText(value)}` : ''),
+  resetsAt: (value) => `resets at ${localTime(String(value))}`,
+  why: (value) => String(value),
+  reason: (value) => String(value),
   usage: (value) => tokensText({ agent: { usage: value } }),
 };
 
 function tokensText(entry: Entry): string | null {
   const { tokens } = figuresOf(entry);
   return tokens === null ? null : `${tokens.toLocaleString('en')} tokens`;
+}
+
+/** Splits the name of a key: `contractHash` is "contract hash". */
+function inWords(key: string): string {
+  return key.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** Formats a value in words, a list or an object by its parts; empty for a value without content. */
@@ -66,7 +77,8 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const details = Object.entries(entry)
     .filter(([key, value]) => !NOT_DETAILS.has(key) && valueText(value) !== '')
-    .map(([key, value]) => FIGURES[key]?.(value) ?? `${key}: ${valueText(value)}`);
+    .map(([key, value]) => FIGURES[key]?.(value) ?? `${inWords(key)}: ${valueText(value)}`)
+    .filter((text) => text !== '');
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
   const shown = [entry['status'], message, details.join(', ')].filter((part) => typeof part === 'string' && part);
   const line =

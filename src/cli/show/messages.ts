@@ -10,11 +10,10 @@ export interface Explained {
 export const EXPLAIN_TEXTS = {
   none: {
     why: 'No loop has run here.',
-    next: advise(
-      'Write the task into .claude/ralph/PROMPT.md and run .claude/ralph/ralph-audit.sh.',
-      'Or start it',
-      'start',
-    ),
+    next: offer('Describe a task in plain words, or write .claude/ralph/PROMPT.md.', {
+      'Run the words': 'run "TASK"',
+      'Start the file': 'start --launch',
+    }),
   },
   lost: (iteration: number): Explained => ({
     why: `The state file of this loop is missing; its journal has ${iteration === 1 ? '1 iteration' : `${iteration} iterations`}.`,
@@ -104,7 +103,7 @@ export function explainLive(
         why: 'The agent claims completion, and the checks are running.',
         next: 'Nothing; the loop ends if they pass, and otherwise the agent gets the reasons.',
       };
-    case 'waiting':
+    case 'waiting': {
       if (state.waiting.why === 'pace') {
         return {
           at: state.waiting.since,
@@ -112,11 +111,14 @@ export function explainLive(
           next: advise('Nothing.', 'Begin it now', 'wake'),
         };
       }
+      const { consecutive } = state.idle;
+      const idle = consecutive > 1 ? `has had nothing to do ${consecutive} times in a row` : 'has nothing to do';
       return {
         at: state.waiting.since,
-        why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the loop wakes at ${localTime(state.waiting.until)}.`,
+        why: `The agent ${idle}; the loop wakes at ${localTime(state.waiting.until)}.`,
         next: offer('Nothing.', { 'Continue now': 'wake', 'Give it something to do': 'steer' }),
       };
+    }
     case 'paused':
       return { at: state.paused.since, why: state.paused.message, next: afterPause(state) };
     case 'awaiting-consent':
@@ -140,7 +142,7 @@ function running(state: LoopState, clientAlive: boolean | null): Explained {
   if (clientAlive === null && state.mode === 'hook') {
     return {
       why: 'It was started, but no client has joined it yet.',
-      next: advise('Start the client: .claude/ralph/ralph-audit.sh --resume.', 'Or', 'resume'),
+      next: advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),
     };
   }
   return {

@@ -2,7 +2,7 @@ import type { CheckStand } from '../../drive/status/check-stand.ts';
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines } from '../../engine/end-report.ts';
-import { iterations, reasonLines } from '../../engine/messages.ts';
+import { reasonLines } from '../../engine/messages.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { costText, instantText } from '../../term/figures.ts';
@@ -135,7 +135,7 @@ function endedText(loop: EndedLoop, name: string | null, at: string, paint: Pain
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
   const whose = name === null ? 'The last loop' : `Loop ${name}`;
-  return `${whose} ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
+  return `${whose} ended as ${paint(style, loop.status)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
 }
 
 /** Describes the last iteration, its commands, and the outcome of a claim of completion, unless the loop's end was `shown`. */

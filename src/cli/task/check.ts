@@ -41,12 +41,24 @@ export const CHECK_COMMAND: Command = {
     const problems = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
     const ok = !problems.some(({ severity }) => severity === 'error');
     const settings = resolved.ok && frontmatter !== null ? settingsIn(resolved.values, resolved.sources) : {};
-    context.answer({ ok, file, kind, problems, settings }, () =>
-      [problemsText(file, problems, context), ...settingsText(settings, kind)].join('\n'),
+    const notes = resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [];
+    context.answer({ ok, file, kind, problems, notes, settings }, () =>
+      [problemsText(file, problems, context), ...notes, ...settingsText(settings, kind)].join('\n'),
     );
     return ok ? 0 : 1;
   },
 };
+
+/** Not a warning: a project of documents may have nothing that a command could measure. */
+const UNMEASURED =
+  'Note: no command and no required output measures the work, so the agent’s word decides. If a command can, add it under "validation:".';
+
+function isUnmeasured(values: EffectiveValues): boolean {
+  const { completion_promise, completion_signal, validation, commands, required_outputs } = values;
+  const isClaimed = completion_promise !== null || completion_signal !== null;
+  const isChecked = commands.some(({ acceptance }) => acceptance === true) || required_outputs.length > 0;
+  return isClaimed && validation.length === 0 && !isChecked;
+}
 
 function howToGet(file: string): Message {
   return file === DEFAULT_TASK

@@ -8,16 +8,19 @@ import type { Paint } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import type { CommandContext } from '../command.ts';
 
+/** Prints data, which agents read, except to a user at a terminal. */
 export function tddStatus(context: CommandContext): number {
   const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
   if (found.kind === 'none') {
     const { left } = found;
     const message = show(left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind]);
-    context.json({ active: false, message });
+    if (context.atTerminal) context.out(message);
+    else context.json({ active: false, message });
     return 0;
   }
   const { record, notes } = found;
-  context.json({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes });
+  if (context.atTerminal) context.out([forReading(record, context.paint), ...notes].join('\n'));
+  else context.json({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes });
   return 0;
 }
 

@@ -181,7 +181,7 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
     case 'overloaded':
     case 'crashed': {
-      const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: ${run.complaint}`;
+      const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: "${run.complaint}".`;
       if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
     }

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -27,7 +27,9 @@ export function removeWorktree(
 ) {
   const place = worktreePlace(projectDir, name);
   const { branch, dir } = place;
-  return withLock(worktreeLock(projectDir, name, env), LOCK_WAIT, () => {
+  const lock = worktreeLock(projectDir, name, env);
+  mkdirSync(dirname(lock), { recursive: true, mode: 0o700 });
+  return withLock(lock, LOCK_WAIT, () => {
     const record = readWorktreeRecord(projectDir, name, env);
     if (record !== null && isBeingMade(record)) {
       throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));

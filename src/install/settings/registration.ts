@@ -112,11 +112,15 @@ export function agentRegistration(bundle: string, platform: NodeJS.Platform = pr
   return registration(definitions, platform, placeIn(bundle));
 }
 
-/** Runs `sh` on every platform. A missing `sh` must not block every tool call: the guard refuses by its exit code. */
-export function pluginRegistration(): Registration {
-  const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], 'linux', PLUGIN);
+/**
+ * Runs `sh` in a plugin that was built on Unix, and node in one built on Windows, where a session without a loop pays a
+ * start of node for each event. A missing program must not block every tool call: the guard refuses by its exit code.
+ */
+export function pluginRegistration(platform: NodeJS.Platform = process.platform): Registration {
+  const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, PLUGIN);
   const groups = Object.entries(all).map(([event, [group]]) => {
     const hooks = (group?.hooks ?? []).map(({ onFailure, command, ...hook }) => {
+      if (platform === 'win32') return { ...hook, command, ...(onFailure && { onFailure }) };
       const script = onFailure === undefined ? command : `${command.replace('= exec ', '= ')} || exit 2`;
       return { ...hook, command: 'sh', args: ['-c', script] };
     });

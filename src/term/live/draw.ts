@@ -51,11 +51,11 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
   return lines.flatMap(({ spans, long }) => {
     const [only] = spans;
     if (long === 'cut' || spans.length !== 1 || only === undefined) return [painted(clipped(spans, columns), paint)];
-    // Only the agent's text has no style; it is printed as it arrives, so that its further rows have no indent.
     const { style, text } = only;
-    if (style === undefined) return wrap(text, columns).map((row) => rendered(row.text, paint));
-    const rows = wrapText(text, columns).split('\n');
-    return rows.flatMap((row) => wrap(row, columns)).map((row) => paint(style, row.text));
+    // The agent's text, which has no style, is printed as it arrives, so that its further rows have no indent.
+    const hangs = style !== undefined || long === 'hang';
+    const rows = (hangs ? wrapText(text, columns).split('\n') : [text]).flatMap((row) => wrap(row, columns));
+    return rows.map((row) => (style === undefined ? rendered(row.text, paint) : paint(style, row.text)));
   });
 }
 

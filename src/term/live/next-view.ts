@@ -135,7 +135,7 @@ function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
   const told = said(closeText(view), `ralph-loop: ${message}${spent}`, style);
   const lines =
-    report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'wrap' }));
+    report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'hang' }));
   return { ...told, lines: [...told.lines, ...lines], status: 'ended', calls: [], waiting: null, pending: [] };
 }
 

@@ -5,8 +5,8 @@ import { cells, graphemes, wrap } from '../wrap.ts';
 /** Line to be printed above the live rows, once: it belongs to the scroll-back from then on. */
 export interface Line {
   readonly spans: readonly Span[];
-  /** A long line is wrapped into rows, or cut. */
-  readonly long: 'wrap' | 'cut';
+  /** A long line is wrapped into rows, the further ones indented as the first (`hang`), or cut. */
+  readonly long: 'wrap' | 'hang' | 'cut';
 }
 
 export const BLANK: Line = { spans: [], long: 'cut' };

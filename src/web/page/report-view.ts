@@ -76,7 +76,7 @@ function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; read
     ${
       checks.length === 0
         ? html`<p class="warn">${row.status === 'complete' ? 'Nothing: the loop had no checks, so the agent’s word ended it.' : 'The loop has no checks.'}</p>`
-        : html`<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table>
+        : html`<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table class="proof">
           <thead><tr><th scope="col">Check</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in</th><th scope="col" class="number">First passed in</th></tr></thead>
           <tbody>${checks.map((check) => html`<${CheckRow} check=${check} />`)}</tbody>
         </table></div>`
@@ -91,9 +91,9 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
     <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
       ${good === false && tail !== '' && html`<details><summary>Last output</summary><pre tabindex="0">${clean(tail)}</pre></details>`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
-    <td class="number">${runs}</td>
-    <td class="number">${firstFailed ?? '–'}</td>
-    <td class="number">${firstPassed ?? '–'}</td>
+    <td class="number" data-label="Runs:">${runs}</td>
+    <td class="number" data-label="First failed in:">${firstFailed ?? '–'}</td>
+    <td class="number" data-label="First passed in:">${firstPassed ?? '–'}</td>
   </tr>`;
 }
 

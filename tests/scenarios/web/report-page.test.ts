@@ -34,6 +34,9 @@ test('a report of 300 iterations is one file that opens without network, error o
     await screenshot(page, 'report', view);
     await assertAccessible(page);
     await assertFits(page);
+    const proof = 'section[aria-labelledby=proof] .scroll';
+    const [content, shown] = await page.$eval(proof, ({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth]);
+    assert.ok((content ?? 0) <= (shown ?? 0), `the table of checks is ${content} px wide in ${shown}`);
     assert.deepEqual(problems, [], JSON.stringify(view));
     await page.context().close();
   }

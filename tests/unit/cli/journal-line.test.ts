@@ -28,3 +28,16 @@ test('shows a nested detail in words, without null values', () => {
   const line = journalLine(entry, (_style, text) => text);
   assert.match(line, /loop\.started {2}checks: name tests, run npm test, name lint, run npm run lint$/);
 });
+
+test('times and counts of an event are shown in words, and other keys as words', () => {
+  const at = '2026-03-01T10:00:00Z';
+  const idle = { type: 'iteration.idle', at, loopId: 'a', iteration: 1, delayMs: 900_000, idleElapsedMs: 0 };
+  const plain = (_style: string, text: string): string => text;
+  assert.match(journalLine({ ...idle, consecutiveIdle: 1 }, plain), /iteration\.idle {2}waits 15m, nothing to do$/);
+  assert.match(
+    journalLine({ ...idle, consecutiveIdle: 3, idleElapsedMs: 61_000, states: ['idle'] }, plain),
+    /waits 15m, idle for 1m 1s, nothing to do 3 times in a row, states: idle$/,
+  );
+  const accepted = { type: 'operator.accept', at, loopId: 'a', contractHash: 'abc' };
+  assert.match(journalLine(accepted, plain), /operator\.accept {2}contract hash: abc$/);
+});

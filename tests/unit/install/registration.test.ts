@@ -117,7 +117,7 @@ test('on Windows node is started directly, and the client fills in the project d
 test('the plugin starts sh itself, tool hooks fail closed by their exit code, and nothing runs without a loop', () => {
   const root = join(project, 'my plugin');
   mkdirSync(join(root, 'hooks'), { recursive: true });
-  for (const [event, [group]] of Object.entries(pluginRegistration())) {
+  for (const [event, [group]] of Object.entries(pluginRegistration('linux'))) {
     const { command, args = [], onFailure } = group?.hooks[0] ?? { command: '' };
     assert.deepEqual([command, args.length, onFailure], ['sh', 2, undefined]);
     const [, script = ''] = args;
@@ -129,6 +129,18 @@ test('the plugin starts sh itself, tool hooks fail closed by their exit code, an
     const active = run({ RALPH_ACTIVE: '1' });
     if (event === 'PreToolUse') assert.equal(active.status, 2);
     else assert.match(active.stdout, /my plugin/);
+  }
+});
+
+test('a plugin that is built on Windows starts node itself, and its guard fails closed', () => {
+  const hooks = Object.entries(pluginRegistration('win32'));
+  assert.deepEqual(Object.fromEntries(hooks).Stop?.length, 1);
+  for (const [event, [group]] of hooks) {
+    const { command, args = [], onFailure } = group?.hooks[0] ?? { command: '' };
+    assert.equal(command, 'node');
+    assert.match(args[1] ?? '', /^\$\{CLAUDE_PLUGIN_ROOT\}\/hooks\/[a-z-]+\.cjs$/);
+    assert.ok(args.includes('--registered'), event);
+    assert.equal(onFailure, event === 'PreToolUse' ? 'block' : undefined);
   }
 });
 

@@ -115,6 +115,16 @@ test('A transcript contains the prompt, the evidence and the final message, in f
   assert.ok(text.endsWith('\n'));
 });
 
+test('A transcript has every tool call with what it was about, and a denied one as denied.', (t) => {
+  const calls = [
+    { tool: 'Bash', about: 'npm test', outcome: 'ok' },
+    { tool: 'Write', about: '/etc/passwd', outcome: 'denied' },
+  ];
+  const text = readFileSync(writeTranscript(aTask(t), 1, { ...PARTS, calls }), 'utf8');
+  const shown = '- Bash: ok\n```\nnpm test\n```\n\n- Write: denied\n```\n/etc/passwd\n```\n';
+  assert.ok(text.includes(`\n## Tool calls\n\n${shown}`), text);
+});
+
 test('An existing transcript is never overwritten.', (t) => {
   const files = aTask(t);
   for (const message of ['one', 'two', 'three']) writeTranscript(files, 1, { ...PARTS, message });

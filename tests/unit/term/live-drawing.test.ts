@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { EndReport } from '../../../src/engine/end-report.ts';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { liveScreen } from '../../support/terminal/live-screen.ts';
 
@@ -115,4 +116,32 @@ test('renders bold text, inline code and headings of the agent, and keeps other 
   assert.ok(rows.includes('Result'), rows.join('\n'));
   assert.ok(rows.includes('One bold word, a*b and 2 ** 3.'), rows.join('\n'));
   assert.ok(rows.includes('- item'));
+});
+
+test('the further rows of a report’s line are indented as its first', async () => {
+  const screen = liveScreen({ columns: 40, rows: 24 });
+  const report: EndReport = {
+    ...{
+      outcome: 'complete' as const,
+      reason: 'Complete.',
+      verified: true,
+      checks: [],
+      iterations: 1,
+      maxIterations: 7,
+    },
+    ...{ durationMs: 10, costUsd: null, tokens: null, changes: null, changedScripts: [], notices: [] },
+    ...{ unsandboxed: null, lastWords: [words], restore: null, next: null },
+  };
+  screen.tell(began, {
+    type: 'loop-ended',
+    status: 'complete',
+    message: 'Complete.',
+    code: 0,
+    iterations: 1,
+    costUsd: null,
+    report,
+  });
+  const rows = await screen.draw().close().rows();
+  const at = rows.indexOf('    one two three four five six seven');
+  assert.equal(rows[at + 1], '    eight nine ten eleven twelve', rows.join('\n'));
 });
