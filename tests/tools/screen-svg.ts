@@ -36,7 +36,7 @@ export function screenSvg(screen: string, columns: number): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="A run of ralph-loop in a terminal">`,
     `<rect width="100%" height="100%" rx="8" fill="#1e222a"/>`,
-    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#d8dee9" xml:space="preserve">`,
+    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#d8dee9">`,
     ...rows.filter((row) => row !== ''),
     '</g>',
     '</svg>',
@@ -47,7 +47,8 @@ export function screenSvg(screen: string, columns: number): string {
 function span(part: string, column: number, { colour, bold, dim }: Style): string {
   const blanks = part.length - part.trimStart().length;
   const shown = part.trim();
-  const text = shown.replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`);
+  // A browser shows several spaces as one.
+  const text = shown.replaceAll(' ', '\u00a0').replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`);
   const x = (MARGIN + (column + blanks) * CELL).toFixed(1);
   const look = `${colour === null ? '' : ` fill="${colour}"`}${bold ? ' font-weight="bold"' : ''}${dim ? ' opacity="0.6"' : ''}`;
   return `<tspan x="${x}" textLength="${([...shown].length * CELL).toFixed(1)}"${look}>${text}</tspan>`;
