@@ -62,9 +62,7 @@ function tokensText(entry: Entry): string | null {
 }
 
 /** Splits the name of a key: `contractHash` is "contract hash". */
-function inWords(key: string): string {
-  return key.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
+const inWords = (key: string): string => key.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /** Formats a value in words, a list or an object by its parts; empty for a value without content. */
 function valueText(value: unknown): string {

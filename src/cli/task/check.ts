@@ -55,9 +55,8 @@ const UNMEASURED =
 
 function isUnmeasured(values: EffectiveValues): boolean {
   const { completion_promise, completion_signal, validation, commands, required_outputs } = values;
-  const isClaimed = completion_promise !== null || completion_signal !== null;
-  const isChecked = commands.some(({ acceptance }) => acceptance === true) || required_outputs.length > 0;
-  return isClaimed && validation.length === 0 && !isChecked;
+  const checks = [...validation, ...required_outputs, ...commands.filter(({ acceptance }) => acceptance === true)];
+  return (completion_promise ?? completion_signal) !== null && checks.length === 0;
 }
 
 function howToGet(file: string): Message {
