@@ -213,7 +213,7 @@ test('Ctrl+C lets the agents end their work, which is committed, and resume does
 
 test('what does not go together with a plan is refused, with nothing created', (t) => {
   const p = planProject(t, planText([{ id: 1 }]));
-  const wrong = [['--integrate', 'merge'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];
+  const wrong = [['--integrate', 'merge'], ['--require-verified'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];
   for (const words of wrong) {
     const { code, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2', ...words]);
     assert.equal(code, 1, stderr);

@@ -12,7 +12,7 @@ const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 /** Options that would have no effect on several tasks, on those of a plan, and on those that are resumed. */
 const FOREIGN = {
   tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
-  plan: ['loop', 'tdd', 'arg', 'consent'],
+  plan: ['loop', 'tdd', 'arg', 'consent', 'require-verified'],
   resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh'],
 } as const;
 

@@ -57,6 +57,7 @@ export function takeUp({ values, projectDir }: CommandContext, batch: Batch): Ba
   const given = values['max-tasks'];
   if (plan === undefined && given !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noPlan);
   if (plan === undefined) return batch;
+  if (values['require-verified'] === true) throw new RalphError('usage', PARALLEL_TEXTS.noWord('require-verified'));
   const maxTasks = given === undefined ? plan.maxTasks : Number(given);
   if (!Number.isInteger(maxTasks) || maxTasks < 1)
     throw new RalphError('usage', `--max-tasks ${given}: give a number.`);
