@@ -22,7 +22,7 @@ const assertWentOn = (project: LoopProject, iterations: number): void => {
   assert.equal(project.archive().length, 1);
 };
 
-test('a headless loop waits for a usage limit to reset and goes on in the same session with its counters', async () => {
+test('a headless loop waits for a usage limit to reset and continues in the same session with its counters', async () => {
   let resetsAt = 0;
   const limited = () => {
     resetsAt = Math.floor(Date.now() / 1000) + 3;
@@ -47,7 +47,7 @@ test('a headless loop waits for a usage limit to reset and goes on in the same s
   );
 });
 
-test('a headless loop that is not told when a limit resets waits longer each time, and goes on', async () => {
+test('a headless loop without a reset time waits longer each time and continues', async () => {
   const limited = status(429, { headers: { 'x-should-retry': 'false' } });
   await inLoopProject(
     { frontmatter: 'max_iterations: 5' },
@@ -64,7 +64,7 @@ test('a headless loop that is not told when a limit resets waits longer each tim
   );
 });
 
-test('a headless loop tries again after server errors, and goes on', async () => {
+test('a headless loop retries after server errors and continues', async () => {
   const script: Script = { main: ({ index }) => (index === 0 ? text('one') : index < 5 ? status(529) : done) };
   await inLoopProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const run = await project.run({ env: { RALPH_RETRY_WAIT: '200ms', CLAUDE_CODE_MAX_RETRIES: '1' } });
@@ -90,7 +90,7 @@ test('refused credentials pause the loop, and its message says what to do', asyn
   );
 });
 
-test('a loop that an API error paused goes on with start --resume', async () => {
+test('a loop that an API error paused continues with start --resume', async () => {
   let refuses = true;
   const later = steps([text('two'), done]);
   const script: Script = {
@@ -109,7 +109,7 @@ test('a loop that an API error paused goes on with start --resume', async () => 
   });
 });
 
-test('a client that cannot come back after a usage limit is not started for ever', async () => {
+test('a client that cannot come back after a usage limit is not restarted endlessly', async () => {
   const script = ({ binDir, write }: Workspace): Script => {
     const limited = () => {
       // While the first one runs: however soon the next one is started, it is this.

@@ -81,7 +81,7 @@ const treasures = ({ workspace, files }: LoopProject): Record<string, string | n
     ].map((path) => [path, existsSync(path) ? readFileSync(path, 'utf8') : null]),
   );
 
-test('an agent that goes for the loop’s own files and commands is denied each of them, and works on', async () => {
+test('an agent that attacks the loop’s own files and commands is denied each of them and keeps working', async () => {
   let project: LoopProject | undefined;
   const seen: Record<string, string | null>[] = [];
   /** Name of each attack; null for a file that is read first. */
@@ -157,7 +157,7 @@ const onceNoticed = (
   return { main, problems: () => [first, last].flatMap((each) => each.problems?.() ?? []) };
 };
 
-test('a state that is rewritten where the guard cannot see it is restored from contract and journal, and the user told', async () => {
+test('a state that is rewritten where the guard cannot see it is restored from contract and journal, and the user is informed', async () => {
   const hidden = bash(
     `python3 -c 'open(".claude/context/runtime/ral" + "ph-state.json", "w").write(${JSON.stringify(fourKeys)})'`,
   );
@@ -184,7 +184,7 @@ test('a state that is rewritten where the guard cannot see it is restored from c
   );
 });
 
-test('a completion that a program writes into the state is not believed: the loop goes on, and the user is told', async () => {
+test('a completion that a program writes into the state is ignored: the loop continues and informs the user', async () => {
   const forge = `import json
 path = '.claude/context/runtime/ral' + 'ph-state.json'
 state = json.load(open(path))
@@ -211,7 +211,7 @@ json.dump({**state, 'status': 'ended', 'ended': ended}, open(path, 'w'))
   );
 });
 
-test('a forged archive of a loop whose state a program has taken away is no completion', async () => {
+test('a forged archive of a loop whose state a program has removed is not a completion', async () => {
   const forge = `import json, os
 folder = '.claude/context/runtime/ral'
 state = json.load(open(folder + 'ph-state.json'))
@@ -254,7 +254,7 @@ env -u CLAUDECODE -u RALPH_LOOP_ID node copied.cjs accept --project . || echo re
   );
 });
 
-test('a verify script that the agent rewrites fails its check with that reason, and is not run', async () => {
+test('a verify script that the agent rewrites fails its check with that reason and does not run', async () => {
   await inLoopProject(
     { ...options, standIn: true },
     steps([
@@ -277,7 +277,7 @@ test('a verify script that the agent rewrites fails its check with that reason, 
   );
 });
 
-test('settings files that switch the hooks off are put back, and the hooks that a launcher passes outlive them', async () => {
+test("settings files that switch the hooks off are restored, and the launcher's own hooks survive them", async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
     (workspace) =>
@@ -305,7 +305,7 @@ test('settings files that switch the hooks off are put back, and the hooks that 
   );
 });
 
-test('control: hooks that only settings.json holds are switched off by the same agent', async () => {
+test('control: the same agent switches off hooks that only settings.json contains', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
     (workspace) => onceNoticed(workspace, [text('one'), ...unseen(hooksOff, settingsFiles(workspace))], [text('two')]),

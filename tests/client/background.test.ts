@@ -5,7 +5,7 @@ import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const inBackground = (command: string) => bash(command, { run_in_background: true });
 
-test('a background shell that ends is waited for inside the hook, and its notification counts as no iteration', async () => {
+test('the hook waits for a background shell, and its notification does not count as an iteration', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 4' },
     steps([
@@ -37,7 +37,7 @@ test('a background shell that ends is waited for inside the hook, and its notifi
   );
 });
 
-test('a background shell that never ends is waited for as long as allowed, and not again', async () => {
+test('the hook waits for an endless background shell as long as allowed, and only once', async () => {
   await inLoopProject(
     { frontmatter: 'background_wait: 4s\nmax_iterations: 3' },
     steps([inBackground('tail -f /dev/null'), text('It serves.'), text('Second look.'), text('Third look.')]),

@@ -17,7 +17,7 @@ const assertTripped = (project: LoopProject, run: LauncherRun, signal: string, i
   assert.equal(project.workspace.read(guardrails).match(sign)?.length, 1);
 };
 
-test('four equal counts of findings trip the breaker, and start --resume goes on with it closed', async () => {
+test('four equal findings counts trip the breaker, and start --resume continues with it closed', async () => {
   const counts = [3, 2, 2, 2, 2, 2, 2, 1];
   const script: Script = {
     main: ({ index }) =>
@@ -51,7 +51,7 @@ test('the same reply four times trips the breaker, whatever its white space', as
   });
 });
 
-test('three iterations whose every tool call is denied trip the breaker; one call that is allowed keeps it closed', async () => {
+test('three iterations with every tool call denied trip the breaker; one allowed call keeps it closed', async () => {
   const denied = bash('echo {} > .claude/settings.json');
   const allowed = bash('echo fine');
   await inLoopProject(
@@ -81,7 +81,7 @@ test('three iterations whose every tool call is denied trip the breaker; one cal
   );
 });
 
-test('iterations without a durable change trip the breaker where the loop asks for it', async () => {
+test('iterations without a durable change trip the breaker if the loop asks for it', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'breaker: {no_progress: 2}\nmax_iterations: 20', git: true },
     steps([
@@ -103,7 +103,7 @@ test('iterations without a durable change trip the breaker where the loop asks f
   );
 });
 
-test('the very same message again and again is an iteration each time, and trips nothing where that signal is off', async () => {
+test('the same message repeated is an iteration each time, and trips nothing with that signal off', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'breaker: {same_reply: 0}\nmax_iterations: 6' },
     { main: () => text('The very same words.') },

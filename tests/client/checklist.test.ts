@@ -19,7 +19,7 @@ const check = (item: string) =>
 
 const prompts = (project: LoopProject): string[] => project.model.mainRequests().map(({ sinceText }) => sinceText);
 
-test('a checklist of three is worked off in three fresh contexts, and is complete when the last item is checked', async () => {
+test('a checklist of three takes three fresh contexts and is complete when the last item is checked', async () => {
   const model = steps([
     check('one'),
     text('One is done.'),
@@ -86,7 +86,7 @@ const inLoop = (
   standIn = true,
 ): Promise<void> => inLoopProject({ standIn, frontmatter: '', init: !standIn, loop: 'site', files }, model, body);
 
-test('in a session the Stop hook works off a checklist as well', async () => {
+test('in a session the Stop hook works through a checklist as well', async () => {
   const model = steps([
     ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
     ...[check('three'), text('Three is done.')],
@@ -107,7 +107,7 @@ test('in a session the Stop hook works off a checklist as well', async () => {
   );
 });
 
-test('a finished checklist whose validation fails goes back with the reasons', async () => {
+test('a finished checklist whose validation fails is returned with the reasons', async () => {
   const task = list('[ ] make three.txt');
   const model = steps([
     bash(`sed -i 's/- \\[ \\] make/- [x] make/' ${TASK}`),
@@ -127,7 +127,7 @@ test('a finished checklist whose validation fails goes back with the reasons', a
   });
 });
 
-test('an agent that deletes its open items is not done: it is told, and so is the user', async () => {
+test('an agent that deletes its open items is not done: agent and user are informed', async () => {
   const model = steps([
     bash(`sed -i '/two.txt/d; /three.txt/d; s/- \\[ \\] make one/- [x] make one/' ${TASK}; touch three.txt`),
     text('All that is left is checked.'),
@@ -151,7 +151,7 @@ test('an agent that deletes its open items is not done: it is told, and so is th
   });
 });
 
-test('what belongs to the loop in its directory is not the agent’s to write; the task is', async () => {
+test("the agent may write the task but not the loop's own files in its directory", async () => {
   const model = steps([
     bash('echo "{}" > .ralph/site/config.json; touch wrote.txt'),
     bash('rm -r .ralph/site/iterations'),
@@ -170,7 +170,7 @@ test('what belongs to the loop in its directory is not the agent’s to write; t
   });
 });
 
-test('the reflection comes first in the prompt when it is due, in the words of reflect.md, and the state remembers it', async () => {
+test('the reflection comes first in the prompt when it is due, in the words of reflect.md, and is recorded', async () => {
   const model = steps([
     ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
     ...[check('three'), text('Three is done.')],
@@ -189,7 +189,7 @@ test('the reflection comes first in the prompt when it is due, in the words of r
   });
 });
 
-test('a runner that is killed over a checklist goes on with run --resume NAME, with the list as it stands', async () => {
+test('run --resume NAME continues a checklist after its runner was killed, with the list as it is', async () => {
   const model = steps([
     ...[check('one'), text('One is done.'), check('two'), hang()],
     ...[check('three'), text('Three is done.')],

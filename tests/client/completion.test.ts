@@ -27,7 +27,7 @@ test('a claim whose validation passes completes the loop, which leaves a learnin
   );
 });
 
-test('a claim with nothing to verify completes, and says that nothing was verified', async () => {
+test('a claim with nothing to verify completes and is reported as unverified', async () => {
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 3' }, steps([text(claim)]), async (project) => {
     const run = await project.run();
     project.model.check();
@@ -38,7 +38,7 @@ test('a claim with nothing to verify completes, and says that nothing was verifi
   });
 });
 
-test('a rejected claim goes back with its reasons, and the loop goes on until it holds', async () => {
+test('a rejected claim is returned with its reasons, and the loop continues until one holds', async () => {
   await inLoopProject(
     { frontmatter: validated('cat made.txt && exit $(cat made.txt)') },
     steps([bash('echo 7 > made.txt'), text(claim), bash('echo 0 > made.txt'), text(`${claim}\n`)]),
@@ -102,7 +102,7 @@ test('a claim that is rejected twice for one reason leaves one sign', async () =
   );
 });
 
-test('a test run that executed no test proves nothing', async () => {
+test('a test run without an executed test proves nothing', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: validated('node --test'), files: { 'package.json': '{"name":"empty"}\n' } },
     steps([

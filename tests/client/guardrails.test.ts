@@ -111,7 +111,7 @@ const by = (who: 'main' | 'subagent', calls: readonly MessageReply[]): Script =>
 };
 
 for (const who of ['main', 'subagent'] as const) {
-  test(`what the user's rules forbid does not run for the ${who === 'main' ? 'agent' : 'subagent'}, which is told the rule, and what lies beside it runs`, async () => {
+  test(`what the user's rules forbid does not run for the ${who === 'main' ? 'agent' : 'subagent'}, which learns the rule, and other calls run`, async () => {
     const script = (workspace: { readonly project: string }) =>
       by(who, [...triedBy(who, workspace.project).map(({ call }) => call), ...harmless]);
     await inTaskFolder({ ralph: withRules(GUARDRAILS), files }, script, async (loop) => {
@@ -157,7 +157,7 @@ test('control: without the rules every one of these calls runs', async () => {
   });
 });
 
-test('three iterations of nothing but denials trip the breaker, whatever rules they break', async () => {
+test('three iterations of only denials trip the breaker, whatever rules they break', async () => {
   const push = bash('git push');
   const main = steps([
     ...[push, bash('echo allowed'), text('one')],
@@ -213,7 +213,7 @@ guardrails:
   });
 });
 
-test('a command of the task that a rule blocks is evidence of that, and fails as acceptance', async () => {
+test('a blocked command of the task is evidence of that, and fails as an acceptance command', async () => {
   const blocked = `commands:
   - { name: release, run: "touch released && git push", acceptance: true }
 completion_promise: DONE
@@ -235,7 +235,7 @@ ${GUARDRAILS}`;
 });
 
 for (const strict of [false, true]) {
-  test(`code for an interpreter is ${strict ? 'denied where the rules are strict' : 'let through and recorded where they are not'}`, async () => {
+  test(`code for an interpreter is ${strict ? 'denied under strict rules' : 'allowed and recorded otherwise'}`, async () => {
     const rules = `${GUARDRAILS}\n  strict: ${strict}`;
     const script = steps([bash(`node -e 'require("fs").writeFileSync("made.txt", "")'`), text('one')]);
     await inTaskFolder({ standIn: true, ralph: withRules(rules), files }, script, async (loop) => {

@@ -37,7 +37,7 @@ const inWorkspace = async (
   }
 };
 
-test('the client is the one the facts were measured on, or the one that the run names', () => {
+test('the client is the one that the facts were measured on, or the one that the run names', () => {
   assert.equal(clientVersion(), process.env['RALPH_TEST_CLAUDE'] === undefined ? '2.1.330' : OLDEST_CLIENT);
 });
 
@@ -64,7 +64,7 @@ test('parallel tool calls arrive in one message', async () => {
   );
 });
 
-test("a subagent's requests use up no step of the main script", async () => {
+test("a subagent's requests use no step of the main script", async () => {
   const start = tool('Agent', {
     description: 'look',
     prompt: 'look around',
@@ -82,7 +82,7 @@ test("a subagent's requests use up no step of the main script", async () => {
   );
 });
 
-test('left-over and over-run steps are told', async () => {
+test('left-over and missing steps are reported', async () => {
   await inWorkspace(steps([text('a'), text('b')]), async (workspace, model) => {
     await runClient({ workspace, model, prompt: 'go' });
     assert.throws(() => model.check(), /1 of 2 steps/);
@@ -93,7 +93,7 @@ test('left-over and over-run steps are told', async () => {
   });
 });
 
-test('an API error reaches the client as one', async () => {
+test('an API error reaches the client as such', async () => {
   await inWorkspace(byLastUserText([[/fail/, status(401)]]), async (workspace, model) => {
     const run = await runClient({ workspace, model, prompt: 'fail please', env: { CLAUDE_CODE_MAX_RETRIES: '0' } });
     assert.equal(run.code, 1);
@@ -101,14 +101,14 @@ test('an API error reaches the client as one', async () => {
   });
 });
 
-test('a run that hangs is cut off by the time limit', async () => {
+test('the time limit ends a run that hangs', async () => {
   await inWorkspace({ main: () => hang() }, async (workspace, model) => {
     const run = await runClient({ workspace, model, prompt: 'go', timeLimitMs: 1_000 });
     assert.deepEqual([run.timedOut, run.signal], [true, 'SIGKILL']);
   });
 });
 
-test('a run that is cut off takes the shells that it started with it', async () => {
+test('a run that is ended takes the shells that it started with it', async () => {
   // A long `sleep` is refused by the Bash tool; the interval only makes the command line unique.
   const command = `tail -s 61.${process.pid} -f /dev/null`;
   const running = (): boolean => isRunning(command);
@@ -140,7 +140,7 @@ test('the terminal client starts without a question, takes a typed prompt, shows
   });
 });
 
-test('a launcher script finds the client on its PATH, and sees none of our own variables', async () => {
+test('a launcher script finds the client on its PATH and sees none of our own variables', async () => {
   await inWorkspace(steps([]), async (workspace, model) => {
     const script = workspace.write('launch.sh', '#!/bin/sh\nclaude --version\necho "leak:$CLAUDECODE:$TMUX:"\n', 0o755);
     const terminal = await startTerminal({

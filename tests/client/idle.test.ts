@@ -49,7 +49,7 @@ test('three idle windows grow by the backoff, and idle iterations are counted ap
   });
 });
 
-test('without an idle block the marker is a state and no wait', async () => {
+test('without an idle block the marker is only a state and no wait', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 3' },
     steps([idle(1), idle(2), done]),
@@ -70,7 +70,7 @@ test('without an idle block the marker is a state and no wait', async () => {
   );
 });
 
-test('a user at another terminal wakes a loop out of a long wait', async () => {
+test('a user at another terminal wakes a loop from a long wait', async () => {
   const frontmatter = 'idle: {delay: 30m, max_delay: 1h, max: 6h}\nmax_iterations: 3';
   await inLoopProject({ frontmatter }, steps([idle(1), done]), async (project) => {
     const running = project.start();
@@ -88,7 +88,7 @@ test('a user at another terminal wakes a loop out of a long wait', async () => {
   });
 });
 
-test('a changed task file ends a wait, and what changed is in the next prompt', async () => {
+test('a changed task file ends a wait, and the change is in the next prompt', async () => {
   const frontmatter = 'idle: {delay: 30m, max_delay: 1h, max: 6h}\nmax_iterations: 3';
   await inLoopProject({ standIn: true, frontmatter }, steps([idle(1), done]), async (project) => {
     const running = project.start();
@@ -129,7 +129,7 @@ test('a loop that wakes on change calls no model until a watched file changes', 
   });
 });
 
-test('a loop that stays idle for its maximum ends there, with its last wait cut and no further model call', async () => {
+test('a loop that stays idle for its maximum ends there, with its last wait shortened and no further model call', async () => {
   const frontmatter = 'idle: {delay: 800ms, backoff: 2, max_delay: 2s, max: 2s}\nmax_iterations: 3';
   await inLoopProject({ standIn: true, frontmatter }, { main: ({ index }) => idle(index + 1) }, async (project) => {
     const run = await project.run();
@@ -143,7 +143,7 @@ test('a loop that stays idle for its maximum ends there, with its last wait cut 
   });
 });
 
-test('the commands of a task folder wake an idle loop by what they show, and by nothing else', async () => {
+test('only changes in what the commands of a task folder show wake an idle loop', async () => {
   const task = [
     '---',
     'commands: [{name: inbox, run: cat inbox.txt}]',

@@ -25,7 +25,7 @@ test('twelve iterations without a tool call are twelve turns and eleven re-injec
   });
 });
 
-test("under the client's own cap on blocks the same loop dies early, and the next prompt tells the user why", async () => {
+test("under the client's own cap on blocks the same loop ends early, and the next prompt tells the user why", async () => {
   await inLoopProject({ frontmatter: 'max_iterations: 25' }, talker, async (project) => {
     const { loopId } = JSON.parse(project.main(['start', '--json']).stdout) as { loopId: string };
     const { env, ...settings } = project.settings(loopId);

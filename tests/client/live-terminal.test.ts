@@ -27,7 +27,7 @@ const working = async (loop: TerminalLoop, terminal: Terminal): Promise<number> 
 };
 
 describe('a terminal that showed a run', { concurrency: 2 }, () => {
-  test('has its own modes again after the end', async () => {
+  test('restores its modes at the end', async () => {
     await inTerminal(options, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
       const terminal = await inShell(loop, run);
       assert.equal(await terminal.waitForExit(), 0);
@@ -35,7 +35,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
     });
   });
 
-  test('has them after SIGTERM, and the loop can be resumed', async () => {
+  test('restores them after SIGTERM, and the loop can be resumed', async () => {
     await inTerminal(options, { main: () => hang('start') }, async (loop) => {
       const terminal = await inShell(loop, run);
       signalQuietly(await working(loop, terminal), 'SIGTERM');
@@ -46,7 +46,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
     });
   });
 
-  test('has them after a crash, and the reason can be read', async () => {
+  test('restores them after a crash, and the reason is readable', async () => {
     await inTerminal(options, { main: () => hang('start') }, async (loop) => {
       const breaks = 'process.once("SIGUSR2",()=>{throw new Error("broken on purpose")})';
       const broken = `data:text/javascript,${encodeURIComponent(breaks)}`;
@@ -58,7 +58,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
     });
   });
 
-  test('is the shell’s after Ctrl+Z, while the run goes on in the background too, and shows it again after fg', async () => {
+  test('is the shell’s after Ctrl+Z, while the run continues in the background, and shows it again after fg', async () => {
     const script = steps([bash('echo one; until [ -e go ]; do sleep 0.05; done'), text(`Done.\n\n${complete}`)]);
     await inTerminal(options, script, async (loop) => {
       const terminal = await loop.open('/bin/bash', ['--norc', '--noprofile', '-i'], {}, [80, 24]);

@@ -83,7 +83,7 @@ describe('the live view', { concurrency: 2 }, () => {
     [200, 50],
   ] as const) {
     const name = size.join('x');
-    test(`shows at ${name} what the agent says while it says it, and afterwards all of it once`, async () => {
+    test(`shows at ${name} what the agent says as it says it, and afterwards all of it once`, async () => {
       let seen = false;
       const script = steps([
         slowly(60, together(text(words), untilGo('echo looking')), () => seen),
@@ -105,7 +105,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   }
 
-  test('what is written and sent reaches the agent at its next tool boundary, what is queued the next prompt, each once', async () => {
+  test('a sent message reaches the agent at its next tool boundary and a queued one with the next prompt, each once', async () => {
     const script = steps([untilGo('echo one'), text('First over.'), done]);
     await live(script, async (terminal, loop) => {
       await terminal.waitFor(/… Bash echo one/);
@@ -130,7 +130,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   });
 
-  test('Esc ends the agent’s turn and pauses the loop, which goes on with what the user writes', async () => {
+  test('Esc ends the agent’s turn and pauses the loop, which continues with what the user writes', async () => {
     const script = steps([bash('tail -f /dev/null'), done]);
     await live(script, async (terminal, loop) => {
       await terminal.waitFor(/… Bash tail -f/);
@@ -157,7 +157,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   });
 
-  test('a word that the agent had not heard when Esc came is in the first prompt of the next one', async () => {
+  test('a message that the agent had not received at Esc is in the first prompt of the next one', async () => {
     const script = steps([bash('tail -f /dev/null'), bash('echo two'), done]);
     await live(
       script,
@@ -250,7 +250,7 @@ describe('the live view', { concurrency: 2 }, () => {
     await live(script, body, { frontmatter, standIn: true });
   });
 
-  test('Esc in a wait and while the checks run pauses the loop, and Enter alone goes on', async () => {
+  test('Esc during a wait or checks pauses the loop, and Enter alone continues', async () => {
     const frontmatter =
       'max_iterations: 5\nidle: {delay: 5m, max: 6h}\nvalidation: ["test -f checked || { touch checked; tail -f /dev/null; }"]';
     const script = steps([text(`Nothing to do.\n\n${idle}`), done, done]);
@@ -271,7 +271,7 @@ describe('the live view', { concurrency: 2 }, () => {
     await live(script, body, { frontmatter, standIn: true });
   });
 
-  test('the wait before a broken run is tried again counts down, and Ctrl+C ends it', async () => {
+  test('the wait before a failed run is retried counts down, and Ctrl+C ends it', async () => {
     const overloaded = status(529, { headers: { 'x-should-retry': 'false' } });
     const body = async (terminal: Terminal): Promise<void> => {
       const shown = await terminal.waitFor(/retrying in \d+m/);
@@ -284,7 +284,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   });
 
-  test('a terminal that changes its size while the agent speaks shows one bottom and every word', async () => {
+  test('a terminal that is resized while the agent speaks shows one footer and every word', async () => {
     let resized = false;
     const script = steps([slowly(80, text(words), () => resized), done]);
     await live(script, async (terminal) => {

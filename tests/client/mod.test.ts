@@ -67,7 +67,7 @@ for (const columns of [80, 150]) {
 
 const SLOW = 'while [ ! -e go ]; do sleep 0.1; done\nrm go\necho "slugify keeps 3 dashes"\nexit 1\n';
 
-test('band and pane show the check that runs, the iterations and the output of the last check', async (context) => {
+test('band and pane show the running check, the iterations and the output of the last check', async (context) => {
   if (!CLIENT.loadsMods) {
     context.diagnostic('this client has no mods');
     return;
@@ -108,7 +108,7 @@ test('a session without a loop has the commands, and neither band nor pane', asy
   });
 });
 
-test('RALPH_MOD=0 turns it off, and the loop decides the same', async () => {
+test('RALPH_MOD=0 turns it off, and the loop decides alike', async () => {
   const ends: object[] = [];
   for (const env of [{}, { RALPH_MOD: '0' }]) {
     await inTerminal({ env }, steps([text('one'), text(`over\n\n${complete}`)]), async (loop) => {

@@ -67,7 +67,7 @@ test('a session with RALPH_ACTIVE=1 or without it ends its turn beside a loop an
   });
 });
 
-test('a client that the agent starts from its shell is no part of the loop', async () => {
+test('a client that the agent starts from its shell is not part of the loop', async () => {
   const state = '.claude/context/runtime/ralph-state.json';
   const nested = (name: string, before: string) =>
     bash(
@@ -127,7 +127,7 @@ function toldOfMemory(request: ModelRequest | undefined): boolean {
   return /read it before you begin: \S{0,40}learnings\.md \(1 entry\)/.test(JSON.stringify(request?.body));
 }
 
-test('control: with the same state in mode hook a client started by hand takes the loop and goes on', async () => {
+test('control: with the same state in mode hook a client started by hand takes over the loop', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 3' },
     steps([text('one'), text('two'), text('three')]),

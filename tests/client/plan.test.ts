@@ -35,7 +35,7 @@ function assertVerified({ project, git, dirty }: PlanProject): void {
   assert.match(progress, /- Commands: made: ok\n- Summary: it is done\.\n- Learnings: files are made by touch\./);
 }
 
-test('a plan of twelve tasks is executed by the runner, one commit a task, with a pause for review', async () => {
+test('the runner executes a plan of twelve tasks, one commit each, with a pause for review', async () => {
   await inPlanProject(
     TWELVE,
     workers(),
@@ -59,7 +59,7 @@ test('a plan of twelve tasks is executed by the runner, one commit a task, with 
   );
 });
 
-test('the Stop hook executes the same plan in the same order, and hands off in one session', async () => {
+test('the Stop hook executes the same plan in the same order in one session', async () => {
   await inPlanProject(
     TWELVE,
     workers(),
@@ -84,7 +84,7 @@ test('the Stop hook executes the same plan in the same order, and hands off in o
   );
 });
 
-test('a host session executes the same plan in the same order through the router, by one subagent a task', async () => {
+test('a host session executes the same plan in the same order through the router, one subagent a task', async () => {
   const answers: Record<string, unknown>[] = [];
   const start = bash(`${routerCommand} start --task ${PLAN} --plan --max-tasks 20`);
   const aHost = (first: Reply) => routerHost(workers().main, { first, answers });
@@ -136,7 +136,7 @@ const ONE = `- [ ] **Task 1: Make it**
 /** What no guard sees: code of an interpreter that puts the names together. */
 const UNSEEN = `node -e "const f=require('fs'),p='PLAN'+'.md';f.writeFileSync(p,f.readFileSync(p,'utf8').replace('[ ]','[x]'));f.writeFileSync('lib.txt','x')"`;
 
-test('an agent that lies is caught each time, told why, and its task is blocked after two attempts', async () => {
+test('an agent that lies is caught each time with the reason, and its task is blocked after two attempts', async () => {
   const lies = together(
     tool('Write', { file_path: 'other.txt', content: 'x' }),
     bash('echo x > other2.txt'),
@@ -181,7 +181,7 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
   );
 });
 
-test('a task that an agent says is blocked ends the loop at once, and one in parts goes on', async () => {
+test('a task that an agent reports as blocked ends the loop at once, and a partial one continues', async () => {
   const script = byLastUserText(
     [
       [/Current task: Task 1[\s\S]*Your last report on this task/, text('Summary: the rest is done.')],
@@ -205,7 +205,7 @@ test('a task that an agent says is blocked ends the loop at once, and one in par
   );
 });
 
-test('a plan is not started on main, with uncommitted files or with an error, and says everything at once', async () => {
+test('a plan is not started on main, with uncommitted files or with an error, and reports all of it at once', async () => {
   await inPlanProject('- [ ] **Task 1: a**\n  - Depends on: Task 9\n', workers(), async ({ project, git }) => {
     project.workspace.write('stray.txt', 'x');
     const broken = await runRunner(project, { args: [PLAN, '--plan'] });

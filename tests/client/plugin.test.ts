@@ -49,7 +49,7 @@ function marketplace({ workspace }: LoopProject) {
   return { claude, bump, installed };
 }
 
-test('the plugin from a git repository runs a loop, updates, and leaves no trace when it is removed', async () => {
+test('the plugin from a git repository runs a loop, updates, and leaves no trace when it is uninstalled', async () => {
   await inLoopProject(
     { frontmatter: RULES, init: false },
     steps([text('Looking.'), bash('touch done.txt'), DONE, bash('rm -f done.txt; touch done.txt'), text('One.'), DONE]),
@@ -96,7 +96,7 @@ test('the plugin from a git repository runs a loop, updates, and leaves no trace
   );
 });
 
-test('the client accepts the plugin strictly and for its directory, and the marketplace', () => {
+test('the client validates the plugin strictly and for its directory, and the marketplace', () => {
   const env = { PATH: process.env['PATH'], HOME: '/nonexistent' };
   const newer = [
     [bundle, '--strict'],

@@ -7,7 +7,7 @@ import { TEST_TIMEOUT_MS } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-test('the quick start shows failing tests, a refused and a proved completion, and the tests after it', (t) => {
+test('the quick start shows failing tests, a rejected and a verified completion, and passing tests', (t) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', 'tests/tools/quick-start.ts'], {
     cwd: root,
     env: { PATH: process.env['PATH'], HOME: emptyFolder(t), TMPDIR: emptyFolder(t) },

@@ -34,7 +34,7 @@ const secondPrompt = async (body: string, frontmatter = 'max_iterations: 2'): Pr
   return sent;
 };
 
-test('a task of 3 KB goes back whole in the reason, as often as the client hands that over', async () => {
+test('a task of 3 KB is sent back whole in the reason, as often as the client passes that on', async () => {
   const sent = await secondPrompt(taskOf(3_000));
   assert.deepEqual(
     [count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')],
@@ -43,14 +43,14 @@ test('a task of 3 KB goes back whole in the reason, as often as the client hands
   assert.doesNotMatch(sent, preview);
 });
 
-test('a task of 8 KB goes back whole and once, as context with a short reason', async () => {
+test('a task of 8 KB is sent back whole and once, as context with a short reason', async () => {
   const sent = await secondPrompt(taskOf(8_000));
   assert.deepEqual([count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')], [1, 1]);
   assert.equal(count(sent, 'Go on: the task is in the context'), CLIENT.reasonsPerBlock);
   assert.doesNotMatch(sent, preview);
 });
 
-test('a task of 60 KB goes back as its name and its headings, for the agent to read', async () => {
+test('a task of 60 KB is sent back as its path and its headings, for the agent to read', async () => {
   const body = taskOf(60_000);
   const sent = await secondPrompt(body);
   assert.equal(count(sent, 'FIRST-LINE'), 0);
@@ -61,7 +61,7 @@ test('a task of 60 KB goes back as its name and its headings, for the agent to r
   assert.doesNotMatch(sent, preview);
 });
 
-test('a loop says how its task goes back: reinject context sends even a short one once', async () => {
+test('a loop configures how its task is sent back: reinject context sends even a short one once', async () => {
   const sent = await secondPrompt(taskOf(3_000), 'reinject: context\nmax_iterations: 2');
   assert.equal(count(sent, 'LAST-LINE'), 1);
 });

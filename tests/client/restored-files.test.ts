@@ -43,7 +43,7 @@ function holds({ workspace }: LoopProject): void {
 }
 
 for (const driver of ['hook', 'runner'] as const) {
-  test(`${driver}: the real client puts back what the agent's programs change, and tells agent and user`, async () => {
+  test(`${driver}: the real client restores what the agent's programs change, and informs agent and user`, async () => {
     const main = steps(script());
     const subagent = steps([bash('node job.mjs change'), text('The subagent is done.')]);
     const all = { main: main.main, subagent: subagent.main, problems: () => [] };

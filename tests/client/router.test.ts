@@ -14,7 +14,7 @@ const withoutHooks = ({ workspace }: LoopProject): void => void workspace.write(
 
 const hostRun = ({ workspace, model }: LoopProject) => runClient({ workspace, model, prompt: '/ralph-loop, please' });
 
-test('a host session works three iterations by subagents and ends complete, with no hook registered', async () => {
+test('a host session works through three iterations with subagents and completes without a registered hook', async () => {
   const answers: Record<string, unknown>[] = [];
   const work = steps([
     text('Looked around.\n\nRALPH_ITERATION_COMPLETE: 2 findings remain'),
@@ -60,7 +60,7 @@ test('a host session works three iterations by subagents and ends complete, with
   });
 });
 
-test('a host that copies the text of its subagent counts the same, retries and all', async () => {
+test('a host that copies the text of its subagent counts alike, including retries', async () => {
   const work = steps([text('One.\n\nRALPH_ITERATION_COMPLETE: 1 finding remains'), text(`Two.\n\n${done}`)]);
   const report = (spawn: number, _id: string, result: string): string => {
     const call = `${routerCommand} report --spawn ${spawn} <<'END'\n${result}\nEND`;
@@ -79,7 +79,7 @@ test('a host that copies the text of its subagent counts the same, retries and a
   });
 });
 
-test('the turn of a host ends freely in the middle of its loop, in a project with our hooks, and a later session takes it over', async () => {
+test('a host may end its turn in the middle of its loop in a project with our hooks, and a later session takes over', async () => {
   const first = steps([bash(`${routerCommand} start`), text('I have better things to do.')]);
   await inLoopProject({}, first, async (project) => {
     const left = await hostRun(project);
@@ -99,7 +99,7 @@ test('the turn of a host ends freely in the middle of its loop, in a project wit
   });
 });
 
-test('a second session is told who drives the loop, and changes nothing of it', async () => {
+test('a second session learns who drives the loop and changes nothing', async () => {
   const host = routerHost(() => hang());
   await inLoopProject({}, host, async (project) => {
     const { workspace, model } = project;
@@ -139,7 +139,7 @@ test('a second session is told who drives the loop, and changes nothing of it', 
   });
 });
 
-test('/ralph-loop brings the host what it has to do', async () => {
+test('/ralph-loop tells the host what to do', async () => {
   const script = steps([text('I know now.')]);
   await inLoopProject({}, script, async ({ workspace, model }) => {
     await runClient({ workspace, model, prompt: '/ralph-loop' });
@@ -148,7 +148,7 @@ test('/ralph-loop brings the host what it has to do', async () => {
   });
 });
 
-test('commands that a session’s loop would run wait for the user, however long they have been there', async () => {
+test("commands of a session’s loop wait for the user's consent, however long they have been there", async () => {
   const answers: Record<string, unknown>[] = [];
   const host = routerHost(() => text(done), { answers });
   await inLoopProject({ frontmatter: validated }, host, async (project) => {
@@ -169,7 +169,7 @@ test('commands that a session’s loop would run wait for the user, however long
   });
 });
 
-test('the guardrails of a task hold in the subagent of a router, and not in the host', async () => {
+test("the guardrails of a task apply in a router's subagent, but not in the host", async () => {
   const frontmatter = 'guardrails:\n  block_commands:\n    - {command: touch, args: [forbidden]}';
   const work = steps([bash('touch forbidden'), bash('touch allowed'), text(done)]);
   const first = bash(`touch host-may && ${routerCommand} start`);
@@ -185,7 +185,7 @@ test('the guardrails of a task hold in the subagent of a router, and not in the 
   });
 });
 
-test('control: a subagent of another type is held to no guardrail, and start says so', async () => {
+test('control: a subagent of another type obeys no guardrail, and start says so', async () => {
   const frontmatter = 'guardrails:\n  block_commands:\n    - {command: touch, args: [forbidden]}';
   const work = steps([bash('touch forbidden'), text(done)]);
   const answers: Record<string, unknown>[] = [];

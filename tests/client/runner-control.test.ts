@@ -41,7 +41,7 @@ const gated = (reply: Reply): { readonly answer: () => Promise<Reply>; readonly 
 
 const notices = (running: RunningRunner): string[] => ofType(running.events(), 'notice').map(({ message }) => message);
 
-test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
+test('Ctrl+C once ends the loop after the iteration', async () => {
   const first = gated(text('first done'));
   await inLoopProject({ ...options, standIn: true }, steps([first.answer]), async (project) => {
     const running = startRunner(project);
@@ -63,7 +63,7 @@ test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
   });
 });
 
-test('Ctrl+C twice cancels now, and no agent is left', async () => {
+test('Ctrl+C twice cancels at once, and no agent is left', async () => {
   await inLoopProject(options, { main: () => hang('start') }, async (project) => {
     const running = startRunner(project);
     await working(project, 1);
@@ -79,7 +79,7 @@ test('Ctrl+C twice cancels now, and no agent is left', async () => {
   });
 });
 
-test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', async () => {
+test('Ctrl+C during an idle wait continues at once, and twice stops the loop', async () => {
   const idle = text('Nothing to do.\n\n<!-- ralph:state idle -->');
   const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
   await inLoopProject({ ...options, standIn: true, frontmatter }, steps([idle, idle]), async (project) => {
@@ -103,7 +103,7 @@ test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', 
   });
 });
 
-test('a runner that is told to go leaves its loop to be resumed', async () => {
+test('a runner that is terminated leaves its loop ready to resume', async () => {
   await inLoopProject({ ...options, standIn: true }, steps([text('one'), hang('start'), done]), async (project) => {
     const running = startRunner(project);
     await working(project, 2);
@@ -122,7 +122,7 @@ test('a runner that is told to go leaves its loop to be resumed', async () => {
   });
 });
 
-test('a runner that is killed leaves no agent and no shell of it, and run --resume keeps the counters', async () => {
+test('a killed runner leaves no agent and none of its shells, and run --resume keeps the counters', async () => {
   const model = steps([text('one'), bash('sleep 300', { run_in_background: true }), hang('start'), done]);
   await inLoopProject(options, model, async (project) => {
     const running = startRunner(project);
@@ -146,7 +146,7 @@ test('a runner that is killed leaves no agent and no shell of it, and run --resu
   });
 });
 
-test('a second runner on the same loop is refused with who holds it, and changes nothing', async () => {
+test('a second runner on the same loop is refused with its holder and changes nothing', async () => {
   const last = gated(done);
   await inLoopProject({ ...options, standIn: true }, steps([last.answer]), async (project) => {
     const running = startRunner(project);
@@ -184,7 +184,7 @@ test('a loop that is cancelled from another terminal ends with its agent', async
   });
 });
 
-test('a loop that is stopped and one that is paused from another terminal end their iteration first', async () => {
+test('a loop that is stopped or paused from another terminal finishes its iteration first', async () => {
   const [one, two] = [gated(text('one')), gated(text('two'))];
   await inLoopProject({ ...options, standIn: true }, steps([one.answer, two.answer]), async (project) => {
     const running = startRunner(project);
@@ -203,7 +203,7 @@ test('a loop that is stopped and one that is paused from another terminal end th
   });
 });
 
-test('what the user says from another terminal reaches the agent in the middle of its iteration, once', async () => {
+test('a message from another terminal reaches the agent during its iteration, once', async () => {
   const first = gated(bash('echo hi'));
   const model = steps([first.answer, text('heard'), done], done);
   await inLoopProject(options, model, async (project) => {

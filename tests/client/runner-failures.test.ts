@@ -13,7 +13,7 @@ const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OA
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;
 
-test('a usage limit is waited out until it resets, and the iteration that met it is counted once', async () => {
+test('a usage limit is waited for until it resets, and its iteration is counted once', async () => {
   let resetsAt = 0;
   const limited = () => {
     resetsAt = Math.floor(Date.now() / 1000) + 3;
@@ -38,7 +38,7 @@ test('a usage limit is waited out until it resets, and the iteration that met it
   });
 });
 
-test('a limit that does not say until when is waited for longer each time', async () => {
+test('a limit without a reset time is waited for longer each time', async () => {
   const limited = status(429, { headers: { 'x-should-retry': 'false' } });
   await inLoopProject(options, steps([limited, limited, done]), async (project) => {
     const run = await runRunner(project, { env: { RALPH_RATE_LIMIT_WAIT: '1s' } });
@@ -50,7 +50,7 @@ test('a limit that does not say until when is waited for longer each time', asyn
   });
 });
 
-test('refused credentials end the loop at once, with what to do, whatever patience the client has', async () => {
+test('refused credentials end the loop at once with advice, however patient the client is', async () => {
   await inLoopProject(options, { main: () => status(401) }, async (project) => {
     const run = await runRunner(project, { env: { CLAUDE_CODE_MAX_RETRIES: undefined } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
@@ -62,7 +62,7 @@ test('refused credentials end the loop at once, with what to do, whatever patien
   });
 });
 
-test('a refused request ends the loop at once, and run --resume goes on with its counters', async () => {
+test('a refused request ends the loop at once, and run --resume continues with its counters', async () => {
   let refuses = true;
   const later = steps([text('two'), done]);
   const script = {
@@ -83,7 +83,7 @@ test('a refused request ends the loop at once, and run --resume goes on with its
   });
 });
 
-test('an overloaded API is asked again by a new agent, and the iteration is counted once', async () => {
+test('a new agent asks an overloaded API again, and the iteration is counted once', async () => {
   await inLoopProject(options, steps([status(529), status(529), text('one'), done]), async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '100ms' } });
     project.model.check();
@@ -99,7 +99,7 @@ test('an overloaded API is asked again by a new agent, and the iteration is coun
   });
 });
 
-test('an API that stays overloaded ends the loop as an error after a bounded number of tries', async () => {
+test('an API that stays overloaded ends the loop as an error after a bounded number of attempts', async () => {
   await inLoopProject(options, { main: () => status(529) }, async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms', CLAUDE_CODE_MAX_RETRIES: '0' } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
@@ -141,7 +141,7 @@ test('a stream that hangs is ended by the watchdog, and the loop goes on', async
   });
 });
 
-test('an agent that would lie in wait for a background shell for ever is ended once its turn is over', async () => {
+test('an agent that would wait forever for a background shell is ended when its turn is over', async () => {
   const model = steps([bash('sleep 300', { run_in_background: true }), text('It runs.'), done]);
   await inLoopProject({ ...options, frontmatter: 'max_iterations: 5\nbackground_wait: 2s' }, model, async (project) => {
     const run = await runRunner(project);
@@ -154,7 +154,7 @@ test('an agent that would lie in wait for a background shell for ever is ended o
   });
 });
 
-test('tools that run without the guardrails having been asked end the loop', async () => {
+test('tools that run without a call of the guardrail hook end the loop', async () => {
   const frontmatter = 'max_iterations: 5\nguardrails: {block_commands: ["rm -rf"]}';
   const model = { main: ({ index }: { index: number }) => (index === 0 ? bash('echo hi') : text('went on')) };
   await inLoopProject({ ...options, frontmatter }, model, async (project) => {

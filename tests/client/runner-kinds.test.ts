@@ -47,7 +47,7 @@ const KINDS: readonly {
 
 for (const { kind, reply, args = [], told, ends } of KINDS) {
   const becomes = ends ? 'ends the loop with what to do' : 'is an iteration that failed, and the loop goes on';
-  test(`a run that ends by ${kind} is recorded as that, and ${becomes}`, async () => {
+  test(`a run that ends by ${kind} is recorded as such and ${becomes}`, async () => {
     // However often the client asks again, or compacts and asks again.
     let failing = true;
     let first: string | undefined;
@@ -72,7 +72,7 @@ for (const { kind, reply, args = [], told, ends } of KINDS) {
   });
 }
 
-test('a run that ends by the same error again and again opens the breaker', async () => {
+test('a run that keeps ending with the same error opens the breaker', async () => {
   const frontmatter = 'max_iterations: 9\nbreaker: { same_error: 2 }';
   await inLoopProject({ ...options, frontmatter }, { main: () => bash('echo one') }, async (project) => {
     const run = await runRunner(project, { args: ['--', '--max-turns', '1'] });
@@ -83,7 +83,7 @@ test('a run that ends by the same error again and again opens the breaker', asyn
   });
 });
 
-test("an agent has the project's own servers and not the user's, unless the task asks for all", async () => {
+test("an agent has the project's own servers, and the user's only if the task asks for all", async () => {
   const server = (says: string): object => ({
     mcpServers: { [says]: { command: '/bin/sh', args: ['-c', `echo x > "$MARKS/${says}"`] } },
   });

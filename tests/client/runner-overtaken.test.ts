@@ -32,7 +32,7 @@ for (const [word, code, status] of [
   });
 }
 
-test("pause, while the task's commands run in a runner, ends them, and after resume they run anew", async () => {
+test("pause, while the task's commands run in a runner, ends them, and resume runs them again", async () => {
   const command = endless();
   const options = { ralph: showing(command), files: { go: 'went\n' }, init: false };
   const script = steps([bash('rm go'), text('one'), text('two'), text('three')]);

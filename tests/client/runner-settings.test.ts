@@ -22,7 +22,7 @@ const withHooks = (project: LoopProject): void => {
   project.workspace.write('.claude/settings.json', JSON.stringify(hook('$CLAUDE_PROJECT_DIR/of-project.txt')));
 };
 
-test("an agent has the project's own hooks and not the user's, unless the task asks for all", async () => {
+test("an agent has the project's own hooks, and the user's only if the task asks for all", async () => {
   await inLoopProject({ init: false }, steps([done]), async (project) => {
     withHooks(project);
     const run = await runRunner(project);
@@ -86,7 +86,7 @@ test('a task folder runs with its commands, its outputs and its record', async (
   });
 });
 
-test('an iteration that has had its time fails, and is counted', async () => {
+test('an iteration beyond its time limit fails and is counted', async () => {
   const frontmatter =
     'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ntimeout: 2\nstop_on_error: false';
   const files = { 'tasks/slow/RALPH.md': `---\n${frontmatter}\n---\nWork.\n` };
@@ -103,7 +103,7 @@ test('an iteration that has had its time fails, and is counted', async () => {
   });
 });
 
-test('a state that the agent rewrites is put back as the runner knows it', async () => {
+test("a state that the agent rewrites is restored from the runner's copy", async () => {
   const rewrite = (project: LoopProject) => () => {
     const state = JSON.parse(readFileSync(project.files.state, 'utf8')) as Record<string, unknown>;
     writeFileSync(project.files.state, JSON.stringify({ ...state, maxIterations: 90, iteration: 0 }));
@@ -128,7 +128,7 @@ test('a state that the agent rewrites is put back as the runner knows it', async
   });
 });
 
-test('people read a header, the calls, the words and what it cost', async () => {
+test('the screen shows a header, the calls, the messages and the cost', async () => {
   const model = steps([bash('echo hi'), bash('exit 3'), done]);
   await inLoopProject({ standIn: true, init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
     const run = await runRunner(project, { json: false });
@@ -141,7 +141,7 @@ test('people read a header, the calls, the words and what it cost', async () => 
   });
 });
 
-test('a runner without a permission mode, with two tasks or with a bad duration says so before anything begins', async () => {
+test('a runner without a permission mode, with two tasks or with an invalid duration refuses before it starts', async () => {
   await inLoopProject({ init: false }, steps([]), async (project) => {
     const said = async (options: Parameters<typeof runRunner>[1]): Promise<string> => {
       const run = await runRunner(project, options);
@@ -185,7 +185,7 @@ test('under acceptEdits the agent may run the checks that the user named, and a 
   });
 });
 
-test('a deny rule of the user or the project wins over a check that the task names, in every mode', async () => {
+test('a deny rule of the user or the project wins over a check of the task, in every mode', async () => {
   const frontmatter = 'validation: ["node check.mjs", "node other.mjs"]';
   const forbids = (command: string): string => JSON.stringify({ permissions: { deny: [`Bash(${command})`] } });
   const files = { 'check.mjs': '', 'other.mjs': '', '.claude/settings.json': forbids('node check.mjs') };

@@ -47,7 +47,7 @@ test('three iterations each begin with a fresh context, and the last one complet
   });
 });
 
-test('a claim that the checks refute goes back, with its reasons, into a fresh context', async () => {
+test('a claim that the checks reject is returned with its reasons in a fresh context', async () => {
   const frontmatter = 'max_iterations: 5\nvalidation: [{name: made, run: "test -f made.txt"}]';
   const model = steps([done, bash('touch made.txt'), done]);
   await inLoopProject({ standIn: true, frontmatter, init: false }, model, async (project) => {
@@ -61,7 +61,7 @@ test('a claim that the checks refute goes back, with its reasons, into a fresh c
   });
 });
 
-test('cost and tokens are those of the last result, subagents included, to the last digit', async () => {
+test('cost and tokens equal those of the last result exactly, subagents included', async () => {
   const model = {
     main: ({ index }: { index: number }) =>
       index === 0 ? tool('Agent', { description: 'sub', prompt: 'do', subagent_type: 'general-purpose' }) : done,
@@ -90,7 +90,7 @@ test('cost and tokens are those of the last result, subagents included, to the l
   });
 });
 
-test('a guardrail holds in the runner under bypassPermissions, and the denial is counted', async () => {
+test('a guardrail applies in the runner under bypassPermissions, and the denial is counted', async () => {
   const frontmatter = [
     'max_iterations: 5',
     'guardrails:',

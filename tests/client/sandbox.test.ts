@@ -160,7 +160,7 @@ confinedTest('with --sandbox nothing that an agent tries leaves the project or o
   );
 });
 
-test('control: without the sandbox the same calls of bypassPermissions go through', async () => {
+test('control: without the sandbox the same calls of bypassPermissions succeed', async () => {
   const went = (await attacked([])).map(({ what }) => what);
   const all = attacks({ root: '', project: '', home: '', stateHome: '' } as Workspace, { port: 0, socket: '', pid: 0 });
   assert.deepEqual(
@@ -271,7 +271,7 @@ const bareBin = ({ root }: Workspace): string => {
   return bin;
 };
 
-test('where the sandbox is missing, on refuses before any request with the line to install it, and auto runs without', async () => {
+test('if the sandbox is missing, on refuses before any request with the line that installs it, and auto runs without', async () => {
   const script: Script = { main: () => text(DONE) };
   await inLoopProject({ init: false }, script, async (project: LoopProject) => {
     unanswered(project);
@@ -293,7 +293,7 @@ test('where the sandbox is missing, on refuses before any request with the line 
 });
 
 if (!CLIENT.confines) {
-  test('a client whose sandbox leaves too much open is refused with the way to update it, and auto runs without', async () => {
+  test('a client whose sandbox leaves too much open is refused with advice to update, and auto runs without', async () => {
     await inLoopProject({ init: false }, { main: () => text(DONE) }, async (project: LoopProject) => {
       unanswered(project);
       const refused = await runRunner(project, { args: ['--sandbox'] });
@@ -310,7 +310,7 @@ if (!CLIENT.confines) {
   });
 }
 
-test('bypassPermissions without a sandbox is said at the start and in the end report', async () => {
+test('bypassPermissions without a sandbox is reported at the start and in the end report', async () => {
   const script: Script = { main: () => text(DONE) };
   await inLoopProject({ init: false }, script, async (project: LoopProject) => {
     unanswered(project);

@@ -14,7 +14,7 @@ const main = 'node .claude/skills/ralph-loop/scripts/main.cjs';
 const PLAN = 'docs/Mein Plan.md';
 const plan = [1, 5].map((id) => `- [ ] **Task ${id}: Make ${id}**\n  - Scope: work\n  - Acceptance: made\n`).join('');
 
-test('the client offers the skill with every word of its description, and hands it over whole with what was typed behind it', async () => {
+test("the client offers the skill with its whole description and passes it on whole with the user's words", async () => {
   for (const phrase of ['Run ralph on PLAN', 'Continue ralph from Task 5 on PLAN', 'Show ralph progress for PLAN']) {
     assert.ok(description.includes(phrase) && body.includes(phrase), phrase);
   }
@@ -28,7 +28,7 @@ test('the client offers the skill with every word of its description, and hands 
   });
 });
 
-test('a session that is asked to run, continue or show a plan gets the way from the skill, and each command of it works', async () => {
+test('a session that is asked to run, continue or show a plan finds the way in the skill, and each command works', async () => {
   const script = steps([
     tool('Skill', { skill: 'ralph-loop' }),
     bash(`${main} status "${PLAN}"`),

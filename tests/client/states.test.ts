@@ -20,7 +20,7 @@ const meanwhile =
     return steps([text('one'), second]);
   };
 
-test('a corrupt state is moved aside whole, the turn ends, and the user is told', async () => {
+test('a corrupt state is moved aside whole, the turn ends, and the user is informed', async () => {
   const broken = '{ "iteration": 1, "startedAt": ';
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 9' },
@@ -41,7 +41,7 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is told'
   );
 });
 
-test('a state of a newer schema is left as it is, the turn ends, and the user is told to update', async () => {
+test('a state of a newer schema stays unchanged, the turn ends, and the user is told to update', async () => {
   const newer = '{"schemaVersion":999,"loopId":"from the future"}';
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 9' },
@@ -61,7 +61,7 @@ test('a state of a newer schema is left as it is, the turn ends, and the user is
 });
 
 for (const name of ['missing', 'empty']) {
-  test(`a task file that is ${name} in the middle ends the loop as an error`, async () => {
+  test(`a task file that becomes ${name} during the loop ends it as an error`, async () => {
     await inLoopProject(
       { standIn: true, frontmatter: 'max_iterations: 9' },
       meanwhile((workspace) => {
@@ -87,7 +87,7 @@ for (const [finished, turns] of [
   [24, 1],
   [23, 2],
 ] as const) {
-  test(`a four-key state with ${finished} of 25 iterations goes on and ends after ${turns} more`, async () => {
+  test(`a four-key state with ${finished} of 25 iterations continues and ends after ${turns} more`, async () => {
     const fourKeys = {
       iteration: finished,
       startedAt: '2026-01-02T03:04:05.000Z',

@@ -20,7 +20,7 @@ const inSteps = (list: (user: (args: string[]) => void) => readonly Step[]) => {
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 const told = (project: LoopProject): string[] => project.model.mainRequests().map(({ sinceText }) => sinceText);
 
-test('steering in the middle of an iteration reaches the model at the next tool call, exactly once', async () => {
+test('steering during an iteration reaches the model at the next tool call, exactly once', async () => {
   const { script, known } = inSteps((user) => [
     bash('echo before'),
     () => {
@@ -45,7 +45,7 @@ test('steering in the middle of an iteration reaches the model at the next tool 
   });
 });
 
-test('of parallel tool calls only one brings the steering', async () => {
+test('only one of parallel tool calls delivers the steering', async () => {
   const { script, known } = inSteps((user) => [
     () => {
       user(['steer', 'Use the BLUE-DOOR from now on.']);
@@ -66,7 +66,7 @@ test('of parallel tool calls only one brings the steering', async () => {
   });
 });
 
-test('steering that no tool call has brought comes with the next prompt, and --next always does', async () => {
+test('steering that no tool call delivered comes with the next prompt, and --next always does', async () => {
   const { script, known } = inSteps((user) => [
     () => {
       user(['steer', '--next', 'Then the RED-DOOR.']);
@@ -145,7 +145,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
   });
 });
 
-test('a loop that is paused in the middle lets the turn end, and start --resume goes on with its counters', async () => {
+test('a loop that is paused during an iteration ends the turn, and start --resume continues with its counters', async () => {
   const { script, known } = inSteps((user) => [
     text('one'),
     () => {
@@ -167,7 +167,7 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
   });
 });
 
-test('steering that a stopped client leaves behind comes with the first prompt of the next, once and in its order', async () => {
+test('steering left by a stopped client comes with the first prompt of the next, once and in order', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'reinject: context\nmax_iterations: 4' },
     steps([text('one'), text('two'), done]),

@@ -36,7 +36,7 @@ const given = (loop: TaskLoop, ...args: string[]): CommandRun => {
 const flag = (name: string) => (loop: TaskLoop) =>
   void loop.workspace.write(loop.inside(`.ralph-runner/${name}.flag`), '');
 
-test('a stop flag in the task folder ends the loop after the iteration at work, and is taken away', async () => {
+test('a stop flag in the task folder ends the loop after the current iteration and is removed', async () => {
   await withUser(
     { standIn: true, ralph: ralph('max_iterations: 9') },
     (user) => [text('one'), user(flag('stop'), bash('touch after')), text('two')],
@@ -66,7 +66,7 @@ test('a cancel flag in the task folder ends the loop when the turn ends, without
   );
 });
 
-test('a cancel flag in the task folder meets the next tool call, which is refused, and the turn ends', async () => {
+test('a cancel flag in the task folder refuses the next tool call, and the turn ends', async () => {
   await withUser(
     { ralph: ralph('max_iterations: 9') },
     (user) => [text('one'), user(flag('cancel'), bash('touch after'))],
@@ -80,7 +80,7 @@ test('a cancel flag in the task folder meets the next tool call, which is refuse
   );
 });
 
-test('flags that an earlier run left behind are not asked of a new one', async () => {
+test('flags from an earlier run do not affect a new one', async () => {
   const script = steps([text('one'), text('two')]);
   await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     for (const name of ['stop', 'cancel']) flag(name)(loop);
@@ -92,7 +92,7 @@ test('flags that an earlier run left behind are not asked of a new one', async (
   });
 });
 
-test('status, stop and resume take the path of the task folder, while its loop runs and afterwards', async () => {
+test('status, stop and resume accept the path of the task folder, during its loop and afterwards', async () => {
   const seen: string[] = [];
   const refused: CommandRun[] = [];
   const look = (loop: TaskLoop) => {
@@ -187,7 +187,7 @@ for (const [word, code, status] of [
     });
   });
 
-  test(`${word}, while the commands of a later iteration run, ends them and is what the loop does next`, async () => {
+  test(`${word}, while the commands of a later iteration run, ends them and takes effect next`, async () => {
     const command = endless();
     const script = steps([bash('rm go'), text('one')]);
     await inTaskFolder({ standIn: true, ralph: showing(command), files: { go: 'went\n' } }, script, async (loop) => {
@@ -203,7 +203,7 @@ for (const [word, code, status] of [
   });
 }
 
-test('what the user says while the first commands of the task run is kept for the prompt after the one that is made', async () => {
+test('a message during the first commands of the task is kept for the prompt after the one in preparation', async () => {
   const waits = 'echo began > began; until test -f go; do sleep 0.1; done';
   const folder = ralph(
     `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 60 }]`,
@@ -242,7 +242,7 @@ test('cancel, while an acceptance command runs, ends it', async () => {
   });
 });
 
-test('stop, while an acceptance command runs, lets it come to its end: a claim that holds completes the loop', async () => {
+test('stop, while an acceptance command runs, lets it finish: a valid claim completes the loop', async () => {
   // It goes on for longer than the driver's looks are apart.
   const slow = '{ touch begun; until [ -e later ]; do sleep 0.05; done; sleep 1; }';
   await inTaskFolder({ ralph: accepting(slow), files: atTheGate }, claim(), async (loop) => {

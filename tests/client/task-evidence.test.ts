@@ -11,7 +11,7 @@ const ralph = (commands: string): string =>
 const lines = (from: number, to: number): string => `[{ name: long, run: "seq -f 'line %04g of it' ${from} ${to}" }]`;
 const whole = 'my-task/.ralph-runner/prompt.md';
 
-test('evidence of 60 KB goes back as a pointer to a file that holds the prompt, and the agent can read it', async () => {
+test('evidence of 60 KB is sent back as a pointer to a file with the prompt, which the agent can read', async () => {
   const script = (workspace: { readonly project: string }) =>
     steps([
       text('one'),
@@ -50,7 +50,7 @@ test('evidence of 60 KB goes back as a pointer to a file that holds the prompt, 
   });
 });
 
-test('evidence of 6 KB goes back whole, as context beside a short reason', async () => {
+test('evidence of 6 KB is sent back whole, as context beside a short reason', async () => {
   await inTaskFolder(
     { standIn: true, ralph: ralph(lines(1, 375)) },
     steps([text('one'), text('two')]),
@@ -70,7 +70,7 @@ test('evidence of 6 KB goes back whole, as context beside a short reason', async
   );
 });
 
-test('a first prompt that fits no argument list goes as a pointer, too', async () => {
+test('a first prompt that exceeds the argument list is sent as a pointer too', async () => {
   const euros = (name: string): string => `{ name: ${name}, run: "yes '€€€€€€€€€' | head -c 60000" }`;
   const commands = `[${['long', 'b', 'c', 'd'].map(euros).join(', ')}]`;
   const body = `${ralph(commands)}{{ commands.b }}{{ commands.c }}{{ commands.d }}\n`;
@@ -82,7 +82,7 @@ test('a first prompt that fits no argument list goes as a pointer, too', async (
   });
 });
 
-test('a command that runs out of time is ended with all it started, and says so', async () => {
+test('a command that runs out of time is ended with everything it started, and reported', async () => {
   const left = `tail -s 58.${process.pid} -f /dev/null`;
   // It notes that what it has put into the background runs: nobody has to look at it at the right moment.
   const seen = `until grep -q ^tail /proc/$!/cmdline; do :; done; touch seen`;
@@ -103,7 +103,7 @@ test('a command that runs out of time is ended with all it started, and says so'
   });
 });
 
-test('what a command prints is never expanded, and a comment in it stays', async () => {
+test('the output of a command is never expanded, and a comment in it stays', async () => {
   const commands =
     '[{ name: long, run: "cat shown.txt" }, { name: other, run: echo the-other }]\nargs: [owner]\ncompletion_promise: DONE';
   const files = { 'shown.txt': '{{ commands.other }} {{ args.owner }} <!-- stays -->\n' };
@@ -114,7 +114,7 @@ test('what a command prints is never expanded, and a comment in it stays', async
   });
 });
 
-test('a secret that a command shows reaches the agent, and nothing that is kept', async () => {
+test('a secret in the output of a command reaches the agent, but nothing that is stored', async () => {
   const secret = 'sk-ant-api03-0123456789abcdefghij';
   const files = { 'shown.txt': `API_KEY=${secret}\n` };
   const commands = '[{ name: long, run: cat shown.txt }]';

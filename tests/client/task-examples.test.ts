@@ -75,7 +75,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
   });
 });
 
-test('the minimal loop has no promise to give and ends at its limit: max-iterations, with one commit in ten', async () => {
+test('the minimal loop has no promise and ends at its limit: max-iterations, with one commit in ten', async () => {
   const turns = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   const commit = bash('git add TODO.md && git commit -qm "Do the first task"');
   const script = steps(turns.flatMap((turn) => [...(turn === 4 ? [commit] : []), text(`Turn ${turn} is over.`)]));
@@ -98,7 +98,7 @@ test('the minimal loop has no promise to give and ends at its limit: max-iterati
   );
 });
 
-test('the minimal loop in which nothing ever changes ends as no-progress-exhaustion', async () => {
+test('the minimal loop without any change ends as no-progress-exhaustion', async () => {
   const script = steps([text('I have looked.'), text('I have looked again.'), text('And again.')]);
   await inTaskFolder({ standIn: true, ralph: MINIMAL, git: true }, script, async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '3'] });
@@ -177,7 +177,7 @@ test('the parameterised example does not start without its arguments', async () 
   });
 });
 
-test('the migration example moves one module an iteration, and its promise holds once the notes are there', async () => {
+test('the migration example moves one module an iteration, and its promise holds once the notes exist', async () => {
   const files = {
     'package.json': `{"name":"modules","scripts":{"build":"node --check src/a.js && node --check src/b.js && echo built","test":"grep -L modern src/*.js"}}\n`,
     'src/a.js': "require('legacy');\n",
@@ -205,7 +205,7 @@ test('the migration example moves one module an iteration, and its promise holds
   });
 });
 
-test('the scaffold runs once it says its task: its promise is believed, and nobody says that it was verified', async () => {
+test('the scaffold runs once its task is filled in: its promise is believed, and not reported as verified', async () => {
   await inTaskFolder(
     { standIn: true, ralph: SCAFFOLD },
     steps([text('Nothing yet.'), promise('Finished.')]),

@@ -11,7 +11,7 @@ const folder = (frontmatter: string, body: string): Record<string, string> => ({
 });
 const promise = 'All of it is there.\n\n<promise>DONE</promise>';
 
-test('a task folder works through evidence, a rejected promise and the gate until all of it holds', async () => {
+test('a task folder goes through evidence, a rejected promise and the gate until everything holds', async () => {
   const files = {
     ...folder(
       [
@@ -65,7 +65,7 @@ test('a task folder works through evidence, a rejected promise and the gate unti
   });
 });
 
-test('a prompt file has arguments, commands and a gate as well, all of them in the project itself', async () => {
+test('a prompt file has arguments, commands and a gate too, all in the project itself', async () => {
   const frontmatter = [
     'args: [owner]',
     'commands:',

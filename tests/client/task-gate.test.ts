@@ -27,7 +27,7 @@ for (const gate of ['optional', 'disabled']) {
   });
 }
 
-test('an open question under P1 keeps the loop going until it is checked off', async () => {
+test('an open question under P1 keeps the loop going until it is checked', async () => {
   const ask = (box: string) =>
     bash(
       `printf '## P0\\n\\nNone.\\n\\n## P1\\n\\n- [${box}] which port?\\n  - a note\\n' > my-task/OPEN_QUESTIONS.md`,
@@ -51,7 +51,7 @@ test('an open question under P1 keeps the loop going until it is checked off', a
   });
 });
 
-test('a promise in code or inside a sentence is none, and the next prompt says how to give it', async () => {
+test('a promise in code or inside a sentence does not count, and the next prompt says how to give it', async () => {
   const script = steps([
     text('I shall end with `<promise>DONE</promise>` when it is done.'),
     text('Soon:\n\n```\n<promise>DONE</promise>\n```'),
@@ -66,7 +66,7 @@ test('a promise in code or inside a sentence is none, and the next prompt says h
   });
 });
 
-test('an acceptance command that executed no test accepts nothing', async () => {
+test('an acceptance command without an executed test accepts nothing', async () => {
   const frontmatter = 'commands: [{ name: tests, run: node --test tests/, acceptance: true }]';
   const write = bash(`printf %s "require('node:test').test('one', () => {});" > tests/one.test.js`);
   const script = steps([promise('Green.'), write, promise('Now there is a test.')]);
@@ -78,7 +78,7 @@ test('an acceptance command that executed no test accepts nothing', async () => 
   });
 });
 
-test('a required output has to be a plain file of the task folder, and no link out of it', async () => {
+test('a required output has to be a regular file of the task folder, not a link out of it', async () => {
   const output = 'my-task/REPORT.md';
   const script = steps([
     ...[bash(`ln -s ../elsewhere.md ${output}`), promise('It is there.')],
@@ -95,7 +95,7 @@ test('a required output has to be a plain file of the task folder, and no link o
   });
 });
 
-test('a script of the task that the agent changes is not run, as evidence or at the gate, until the user adopts it', async () => {
+test('a changed script of the task does not run, as evidence or at the gate, until the user accepts it', async () => {
   const frontmatter = 'commands: [{ name: verify, run: ./verify.sh, acceptance: true }]';
   let user: TaskLoop | undefined;
   const script = steps([
@@ -132,7 +132,7 @@ const edited = (max: number, rules: string): string =>
   `---\nmax_iterations: ${max}\ncommands: [{ name: one, run: echo first }]\n${rules}---\nDo it: {{ commands.one }}\n`;
 const rules = "guardrails: { block_commands: ['touch blocked'] }\n";
 
-test('a frontmatter that is edited during the run is not adopted, and user and agent are told; the text is', async () => {
+test('frontmatter that is edited during the run is reported but not adopted; the text is adopted', async () => {
   const rewrite = edited(9, '').replace('Do it', 'Do it well').replace('echo first', 'touch by-the-task');
   const script = steps([
     bash(`printf %s '${rewrite}' > my-task/RALPH.md`),
@@ -157,7 +157,7 @@ test('a frontmatter that is edited during the run is not adopted, and user and a
   });
 });
 
-test('accept adopts the edited frontmatter: its commands, its rules and its limit hold from then on', async () => {
+test('accept adopts the edited frontmatter: its commands, its rules and its limit apply from then on', async () => {
   let user: TaskLoop | undefined;
   const script = steps([
     bash('touch blocked'),

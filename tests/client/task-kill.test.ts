@@ -40,7 +40,7 @@ const assertWentOn = async (loop: TaskLoop): Promise<void> => {
   assert.equal(loop.status().iteration, 3);
 };
 
-test('a client that is killed in the middle of an iteration leaves a loop that resume goes on with, counters and all', async () => {
+test('a client that is killed during an iteration leaves a loop that resume continues with its counters', async () => {
   await inTaskFolder({ ralph: quick, git: true }, killInIteration2(), async (loop) => {
     const running = await inTheMiddle(loop);
     process.kill(clientOf(loop), 'SIGKILL');
@@ -55,7 +55,7 @@ test('a client that is killed in the middle of an iteration leaves a loop that r
   });
 });
 
-test('after launcher and client are killed start refuses and names the ways on, and resume goes on', async () => {
+test('after launcher and client are killed start refuses with the ways to continue, and resume continues', async () => {
   await inTaskFolder({ standIn: true, ralph: quick, git: true }, killInIteration2(), async (loop) => {
     const running = await inTheMiddle(loop);
     killTree(running.pid);
@@ -71,7 +71,7 @@ test('after launcher and client are killed start refuses and names the ways on, 
   });
 });
 
-test('a fresh start puts the loop of a killed client into the archive, and begins anew', async () => {
+test('a fresh start archives the loop of a killed client and begins again', async () => {
   const script = steps([text('one'), hang(), text('anew')]);
   await inTaskFolder({ standIn: true, ralph: ralph('') }, script, async (loop) => {
     const running = loop.start();
@@ -107,7 +107,7 @@ for (const [what, ralphOf, last] of [
   ['an acceptance command', longGate, text('<promise>DONE</promise>')],
 ] as const) {
   for (const victim of ['the Stop hook', 'the client'] as const) {
-    test(`${victim} is killed while ${what} runs: nothing of the command is left, and the loop can go on`, async () => {
+    test(`${victim} is killed while ${what} runs: nothing of the command is left, and the loop can continue`, async () => {
       const script = steps([bash('rm go'), last, text('next'), text('next again'), text('the last')], text('more'));
       const forEver = endless();
       await inTaskFolder({ standIn: true, ralph: ralphOf(forEver), files }, { main: script.main }, async (loop) => {

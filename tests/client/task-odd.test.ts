@@ -18,7 +18,7 @@ const program = (code: string) => [
   bash('python3 helper.py'),
 ];
 
-test('a run state that a program takes away, or turns into a link out of the folder, changes nothing of the loop', async () => {
+test('run state that a program removes, or replaces by a link out of the folder, does not affect the loop', async () => {
   const script = steps([
     ...[...program('shutil.rmtree(run)'), text('one')],
     ...[...program("shutil.rmtree(run)\nos.symlink('../../outside', run)"), text('two')],
@@ -54,7 +54,7 @@ test('a run state that a program takes away, or turns into a link out of the fol
   });
 });
 
-test('a task whose RALPH.md is gone ends as an error that says what to do', async () => {
+test('a task whose RALPH.md is gone ends as an error with advice', async () => {
   const script = steps([bash('rm my-task/RALPH.md'), text('one')]);
   await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 5') }, script, async (loop) => {
     const run = await loop.run();
@@ -68,7 +68,7 @@ test('a task whose RALPH.md is gone ends as an error that says what to do', asyn
   });
 });
 
-test('a frontmatter that no longer parses stops nothing: the loop goes on under its contract, and says so', async () => {
+test('frontmatter that no longer parses stops nothing: the loop continues under its contract and says so', async () => {
   const script = steps([bash(`sed -i '2s/.*/max_iterations: [/' my-task/RALPH.md`), text('one'), text('two')]);
   await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     const run = await loop.run();
@@ -79,7 +79,7 @@ test('a frontmatter that no longer parses stops nothing: the loop goes on under 
   });
 });
 
-test('the project’s own folder can be a task folder, and its commands are no part of the loop', async () => {
+test('the project’s own folder can be a task folder, and its commands are not part of the loop', async () => {
   const frontmatter =
     'max_iterations: 1\ncommands: [{ name: env, run: "echo active=$RALPH_ACTIVE in $PWD" }, { name: here, run: ./here.sh }]';
   const files = { 'RALPH.md': ralph(frontmatter, '{{ commands.env }}\n{{ commands.here }}') };
@@ -103,7 +103,7 @@ const filledIn = (template: string): string =>
     .replace('Migrate FROM to TO', 'Migrate callbacks to promises')
     .replace(': QUESTION', ': which parser is faster?');
 
-test('every folder that scaffold makes is a task folder that runs once it is filled in', async () => {
+test('every folder that scaffold creates runs once it is filled in', async () => {
   const presets = ['default', 'fix-tests', 'migration', 'research-report', 'security-audit'];
   const turns = steps(presets.map((preset) => text(`This is ${preset}.`)));
   await inLoopProject({ standIn: true, git: true }, turns, async (project) => {
@@ -122,7 +122,7 @@ test('every folder that scaffold makes is a task folder that runs once it is fil
   });
 });
 
-test('after a run its state is exported by logs, moved away by archive, and the next run begins a new one', async () => {
+test('after a run logs exports its state, archive moves it away, and the next run begins a new one', async () => {
   const script = steps([text('one'), text('two')]);
   await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 1') }, script, async (loop) => {
     const { project, workspace } = loop;

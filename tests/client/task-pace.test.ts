@@ -8,7 +8,7 @@ const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${fr
 const waiting = ({ project }: TaskLoop) => project.state()?.['status'] === 'waiting';
 const progress = ({ records }: TaskLoop) => records().map((record) => record.progress);
 
-test('a commit alone is progress, and what the loop keeps for itself is none', async () => {
+test("a commit alone is progress, the loop's own files are not", async () => {
   const script = steps([
     bash('git commit --allow-empty -qm "Note the state"'),
     text('one'),
@@ -29,7 +29,7 @@ test('a commit alone is progress, and what the loop keeps for itself is none', a
   });
 });
 
-test('without a repository only the task folder can be seen: the end says how much nobody knows', async () => {
+test('without a repository only the task folder is measured: the end says how many iterations are unknown', async () => {
   const script = steps([bash('echo work > elsewhere.txt'), text('one'), text('two')]);
   await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     const run = await loop.run();
@@ -40,7 +40,7 @@ test('without a repository only the task folder can be seen: the end says how mu
   });
 });
 
-test('an iteration that has had its time gets no further call, and ends the loop as timeout', async () => {
+test('an iteration beyond its time limit gets no further call and ends the loop as timeout', async () => {
   const late = delay(1_100, bash('touch late'));
   const script = steps([late, text('I have not come far.')]);
   await inTaskFolder({ ralph: ralph('timeout: 1') }, script, async (loop) => {
@@ -62,7 +62,7 @@ test('an iteration that has had its time gets no further call, and ends the loop
   });
 });
 
-test('with stop_on_error off an iteration that ran out of time is told so in the next, and the loop goes on', async () => {
+test('with stop_on_error off the next prompt reports a timed-out iteration, and the loop continues', async () => {
   const late = delay(1_100, bash('touch late'));
   const script = steps([late, text('One.'), late, text('Two.')]);
   const frontmatter = 'timeout: 1\nstop_on_error: false\nmax_iterations: 2';
@@ -78,7 +78,7 @@ test('with stop_on_error off an iteration that ran out of time is told so in the
   });
 });
 
-test('a promise that comes late still holds where the gate passes', async () => {
+test('a late promise still counts if the gate passes', async () => {
   const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
   const script = steps([delay(1_100, text('It was long, and is done.\n\n<promise>DONE</promise>'))]);
   const frontmatter = 'timeout: 1\ncompletion_promise: DONE';
@@ -89,7 +89,7 @@ test('a promise that comes late still holds where the gate passes', async () => 
   });
 });
 
-test('the delay between iterations is waited out, and evidence and task are read after it', async () => {
+test('the delay between iterations is waited for, and evidence and task are read after it', async () => {
   // Time enough, too, to write two files in it.
   const frontmatter = 'inter_iteration_delay: 3\nmax_iterations: 3\ncommands: [{ name: news, run: cat news.txt }]';
   const body = (word: string) => ralph(frontmatter, `${word}: {{ commands.news }}`);
@@ -118,7 +118,7 @@ test('the delay between iterations is waited out, and evidence and task are read
   });
 });
 
-test('a user wakes a loop out of a long delay between iterations', async () => {
+test('a user wakes a loop from a long delay between iterations', async () => {
   const frontmatter = 'inter_iteration_delay: 600\nmax_iterations: 2';
   await inTaskFolder({ standIn: true, ralph: ralph(frontmatter) }, steps([text('one'), text('two')]), async (loop) => {
     const running = loop.start();
@@ -136,7 +136,7 @@ test('a user wakes a loop out of a long delay between iterations', async () => {
   });
 });
 
-test('an idle task folder calls no model until what its commands show has changed', async () => {
+test('an idle task folder calls no model until the output of its commands changes', async () => {
   const frontmatter = `max_iterations: 3
 completion_promise: DONE
 idle: { delay: 200ms, backoff: 1, max: 1h, wake: change }
@@ -184,7 +184,7 @@ test('every prompt says how many items it is about, and every second one asks to
   });
 });
 
-test('the agent gets its memory back in every iteration, cut where it is long, and never through a link', async () => {
+test('the agent gets its memory in every iteration, shortened if long, and never through a link', async () => {
   const long = `begin ${'word '.repeat(1_200)}end`;
   const memory = 'my-task/RALPH_PROGRESS.md';
   const script = steps([
@@ -214,7 +214,7 @@ test('the agent gets its memory back in every iteration, cut where it is long, a
   });
 });
 
-test('three failed shell commands in one iteration are told in the next, two are not', async () => {
+test('three failed shell commands in one iteration are reported in the next, two are not', async () => {
   const script = steps([
     ...[bash('exit 1'), bash('exit 2'), text('one')],
     ...[bash('exit 3'), bash('exit 4'), bash('false'), text('two')],

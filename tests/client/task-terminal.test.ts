@@ -24,7 +24,7 @@ Do the work: {{ commands.look }}
 });
 const options = withCommand(`cat go || ${endless}`);
 
-test('Esc while a command of the task runs ends the command and pauses the loop; after resume it goes on with its counters', async () => {
+test('Esc while a command of the task runs ends it and pauses the loop; resume continues with its counters', async () => {
   const script = steps([
     bash('rm go'),
     text('one'),
@@ -99,7 +99,7 @@ test('Ctrl+C while the first commands of the task run ends them, and no client i
   });
 });
 
-test('a message that is typed while a command of the task runs reaches the agent in its next iteration, which counts', async () => {
+test('a message typed while a command of the task runs reaches the agent in its next iteration, which counts', async () => {
   const done = text('Done.\n\n<promise>DONE</promise>');
   const script = steps([bash('rm go'), text('one'), bash('echo working'), text('I use the BLUE-DOOR.'), done]);
   await inTerminal(withCommand(untilGo), script, async (loop) => {

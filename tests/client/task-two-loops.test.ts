@@ -93,7 +93,7 @@ const aside = async ({ workspace }: LoopProject): Promise<unknown> => {
   }
 };
 
-test('two task folders in one project run at the same time in sessions of their own and share nothing; a third session is left alone', async () => {
+test('two task folders in one project run at once in separate sessions and share nothing; a third session is left alone', async () => {
   let known: LoopProject | undefined;
   let third: unknown;
   /** Waits until the other side has answered so many requests. */

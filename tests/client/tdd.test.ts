@@ -64,7 +64,7 @@ const assertProved = (project: LoopProject, scenarios: number): void => {
   }
 };
 
-test('a session works through the scenarios by tests first, and is complete when all are proved', async () => {
+test('a session works through the scenarios test-first and is complete when all are proved', async () => {
   await inLoopProject({}, obedient, async (project) => {
     makeList(project, 2);
     const run = await project.run({ args: ['--tdd', '--max-iterations', '8'] });
@@ -90,7 +90,7 @@ const halting: Script = {
   },
 };
 
-test('a runner gives each fresh context its scenario, and the red evidence verbatim to the one that goes on', async () => {
+test('a runner gives each fresh context its scenario, and the red evidence verbatim to the one that continues', async () => {
   await inLoopProject({ standIn: true, init: false }, halting, async (project) => {
     makeList(project, 2);
     const run = await runRunner(project, { args: ['--tdd'] });
@@ -108,7 +108,7 @@ test('a runner gives each fresh context its scenario, and the red evidence verba
   });
 });
 
-test('a host session has subagents prove the scenarios, and hands the red evidence on verbatim', async () => {
+test('a host session has subagents prove the scenarios and passes the red evidence on verbatim', async () => {
   const answers: Record<string, unknown>[] = [];
   const first = bash(`${routerCommand} start --tdd`);
   await inLoopProject({}, routerHost(halting.main, { first, answers }), async (project) => {
@@ -132,7 +132,7 @@ test('a host session has subagents prove the scenarios, and hands the red eviden
   });
 });
 
-test('a scenario that stays where it is trips the breaker, and a resumed loop goes on with it', async () => {
+test('a scenario without progress trips the breaker, and a resumed loop continues with it', async () => {
   let stuck = true;
   const script: Script = {
     main: (request) => {
@@ -155,7 +155,7 @@ test('a scenario that stays where it is trips the breaker, and a resumed loop go
   });
 });
 
-test('an agent that forges the state, swaps the list or only claims is found out, and has to prove it', async () => {
+test('an agent that forges the state, swaps the list or only claims is detected and has to prove it', async () => {
   const forged = JSON.stringify({ scenarios: [], completedScenarios: [], currentScenario: null, evidenceLog: [] });
   const attempts = (tdd: string): readonly string[] => [
     `printf '%s' '${forged}' > ${stateFile}`,
@@ -193,7 +193,7 @@ test('an agent that forges the state, swaps the list or only claims is found out
   });
 });
 
-test('an allowlist lets the steps of the loop through, which the prompt asks for, and nothing else', async () => {
+test('an allowlist allows the steps of the loop that the prompt asks for, and nothing else', async () => {
   const frontmatter = 'guardrails: { shell_policy: { mode: allowlist, allow: ["touch .*"] } }';
   const script: Script = {
     main: (request) => {

@@ -24,7 +24,7 @@ const goOn = async (loop: TerminalLoop, terminal: Terminal): Promise<void> => {
 
 // Most of their time is waiting: two at a time.
 describe('a user who interrupts', { concurrency: 2 }, () => {
-  test('Esc during an idle wait pauses the loop; the next message is told once how to go on and answered; after resume the loop goes on with its counters', async () => {
+  test('Esc during an idle wait pauses the loop; the next message is told once how to continue and answered; resume continues with the counters', async () => {
     const script = steps([
       text('one'),
       text(`nothing to do\n\n${idle}`),
@@ -64,7 +64,7 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
     });
   });
 
-  test('Esc while a tool runs: the next message pauses the loop, is told so and answered, and is not counted; resume goes on', async () => {
+  test('Esc while a tool runs: the next message pauses the loop with a notice, is answered and not counted; resume continues', async () => {
     const script = steps([
       text('one'),
       bash(forEver),

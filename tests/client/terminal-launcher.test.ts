@@ -4,7 +4,7 @@ import { promptFile } from '../support/client/loop-project.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
 import { complete, inTerminal } from '../support/terminal/terminal-loop.ts';
 
-test('the launcher starts the client with the first prompt, the loop goes round until it is complete, the screen says why, and after the user has left the launcher says it again', async () => {
+test('the launcher starts the client with the first prompt, the loop runs until it is complete, the screen says why, and the launcher repeats it after the user has left', async () => {
   const script = steps([text('turn one is done'), text('turn two is done'), text(`all is done\n\n${complete}`)]);
   await inTerminal({ body: '# Mission\n\nKeep to the script.\n' }, script, async (loop) => {
     const terminal = await loop.launch();
@@ -24,7 +24,7 @@ test('the launcher starts the client with the first prompt, the loop goes round 
   });
 });
 
-test('the launcher asks for the commands that must pass, and hands the keyboard to the client afterwards', async () => {
+test('the launcher asks for the commands that must pass and then gives the keyboard to the client', async () => {
   const script = steps([text(`done\n\n${complete}`), text('you are welcome')]);
   await inTerminal({ asked: true }, script, async (loop) => {
     const terminal = await loop.launch();
@@ -42,7 +42,7 @@ test('the launcher asks for the commands that must pass, and hands the keyboard 
   });
 });
 
-test('a client started by hand with RALPH_ACTIVE=1 gets a loop of its own, bound by SessionStart, that goes round', async () => {
+test('a client started by hand with RALPH_ACTIVE=1 gets its own loop, bound by SessionStart', async () => {
   const script = steps([text('turn one is done'), text('turn two is done'), text(`over\n\n${complete}`)]);
   await inTerminal({}, script, async (loop) => {
     const start = [

@@ -36,7 +36,7 @@ const leaveTwice = (terminal: Terminal): Promise<void> => terminal.key('C-c', 'C
 
 // Most of their time is waiting: two at a time.
 describe('a user who leaves', { concurrency: 2 }, () => {
-  test('/exit during an idle wait: the launcher says how to go on and exits with 130; a plain start refuses, and --resume goes on with the counters in a new client', async () => {
+  test('/exit during an idle wait: the launcher says how to continue and exits with 130; a plain start refuses, and --resume continues with the counters in a new client', async () => {
     const script = steps([text('one'), text(`nothing to do\n\n${idle}`), text('two'), text(`over\n\n${complete}`)]);
     await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
       const terminal = await loop.launch();
@@ -73,7 +73,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
     });
   });
 
-  test('/exit while the agent works in a tool ends it, and the launcher says how to go on', async () => {
+  test('/exit while the agent works in a tool ends it, and the launcher says how to continue', async () => {
     const script = steps([text('one'), bash(forEver)]);
     await inTerminal({}, script, async (loop) => {
       const terminal = await loop.launch();
@@ -83,7 +83,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
     });
   });
 
-  test('Ctrl+C while the agent works in a tool, and twice more to leave; --resume goes on with the counters', async () => {
+  test('Ctrl+C while the agent works in a tool, and twice more to leave; --resume continues with the counters', async () => {
     const script = steps([text('one'), bash(forEver), text(`over\n\n${complete}`)]);
     await inTerminal({}, script, async (loop) => {
       const terminal = await loop.launch();
@@ -98,7 +98,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
     });
   });
 
-  test('leaving a loop that the user has paused says how to go on without the session', async () => {
+  test('leaving a loop that the user has paused says how to continue without the session', async () => {
     const script = steps([text(`nothing to do\n\n${idle}`)]);
     await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
       const terminal = await loop.launch();
@@ -114,7 +114,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
     });
   });
 
-  test('the sleeping hook of a client that was killed ends long before its wait is over, and start --resume goes on', async () => {
+  test('the sleeping hook of a killed client ends long before its wait is over, and start --resume continues', async () => {
     const script = steps([text('one'), text(`nothing to do\n\n${idle}`), text(`over\n\n${complete}`)]);
     await inTerminal({ frontmatter: 'idle:\n  delay: 2h\n  max_delay: 2h' }, script, async (loop) => {
       // By hand, so that no launcher is there to notice it.

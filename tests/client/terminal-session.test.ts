@@ -10,7 +10,7 @@ const login = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-o
 
 // One of them has to wait a minute for the client, and the others need not wait for it.
 describe('a session', { concurrency: 2 }, () => {
-  test('with a login goes on by itself when its usage limit has reset, and that is the loop’s next iteration', async () => {
+  test('with a login continues by itself when its usage limit has reset, as the loop’s next iteration', async () => {
     const limit = () => rateLimited(Math.ceil(Date.now() / 1000) + 2);
     const after = CLIENT.continuesAfterLimit ? 'two' : 'going on';
     const script = steps([text('one'), limit, text(after), text(`over\n\n${complete}`)]);
@@ -38,7 +38,7 @@ describe('a session', { concurrency: 2 }, () => {
     });
   });
 
-  test('with an API key shows that a rate limit has paused the loop and how to go on, and goes on after resume', async () => {
+  test('with an API key shows that a rate limit has paused the loop and how to continue, and continues after resume', async () => {
     const script = steps([
       text('one'),
       status(429, { headers: { 'x-should-retry': 'false' } }),
@@ -67,7 +67,7 @@ describe('a session', { concurrency: 2 }, () => {
     });
   });
 
-  test('that was cleared during an idle wait keeps its loop, says so, and goes on with the next message', async () => {
+  test('that was cleared during an idle wait keeps its loop, says so, and continues with the next message', async () => {
     const script = steps([
       text('one'),
       text(`nothing to do\n\n${idle}`),
@@ -97,7 +97,7 @@ describe('a session', { concurrency: 2 }, () => {
     });
   });
 
-  test('that the agent starts from its shell is answered, ends its turn and is no part of the loop', async () => {
+  test('that the agent starts from its shell is answered, ends its turn and is not part of the loop', async () => {
     const agent = steps([
       bash("claude -p 'a nested question' < /dev/null > answer.txt"),
       text('it has answered'),

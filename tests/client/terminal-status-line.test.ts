@@ -6,7 +6,7 @@ import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts
 
 // Most of their time is waiting: two at a time.
 describe('the status line', { concurrency: 2 }, () => {
-  test('the status line names the loop, its state and its iteration, ticks while the loop is idle, and has the user’s own line below', async () => {
+  test('names the loop, its state and its iteration, ticks while the loop is idle, and has the user’s own line below', async () => {
     // The agent thinks until the status line has shown what it has to show meanwhile.
     const shown: (() => void)[] = [];
     const thinks = (reply: Reply): (() => Promise<Reply>) => {

@@ -6,7 +6,7 @@ import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts
 
 // Most of their time is waiting: two at a time.
 describe('a user who speaks', { concurrency: 2 }, () => {
-  test('a message typed during an idle wait is answered in the middle of it, is no iteration and claims nothing, and the rest of the wait follows', async () => {
+  test('a message typed during an idle wait is answered, is not an iteration and claims nothing, and the rest of the wait follows', async () => {
     const script = steps([
       text(`nothing to do\n\n${idle}`),
       text(`it is four\n\n${complete}`),
@@ -32,7 +32,7 @@ describe('a user who speaks', { concurrency: 2 }, () => {
     });
   });
 
-  test('a message that no tool call took in is answered when the loop begins to wait', async () => {
+  test('a message that no tool call delivered is answered when the loop begins to wait', async () => {
     let queued = (): void => undefined;
     const silence = new Promise<void>((resolve) => {
       queued = resolve;
@@ -58,7 +58,7 @@ describe('a user who speaks', { concurrency: 2 }, () => {
     });
   });
 
-  test('a message typed while a tool runs reaches the agent there, and changes nothing in the count', async () => {
+  test('a message typed while a tool runs reaches the agent there and does not affect the count', async () => {
     const script = steps([
       bash('until [ -e go ]; do sleep 0.05; done; echo slept'),
       text('both done'),

@@ -41,7 +41,7 @@ const subagent = tool('Agent', {
 });
 
 /** What only a real client shows: a deferred tool that runs a command is judged as the shell that it is. */
-test('a command that Monitor would run is denied as it is for Bash', async () => {
+test('a command that Monitor would run is denied as for Bash', async () => {
   const push = 'touch pushed; git push';
   const frontmatter = 'max_iterations: 3\nguardrails:\n  block_commands: [{command: git, args: [push]}]';
   const script = steps([
@@ -66,7 +66,7 @@ test('a command that Monitor would run is denied as it is for Bash', async () =>
   });
 });
 
-test('every tool that the client offers has a class of its own, headless, in a subagent and in the terminal', async () => {
+test('every tool that the client offers has a class, headless, in a subagent and in the terminal', async () => {
   const names = new Set<string>();
   const collect = (requests: readonly ModelRequest[]) => {
     for (const request of requests) for (const name of namesIn(request)) names.add(name);

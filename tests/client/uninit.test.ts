@@ -21,7 +21,7 @@ const tree = (directory: string): string[] =>
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
     .sort();
 
-test('a project that ran a loop is taken out again byte for byte, and the user’s own hook ran beside ours', async () => {
+test('uninit restores a project that ran a loop byte for byte, and the user’s own hook ran beside ours', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 2', files: { '.claude/settings.json': settings } },
     steps([bash('echo work > work.txt'), text('one'), text('two')]),

@@ -44,7 +44,7 @@ test('a budget of tokens warns the agent and ends the loop', async () => {
   );
 });
 
-test('usage counts every message once, however many blocks it has, and the subagents’ too', async () => {
+test('usage counts every message once, however many blocks it has, subagents’ included', async () => {
   const delegate = tool('Agent', {
     description: 'look',
     prompt: 'look around',

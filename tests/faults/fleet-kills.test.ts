@@ -99,7 +99,7 @@ async function killAt(k: Killed, place: FleetPlace, stopAt: number, when: 'befor
 /** RALPH_FLEET_KILLS=100 is the long form. */
 const KILLS = Number(process.env['RALPH_FLEET_KILLS'] ?? 4);
 
-test('a worker killed at any moment, whose git goes on for a while, is replaced', async (t) => {
+test('a worker killed at any moment, whose git continues for a while, is replaced', async (t) => {
   const k = await checkpointed(t);
   const place = k.f.place('killed');
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -121,7 +121,7 @@ test('a worker killed at any moment, whose git goes on for a while, is replaced'
   assert.deepEqual(readdirSync(loopsDir(place)), []);
 });
 
-test('a worker killed at any call of git leaves nothing that keeps the next one from its work', async (t) => {
+test('a worker killed at any git call leaves nothing that blocks the next one', async (t) => {
   const k = await checkpointed(t);
   let kills = 0;
   let halfMade = 0;

@@ -49,7 +49,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a loop whose worker was killed goes on from its last checkpoint', async (t) => {
+test('a loop whose worker was killed continues from its last checkpoint', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
   const one = worker(f, 'one');
@@ -115,7 +115,7 @@ test('a restart of the server neither loses nor repeats an iteration', async (t)
   checkpointLine(f.remote, id);
 });
 
-test('while the repository does not answer no iteration starts, and then none is repeated', async (t) => {
+test('no iteration starts while the repository does not answer, and none is repeated afterwards', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
   worker(f, 'one');

@@ -119,7 +119,7 @@ async function stressOver(
   return { ...result, ...loop };
 }
 
-test('Of Stops that are killed at any moment, every one that was answered is counted, and none that was not made.', async (t) => {
+test('Of Stops that are killed at any moment, every acknowledged one is counted, and no other.', async (t) => {
   let killed = 0;
   let answered = 0;
   // On a busy machine a whole round can be killed before it answers: then another one follows.
@@ -135,7 +135,7 @@ test('Of Stops that are killed at any moment, every one that was answered is cou
   t.diagnostic(`${killed} kills, ${answered} answered Stops`);
 });
 
-test('Control: the same Stops without a lock between them lose some that were answered.', async () => {
+test('Control: the same Stops without a lock lose acknowledged ones.', async () => {
   const preload = ['--require', await bundleProgram('own-lock', directory)];
   // Hooks that meet each other let Stops happen too: here only those count that were answered with a block.
   const answered = (output: string): number => (output.startsWith('{"decision":"block"') ? 1 : 0);

@@ -35,19 +35,19 @@ function runs(share: number): fc.Parameters<unknown> {
   return { numRuns: Math.round(RUNS * share), includeErrorInReport: true };
 }
 
-test('No payload, state file, task file or message makes its reader throw or takes it long.', (t) => {
+test('No payload, state file, task file or message makes its reader throw or run long.', (t) => {
   const watch = stopwatch();
   fc.assert(parsersNeverThrow(watch), runs(0.7));
   t.diagnostic(watch.slowest());
 });
 
-test('No transcript or journal makes its readers throw or takes them long.', (t) => {
+test('No transcript or journal makes its readers throw or run long.', (t) => {
   const watch = stopwatch();
   fc.assert(readersNeverThrow(directory, watch), runs(0.15));
   t.diagnostic(watch.slowest());
 });
 
-test('Whatever a hook finds, it blocks for an active loop of its session alone, answers once and breaks nothing.', async (t) => {
+test('Whatever a hook finds, it blocks only for an active loop of its session, answers once and breaks nothing.', async (t) => {
   const watch = stopwatch();
   const tally: Tally = {};
   await fc.assert(hooksKeepTheRules(directory, watch, HOOKS.Stop, tally), runs(0.15));
@@ -77,12 +77,12 @@ function caught(details: fc.RunDetails<unknown[]>, pattern: RegExp): void {
 
 const CONTROL = { numRuns: 5_000, endOnFailure: true };
 
-test('Control: a parser that lets an exception out is caught.', () => {
+test('Control: detects a parser that lets an exception out.', () => {
   const careless = (text: string): HookInput | null => (JSON.parse(text) === null ? null : parseHookInput(text));
   caught(fc.check(parsersNeverThrow(stopwatch(), careless), CONTROL), /JSON/);
 });
 
-test('Control: a reader that takes too long is caught.', () => {
+test('Control: detects a reader that takes too long.', () => {
   const slow = (): null => {
     pauseThread(20);
     return null;
@@ -123,7 +123,7 @@ const CARELESS: Readonly<Record<string, readonly [Decide, RegExp]>> = {
 };
 
 for (const [what, [careless, pattern]] of Object.entries(CARELESS)) {
-  test(`Control: a Stop hook that ${what} is caught.`, async () => {
+  test(`Control: detects a Stop hook that ${what}.`, async () => {
     caught(await fc.check(hooksKeepTheRules(directory, stopwatch(), careless), CONTROL), pattern);
   });
 }

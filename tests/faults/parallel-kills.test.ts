@@ -115,7 +115,7 @@ async function runAndKill({ dir, env }: Place, words: readonly string[], kill: K
   return code;
 }
 
-test('tasks side by side survive kills of the run, of loops and of agents', async (t) => {
+test('parallel tasks survive kills of the run, of loops and of agents', async (t) => {
   const kills = fc.sample(anyKill, { numRuns: KILLS, seed: 7 });
   let place = made(emptyFolder(t));
   let begun = false;
@@ -145,7 +145,7 @@ test('tasks side by side survive kills of the run, of loops and of agents', asyn
   assert.ok(rounds > 0);
 });
 
-test('control: without its record, a killed run leaves worktrees that no resume takes up', async (t) => {
+test('control: without its record, a killed run leaves worktrees that no resume takes over', async (t) => {
   const place = made(emptyFolder(t));
   const words = ['run', ...TASKS.map((name) => `jobs/${name}`), '--agent', './agent.sh', '--integrate', 'merge'];
   const child = spawn(process.execPath, [main, ...words], { cwd: place.dir, env: place.env, stdio: 'ignore' });

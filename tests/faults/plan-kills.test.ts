@@ -38,7 +38,7 @@ for (const moment of MOMENTS) {
   });
 }
 
-test('control: without the note of what was begun, the entry of a killed task stands there twice', (t) => {
+test('control: without the record of what was begun, the entry of a killed task appears twice', (t) => {
   const p = planPlace(t, PLAN);
   assert.equal(p.run('before commit').code, null);
   const outside = join(p.state, 'ralph-loop');

@@ -120,7 +120,7 @@ function assertWhole(p: PlanProject, said: string): void {
 const made = (t: Parameters<typeof planProject>[0]): PlanProject =>
   planProject(t, planText(TASKS), `sleep 0.$id\n${MAKES}`, `sleep 0.2\n${CHECK}`);
 
-test('tasks of a plan side by side survive kills of the run, of loops and of agents', async (t) => {
+test('parallel tasks of a plan survive kills of the run, of loops and of agents', async (t) => {
   const kills = fc.sample(anyKill, { numRuns: KILLS, seed: 11 });
   let p = made(t);
   let rounds = 0;
@@ -141,7 +141,7 @@ test('tasks of a plan side by side survive kills of the run, of loops and of age
   assert.ok(rounds > 0);
 });
 
-test('control: without its record, a killed run leaves worktrees that no resume takes up', async (t) => {
+test('control: without its record, a killed run leaves worktrees that no resume takes over', async (t) => {
   const p = made(t);
   const child = spawn(process.execPath, [main, 'run', ...START], { cwd: p.dir, env: p.env, stdio: 'ignore' });
   const over = new Promise((resolve) => child.once('exit', resolve));

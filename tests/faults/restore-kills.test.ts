@@ -53,7 +53,7 @@ function archivedNames({ files }: Project): string[] {
 
 const isWritten = ({ files }: Project): boolean => existsSync(`${files.snapshot}.restoring`);
 
-test('a process that is killed while it puts files back leaves the next one able to finish', async (t) => {
+test('a process that is killed while it restores files leaves the next one able to finish', async (t) => {
   let begun = 0;
   for (let n = 1; ; n += STEP) {
     const { project, before: tree, passed } = await killAt(t, n);
@@ -78,7 +78,7 @@ test('a process that is killed while it puts files back leaves the next one able
   assert.ok(begun * STEP > 20, `${begun} kills after the intent was written`);
 });
 
-test('control: without the record of what was intended a kill leaves files changed', async (t) => {
+test('control: without the record of the intended changes a kill leaves files changed', async (t) => {
   let left = 0;
   for (const n of [12, 20, 28]) {
     const { project, before: tree } = await killAt(t, n);

@@ -81,7 +81,7 @@ function handedOut(sessions: readonly Session[]): number[] {
   ]);
 }
 
-test(`over ${ITERATIONS} iterations a host that makes every call three times counts exactly, and seven others are told busy`, async () => {
+test(`over ${ITERATIONS} iterations a host that repeats every call three times counts exactly, and seven others are told it is busy`, async () => {
   const loop = aLoop('stress');
   // Its first agent takes until the others have met it: else the loop could be over before they are there.
   const met = join(directory, 'met');
@@ -107,7 +107,7 @@ test(`over ${ITERATIONS} iterations a host that makes every call three times cou
   }
 });
 
-test('control: without the number of the spawn a host that calls again is counted again', async () => {
+test('control: without the number of the spawn a repeated call counts again', async () => {
   const loop = aLoop('numberless');
   const session = aSession(loop, 'session-0', 'numberless');
   await session.done;

@@ -75,7 +75,7 @@ async function leftAsLost(runner: StartedRunner): Promise<void> {
   assert.match(said, /This runner ends: another runner took over the loop, or its lease could not be renewed/);
 }
 
-test('A runner whose lease is gone ends its agent and itself, and leaves the loop to be resumed.', async () => {
+test('A runner that loses its lease ends its agent and itself, and leaves the loop ready to resume.', async () => {
   const one = project('gone');
   const runner = startRunner(one);
   await works(one);
@@ -91,7 +91,7 @@ test('A runner whose lease is gone ends its agent and itself, and leaves the loo
   assert.deepEqual(misAccounted(one, counted(one)), []);
 });
 
-test('A runner that slept over its lease ends, and neither writes nor takes anything from the one that took over.', async () => {
+test('A runner that slept beyond its lease ends, and neither writes nor takes anything from its successor.', async () => {
   const one = project('asleep');
   const slept = await asleep(one);
   // Its agent hears nothing of that, and ends its turn; the runner has not heard of it yet.
@@ -129,7 +129,7 @@ test('A runner that slept over its lease ends, and neither writes nor takes anyt
   assert.deepEqual(misRecorded(one, counted(one).iteration), []);
 });
 
-test('A runner that slept over its lease and is told to go does not interrupt the one that took over.', async () => {
+test('A runner that slept beyond its lease and is terminated does not interrupt its successor.', async () => {
   const one = project('told');
   const slept = await asleep(one);
   moveElsewhere(one);
@@ -144,7 +144,7 @@ test('A runner that slept over its lease and is told to go does not interrupt th
   assert.equal(end.code, 0, end.said);
 });
 
-test('Control: without the epoch a runner that slept writes over what the other one has counted.', async () => {
+test('Control: without the epoch a runner that slept overwrites what its successor has counted.', async () => {
   const unfenced = await bundleVariant(join(directory, 'unfenced'), [
     { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
     { file: 'state/lock/owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },

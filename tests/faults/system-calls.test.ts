@@ -107,7 +107,7 @@ const CODES = process.env['RALPH_STRESS_KILLS'] ? ['ENOSPC', 'EIO', 'EROFS', 'EA
 
 for (const [name, situation] of Object.entries(SITUATIONS)) {
   for (const code of CODES) {
-    test(`When any one system call of ${name} fails with ${code}, everything is whole, the error is told, and the next one goes through.`, () => {
+    test(`When any one system call of ${name} fails with ${code}, everything stays whole, the error is reported, and the next run succeeds.`, () => {
       const hits = failEverywhere(situation, refuse(code));
       assert.ok(hits.length > 2, 'calls were seen');
       for (const hit of hits) {
@@ -117,7 +117,7 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
     });
   }
 
-  test(`When from any system call of ${name} on everything fails, everything is whole, the error is told, and the next one goes through.`, () => {
+  test(`When every system call of ${name} fails from some point on, everything stays whole, the error is reported, and the next run succeeds.`, () => {
     for (const code of ['EIO', 'EACCES']) {
       const hits = failEverywhere(situation, refuse(code), true);
       for (const hit of hits) {
@@ -127,11 +127,11 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
     }
   });
 
-  test(`When any one system call of ${name} does its work and reports a failure, everything is whole and the next one goes through.`, () => {
+  test(`When any one system call of ${name} succeeds but reports a failure, everything stays whole and the next run succeeds.`, () => {
     failEverywhere(situation, refuseAfterwards('EIO'));
   });
 
-  test(`When the writes of ${name} are cut short, they are carried on or reported.`, () => {
+  test(`When the writes of ${name} are cut short, they are continued or reported.`, () => {
     failEverywhere(
       situation,
       writeOnly((length) => Math.min(length, 7)),
@@ -149,7 +149,7 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
     }
   });
 
-  test(`When ${name} is killed in place of any system call, everything is whole and the next one goes through.`, () => {
+  test(`When ${name} is killed in place of any system call, everything stays whole and the next run succeeds.`, () => {
     assert.ok(crashEverywhere(situation) > 2, 'there were calls to be killed in');
   });
 }
@@ -171,12 +171,12 @@ function crashEverywhere(situation: Situation): number {
 }
 
 for (const situation of CONTROLS) {
-  test(`${situation.operation.replace('control', 'Control')} is caught by the same checks.`, () => {
+  test(`${situation.operation.replace('control', 'Control')} is detected by the same checks.`, () => {
     assert.throws(() => failEverywhere(situation, refuse('ENOSPC')), assert.AssertionError);
   });
 }
 
-test('Control: an update in place that is killed in a system call is caught by the same checks.', () => {
+test('Control: the same checks detect an update in place that is killed in a system call.', () => {
   const inPlace = CONTROLS.find(({ operation }) => operation.includes('in place'));
   assert.throws(() => inPlace && crashEverywhere(inPlace), assert.AssertionError);
 });

@@ -157,7 +157,7 @@ async function workers(kills: number, preload: readonly string[], untilFailure =
   return { ...result, project, unreadable };
 }
 
-test('of workers on one list that are killed at any moment, every phase they said is there, once', async (t) => {
+test('of workers on one list that are killed at any moment, every acknowledged phase is recorded, once', async (t) => {
   let killed = 0;
   let said = 0;
   while (killed < KILLS) {
@@ -176,7 +176,7 @@ test('of workers on one list that are killed at any moment, every phase they sai
   t.diagnostic(`${killed} kills, ${said} phases said`);
 });
 
-test('control: workers that each have a lock of their own lose phases, or log them twice', async () => {
+test('control: workers with separate locks lose phases or log them twice', async () => {
   const preload = ['--require', await bundleProgram('own-lock', directory)];
   for (let round = 0; round < 20; round++) {
     const { lost, phantom, failures } = await workers(6, preload, true);
@@ -185,7 +185,7 @@ test('control: workers that each have a lock of their own lose phases, or log th
   assert.fail('no stress run saw that the lock was missing');
 });
 
-test('control: workers that write in place leave a record that nobody can read', async () => {
+test('control: workers that write in place leave an unreadable record', async () => {
   const preload = ['--require', await bundleProgram('in-place', directory)];
   for (let round = 0; round < 20; round++) {
     const { corrupt, failures } = await workers(10, preload, true);

@@ -66,7 +66,7 @@ function isWhole(): boolean {
   return readdirSync(join(tree, 'big')).length === FILES && git(tree, 'status', '--porcelain', '--', 'big') === '';
 }
 
-test('a worktree whose making is killed at any moment is whole when it is asked for again, and nothing stays behind', async () => {
+test('a worktree whose creation is killed at any moment is complete when it is requested again, and nothing is left behind', async () => {
   for (let kill = 0; kill < KILLS; kill++) {
     const child = spawn(process.execPath, [main, ...RUN], { cwd: project, env, stdio: 'ignore' });
     await killed(child, () => existsSync(tree), Math.random() * 300);
@@ -81,7 +81,7 @@ test('a worktree whose making is killed at any moment is whole when it is asked 
   }
 });
 
-test('control: without the note of how far the making had come, half a worktree is taken for a whole one', () => {
+test('control: without the record of its progress, a partial worktree counts as complete', () => {
   git(project, 'worktree', 'add', '-q', '--no-checkout', '-b', 'ralph/fix', tree, 'HEAD');
   git(tree, 'checkout', 'HEAD', '--', 'jobs', 'big/1.txt');
   const { code, said } = ralph([...RUN, '--fresh']);

@@ -95,7 +95,7 @@ const fourKeys = fc.record({
   lastFindingsCount: fc.constantFrom(null, 'unknown', 0, 7),
 });
 
-describe('the checker of the hooks says what ajv says', () => {
+describe('the checker of the hooks agrees with ajv', () => {
   test('of every valid state: nothing', () => {
     fc.assert(
       fc.property(anyState, fourKeys, (state, file) => {
@@ -107,7 +107,7 @@ describe('the checker of the hooks says what ajv says', () => {
     );
   });
 
-  test('of states that somebody changed', () => {
+  test('on changed states', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyState, fourKeys),
@@ -121,7 +121,7 @@ describe('the checker of the hooks says what ajv says', () => {
     );
   });
 
-  test('of anything at all', () => {
+  test('on anything at all', () => {
     fc.assert(
       fc.property(intruder, (value) => {
         for (const name of NAMES) agrees(name, value);
@@ -131,7 +131,7 @@ describe('the checker of the hooks says what ajv says', () => {
   });
 });
 
-test('zod, from which the schemas come, says the same of states that somebody changed', () => {
+test('zod, from which the schemas come, agrees on changed states', () => {
   fc.assert(
     fc.property(fc.oneof(anyState, fourKeys), mutation, (state, change) => {
       const value = mutated(state, change);
@@ -147,7 +147,7 @@ test('zod, from which the schemas come, says the same of states that somebody ch
   );
 });
 
-test('control: changed states are valid in some cases and invalid in others', () => {
+test('control: some changed states are valid and some invalid', () => {
   const seen = { valid: 0, invalid: 0 };
   for (const [state, change] of fc.sample(fc.tuple(anyState, mutation), 500)) {
     const value = mutated(state, change);
@@ -211,7 +211,7 @@ const RECORDS: readonly (readonly [z.ZodType, Shape, unknown])[] = [
   ],
 ];
 
-test('the shape of every stored record says what ajv says of its definition', () => {
+test('the shape of every stored record agrees with ajv on its definition', () => {
   for (const [view, shape, sample] of RECORDS) {
     // check-shape keeps properties that it does not know, as another version may have written them.
     const schema = JSON.parse(

@@ -50,7 +50,7 @@ const line = fc
 
 const document = fc.array(line, { maxLength: 14 }).map((lines) => lines.join('\n'));
 
-test('a checklist holds the boxes that the reference parser sees', () => {
+test('a checklist has the boxes that the reference parser finds', () => {
   fc.assert(
     fc.property(document, (text) => {
       const ours = checklistItems(text).map(({ line: at, checked }) => ({ line: at, checked }));

@@ -108,7 +108,7 @@ const enough: TurnOf = {
 const sequence = (one: fc.Arbitrary<TurnOf>): fc.Arbitrary<TurnOf[]> =>
   fc.array(one, { minLength: 1, maxLength: 10 }).map((turns) => [...turns, enough]);
 
-test('A hook, a router and a runner that are told the same decide the same, to the end of the loop.', async () => {
+test('A hook, a router and a runner that receive the same decide alike, to the end of the loop.', async () => {
   await fc.assert(
     fc.asyncProperty(task, sequence(turn), async (settings, turns) => {
       const clock = farClock();
@@ -124,7 +124,7 @@ test('A hook, a router and a runner that are told the same decide the same, to t
   );
 });
 
-test('So do a router and a runner of whose agents some fail, which a hook never hears of.', async () => {
+test('So do a router and a runner with failing agents, which a hook never sees.', async () => {
   await fc.assert(
     fc.asyncProperty(task, sequence(failing).filter(fewFailures), async (settings, turns) => {
       const clock = farClock();
@@ -139,7 +139,7 @@ test('So do a router and a runner of whose agents some fail, which a hook never 
   );
 });
 
-test('Control: a driver that hears only the first words of its agents is found out.', async () => {
+test('Control: detects a driver that receives only the first words of its agents.', async () => {
   const deaf: Driver = (settings, turns, clock) =>
     byRunner(
       settings,

@@ -489,7 +489,7 @@ function loopOf(engine: typeof transition): fc.IProperty<[Policy, boolean, Actio
   );
 }
 
-test('a loop behaves as the rulings say, whatever happens to it in whatever order', () => {
+test('a loop follows the rulings under any events in any order', () => {
   fc.assert(loopOf(transition), { numRuns: RUNS, includeErrorInReport: true });
 });
 
@@ -545,7 +545,7 @@ const FAULTS: Record<string, typeof transition> = {
 };
 
 for (const [fault, engine] of Object.entries(FAULTS)) {
-  test(`control: an engine that ${fault} is found out`, () => {
+  test(`control: detects an engine that ${fault}`, () => {
     // It ends at the first loop that finds it out: one of 450 on the average for the one that hides best.
     assert.equal(fc.check(loopOf(engine), { numRuns: 30_000, endOnFailure: true }).failed, true);
   });

@@ -66,7 +66,7 @@ const anyPolicy: fc.Arbitrary<Policy> = fc
     },
   }));
 
-test('any valid state and any event give an answer, and a state that can be read again', () => {
+test('any valid state and any event give an answer and a state that can be read back', () => {
   fc.assert(
     fc.property(anyState, anyEvent, anyPolicy, (state, event, policy) => {
       const next = transition(state, event, policy);

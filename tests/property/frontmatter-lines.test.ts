@@ -68,7 +68,7 @@ const WRONG = [
 const SPACERS = ['', '# a comment: [with {{ args.x }} in it', ' '];
 const HEADS = ['', '\ufeff', '<!-- a -->\n', '\ufeff\n<!--\n---\na: b\n-->\n\n', ' \t\n<!-- one --><!-- two\n-->\n'];
 
-test('a problem at any place among right lines is found on its line, whatever ends the lines and stands before them', () => {
+test('reports a problem among valid lines on its line, whatever ends the lines and precedes them', () => {
   fc.assert(
     fc.property(
       fc.shuffledSubarray(Object.keys(RIGHT)),
@@ -145,7 +145,7 @@ const VALUES = fc.anything({
   ),
 });
 
-test('whatever stands under any key, the check ends with problems and no exception', () => {
+test('any value under any key ends the check with problems and without throwing', () => {
   const keys = [
     'args',
     'commands',

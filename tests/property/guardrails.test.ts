@@ -67,7 +67,7 @@ const framed = (command: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     .tuple(command, fc.constantFrom(...FRAMES), fc.constantFrom(...FRAMES), fc.constantFrom(...WRAPPERS))
     .map(([text, outer, inner, wrapper]) => outer(inner(wrapper(text))));
 
-test('A blocked command is denied in every mixture of spellings, wherever it stands.', () => {
+test('A blocked command is denied in every mixture of spellings, anywhere.', () => {
   const command = framed(
     fc.tuple(spelt('git', PERHAPS), spelt('push', PERHAPS)).map(([git, push]) => `${git} ${push} origin`),
   );
@@ -80,7 +80,7 @@ test('A blocked command is denied in every mixture of spellings, wherever it sta
   );
 });
 
-test('Another command is not denied in any, though it speaks of the blocked one.', () => {
+test('Another command is not denied in any spelling, even if it mentions the blocked one.', () => {
   const words = fc.tuple(spelt('git'), spelt('pull'), spelt('push')).map(([a, b, c]) => `${a} ${b} ${c}`);
   const talk = fc.tuple(spelt('echo'), spelt('git'), spelt('push')).map(([a, b, c]) => `${a} ${b} ${c}`);
   fc.assert(
@@ -93,7 +93,7 @@ test('Another command is not denied in any, though it speaks of the blocked one.
   );
 });
 
-test('An allowlist lets a command run in every mixture of spellings, and nothing beside it.', () => {
+test('An allowlist allows a command in every mixture of spellings, and nothing beside it.', () => {
   const allowed = fc.tuple(spelt('npm'), spelt('test')).map(([npm, run]) => `${npm} ${run}`);
   fc.assert(
     fc.property(
@@ -115,7 +115,7 @@ test('An allowlist lets a command run in every mixture of spellings, and nothing
   );
 });
 
-test('A judgement of any text under any of these patterns is a denial or none, never an exception.', () => {
+test('Any text under any of these patterns is denied or not, without throwing.', () => {
   const patterns = fc.subarray(['^$', '\\bgit\\b', '(?i)A.*B', '[^a]+$', 'x{2,5}y', '(a|b|)*c'], { minLength: 1 });
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 100 }),
@@ -130,7 +130,7 @@ test('A judgement of any text under any of these patterns is a denial or none, n
   );
 });
 
-test("A glob covers a path of the project exactly where picomatch says so, of the name or of the path's forms.", async () => {
+test("A glob covers a path of the project exactly if picomatch does, by name or by the path's forms.", async () => {
   const guard = prepareGuard({
     ...{ projectDir: DIRECTORY, home: '/no-such-folder/home', ownFiles: [], controlProgram: [], agentCommands: [] },
     caseInsensitive: false,

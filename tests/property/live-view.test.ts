@@ -103,7 +103,7 @@ const input = said.map((text) => inserted(NEW_INPUT, printable(text).replaceAll(
 
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/;
 
-test('whatever a loop tells, no row is wider than the terminal, and the bottom is never higher and holds the cursor', () => {
+test('for any events, no row is wider than the terminal, and the footer is never higher and contains the cursor', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), input, size, (events, line, room) => {
       const view = events.reduce((now, event, index) => nextView(now, event, START + index * 700), NEW_VIEW);
@@ -125,7 +125,7 @@ test('whatever a loop tells, no row is wider than the terminal, and the bottom i
   );
 });
 
-test('a line in rows loses nothing but the spaces at its breaks, and no row is wider than the terminal', () => {
+test('wrapping a line loses only the spaces at its breaks, and no row is wider than the terminal', () => {
   const text = said.map((one) => one.replace(/[\u0000-\u001f]/g, ''));
   fc.assert(
     fc.property(text, fc.integer({ min: 2, max: 250 }), (line, columns) => {
@@ -142,7 +142,7 @@ test('a line in rows loses nothing but the spaces at its breaks, and no row is w
   );
 });
 
-test('rows that were printed stay as they are when more text comes', () => {
+test('printed rows stay unchanged when more text arrives', () => {
   const text = said.map((one) => one.replace(/[\u0000-\u001f]/g, ''));
   fc.assert(
     fc.property(text, text, fc.integer({ min: 2, max: 80 }), (one, more, columns) => {
@@ -153,7 +153,7 @@ test('rows that were printed stay as they are when more text comes', () => {
   );
 });
 
-test('whatever is written stands in the terminal once, in order, however often the bottom is drawn and at whatever width', async () => {
+test('all text is in the terminal once, in order, at any width and however often the footer is drawn', async () => {
   const step = fc.tuple(anyEvent, fc.boolean());
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), size, async (steps, { columns, rows: high }) => {
@@ -172,7 +172,7 @@ test('whatever is written stands in the terminal once, in order, however often t
   );
 });
 
-test('whatever the keyboard sends in whatever pieces, the same keys come out, and nothing is left', async () => {
+test("however the keyboard's bytes are split, the same keys come out and nothing is left", async () => {
   const key = fc.constantFrom(
     'a',
     'é',

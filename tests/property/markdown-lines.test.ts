@@ -54,7 +54,7 @@ const line = fc
 
 const document = fc.array(line, { maxLength: 14 }).map((all) => all.join('\n'));
 
-test('each line has the place that the reference parser gives it', () => {
+test('each line has the position that the reference parser gives it', () => {
   fc.assert(
     fc.property(document, (text) => {
       const expected = reference(text);
@@ -103,7 +103,7 @@ const fragment = fc.constantFrom(
 );
 const anyText = fc.array(fragment, { maxLength: 40 }).map((parts) => parts.join(''));
 
-test('the raw lines are the text, and what is outside comments stands in it in order', () => {
+test('the raw lines are the text, and what is outside comments appears in it in order', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const all = [...lines(text)];
@@ -123,7 +123,7 @@ test('the raw lines are the text, and what is outside comments stands in it in o
   );
 });
 
-test('a text without an end of a comment loses nothing', () => {
+test('a text without the end of a comment loses nothing', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const open = text.replace(/-+>/g, '=');

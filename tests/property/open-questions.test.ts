@@ -14,7 +14,7 @@ const anyText = fc.oneof(
   fc.array(fragment, { maxLength: 60 }).map((parts) => parts.join('')),
 );
 
-test('whatever stands in the file, each open item has a text and a line that holds a list mark', () => {
+test('in any file, each open item has a text and a line with a list marker', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const lines = text.split(/\r\n|[\n\r]/);
@@ -43,7 +43,7 @@ const simpleLine = fc.oneof(
   fc.record({ box: fc.constantFrom('', '[ ] ', '[x] ', '[X] '), said: fc.constantFrom('', 'why', 'how much') }),
 );
 
-test('headings and flat items are read as they say', () => {
+test('headings and flat items are read as written', () => {
   fc.assert(
     fc.property(fc.array(simpleLine, { maxLength: 30 }), (lines) => {
       const text = lines
@@ -83,7 +83,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
 
 // Squared, each would take hours. The time limit is for that, and no measure of speed.
 for (const [name, text] of Object.entries(HOSTILE)) {
-  test(`two million characters are read to their end: ${name}`, { timeout: 60_000 }, () => {
+  test(`reads two million characters to the end: ${name}`, { timeout: 60_000 }, () => {
     assert.ok(Array.isArray(openQuestions(text)));
   });
 }

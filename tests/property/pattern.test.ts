@@ -139,7 +139,7 @@ function hasHalfPlaces(source: string): boolean {
   return source.includes('\\B') || /^\(\?i?m\)/.test(source);
 }
 
-test('a pattern that is accepted finds the same texts in RE2 and in JavaScript, anywhere and whole', () => {
+test('an accepted pattern matches the same texts in RE2 and in JavaScript, anywhere and whole', () => {
   let compared = 0;
   fc.assert(
     fc.property(pattern, fc.array(subject, { minLength: 1, maxLength: 4 }), (source, subjects) => {
@@ -168,7 +168,7 @@ test('a pattern that is accepted finds the same texts in RE2 and in JavaScript, 
   assert.ok(compared > 3000, `only ${compared} patterns were compared`);
 });
 
-test('the comparison finds out patterns that JavaScript reads otherwise', () => {
+test('control: the comparison detects patterns that JavaScript reads differently', () => {
   const differs = ['\\Aa', '[]a]', '(?i)A', '\\Qa.\\E', 'a$b|\\z'].filter((source) => {
     try {
       return ['a', ']', 'A', 'a.', ''].some(

@@ -93,7 +93,7 @@ function play(
   return { done, tries, tasks, as: last.status === 'ended' ? last.ended.as : null };
 }
 
-test('a loop over a plan does each task once, after what it depends on, and ends as its tasks say', () => {
+test('a loop over a plan does each task once, after its dependencies, and ends as its tasks say', () => {
   fc.assert(
     fc.property(plan, attempts, fc.integer({ min: 1, max: 6 }), (tasks, outcomes, maxTasks) => {
       const { done, tries, tasks: left, as } = play(tasks, outcomes, maxTasks);
@@ -117,7 +117,7 @@ test('a loop over a plan does each task once, after what it depends on, and ends
   );
 });
 
-test('where every attempt passes, all that can be done is done', () => {
+test('if every attempt passes, everything possible is done', () => {
   const passing = Array.from({ length: 10 }, () => ({ passes: true, says: '' }));
   fc.assert(
     fc.property(plan, (tasks) => {
@@ -131,7 +131,7 @@ test('where every attempt passes, all that can be done is done', () => {
   );
 });
 
-test('whatever state an event of a plan meets, it gives a state of the published form', () => {
+test('any state and any event of a plan give a state of the published form', () => {
   const anyPolicy = fc
     .tuple(arb.policy, fc.integer({ min: 1, max: 3 }), fc.option(fc.constantFrom(...IDS)))
     .map(([policy, maxTasks, from]) => ({ ...policy, plan: { maxTasks, from } }));

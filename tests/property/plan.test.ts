@@ -49,7 +49,7 @@ function assertMarks(text: string): number {
 }
 
 for (const name of readdirSync(PLANS)) {
-  test(`a mark changes the bytes of one box in ${name}, and nothing else`, () => {
+  test(`ticking changes the bytes of one box in ${name}, and nothing else`, () => {
     const bytes = readFileSync(join(PLANS, name));
     const text = bytes.toString('utf8');
     assert.ok(Buffer.from(text).equals(bytes), 'the text holds every byte');
@@ -89,7 +89,7 @@ const document = fc
   )
   .map(([head, lines, end]) => head + lines.join(end));
 
-test('a mark changes the bytes of one box in whatever plan, and nothing else', () => {
+test('ticking changes the bytes of one box in any plan, and nothing else', () => {
   fc.assert(
     fc.property(document, (text) => {
       assertMarks(text);
@@ -98,7 +98,7 @@ test('a mark changes the bytes of one box in whatever plan, and nothing else', (
   );
 });
 
-test('whatever the text, reading it throws nothing and every problem has a line of it', () => {
+test('reading any text does not throw, and every problem has a line of it', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), document), (text) => {
       const lines = text.split(/\r\n|[\n\r]/).length;
@@ -119,7 +119,7 @@ const planTask: fc.Arbitrary<PlanTask> = fc.record({
 });
 const plan = fc.uniqueArray(planTask, { selector: ({ id }) => id, maxLength: 6 });
 
-test('the next task is the first open one whose dependencies are all done, and none is left out', () => {
+test('the next task is the first open one whose dependencies are all done, and none is skipped', () => {
   fc.assert(
     fc.property(plan, (tasks) => {
       const done = new Set(tasks.filter(({ status }) => status === 'done').map(({ id }) => id));
@@ -134,7 +134,7 @@ test('the next task is the first open one whose dependencies are all done, and n
   );
 });
 
-test('working through a plan ends, and what is passed over is what is never done', () => {
+test('working through a plan ends, and exactly what is never done is skipped', () => {
   fc.assert(
     fc.property(plan, (tasks) => {
       let now: readonly PlanTask[] = tasks;

@@ -44,7 +44,7 @@ test('Ordinary text stays byte for byte.', () => {
   );
 });
 
-test('A secret is gone wherever it stands, what stands around it stays, and masking again changes nothing.', () => {
+test('A secret is masked anywhere, the text around it stays, and masking again changes nothing.', () => {
   fc.assert(
     fc.property(ordinary, planted, ordinary, (before, [secret, text], after) => {
       const left = redact(`${before}\n${text}\n${after}`);
@@ -56,7 +56,7 @@ test('A secret is gone wherever it stands, what stands around it stays, and mask
   );
 });
 
-test('Whatever the text is, it never grows.', () => {
+test('Masking never makes a text longer.', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       'token',

@@ -56,7 +56,7 @@ const silent = (text: string) => {
   assert.deepEqual([completion === 'claimed', findings, states], [false, null, []], JSON.stringify(text));
 };
 
-describe('whatever a message says,', () => {
+describe('in any message,', () => {
   test('nothing of it counts inside a fence', () => {
     fc.assert(
       fc.property(message, (text) => silent(`${'`'.repeat(40)}\n${text}\n${'`'.repeat(40)}`)),
@@ -64,7 +64,7 @@ describe('whatever a message says,', () => {
     );
   });
 
-  test('nothing of it counts inside a fence that is never closed', () => {
+  test('nothing of it counts inside an unclosed fence', () => {
     fc.assert(
       fc.property(message, (text) => silent(`Look:\n${'~'.repeat(40)} txt\n${text}`)),
       RUNS,
@@ -111,7 +111,7 @@ describe('whatever a message says,', () => {
     );
   });
 
-  test('it means the same with other line ends', () => {
+  test('other line ends do not change the meaning', () => {
     fc.assert(
       fc.property(message, (text) => {
         assert.deepEqual(read(text.replaceAll('\n', '\r\n')), read(text));
@@ -121,7 +121,7 @@ describe('whatever a message says,', () => {
     );
   });
 
-  test('a claim is never made where the signal is not, and is seen wherever it is', () => {
+  test('a claim is never accepted without the signal, and the signal is recognised anywhere', () => {
     fc.assert(
       fc.property(message, (text) => assert.equal(read(text).completion !== 'none', text.includes(SIGNAL))),
       RUNS,
@@ -138,7 +138,7 @@ describe('whatever a message says,', () => {
     );
   });
 
-  test('its normalised form has no white space to spare, and its case does not matter', () => {
+  test('its normalised form has no extra white space and ignores case', () => {
     fc.assert(
       fc.property(message, fc.constantFrom(' ', '\n\n', '\t\u2028'), (text, space) => {
         const form = normalisedReply(text, LOOP);
@@ -170,7 +170,7 @@ test('a duration is read back as it was written, in all its parts', () => {
   );
 });
 
-test('what people read of a duration is a duration, and never more than it was', () => {
+test('a duration for people is a valid duration, and never longer than the exact one', () => {
   fc.assert(
     fc.property(fc.nat({ max: 10 ** 12 }), (milliseconds) => {
       const shown = parseDuration(formatDuration(milliseconds));

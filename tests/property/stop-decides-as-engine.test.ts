@@ -175,14 +175,14 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
   }
 }
 
-test('Every path of a Stop decides what the engine decides for the same event.', async () => {
+test('Every path of a Stop decides as the engine does for the same event.', async () => {
   await fc.assert(
     fc.asyncProperty(settings, anyCase, (task, one) => check(task, one, expected)),
     { numRuns: RUNS, includeErrorInReport: true },
   );
 });
 
-test('Control: an engine that hears no claims of completion is found out.', async () => {
+test('Control: detects an engine that ignores claims of completion.', async () => {
   const deaf: typeof expected = (state, event, policy) =>
     expected(state, event, { ...policy, completion: { kind: 'none' } });
   await assert.rejects(

@@ -55,7 +55,7 @@ function apply(record: TddRecord, made: Call): Step {
   return { record: made.step === 'refactored' ? recordBroken(record, id, '') : record, ran: id };
 }
 
-test('whatever is called in whatever order, the log only grows and a scenario that is complete is final', () => {
+test('under any calls in any order, the log only grows and a complete scenario is final', () => {
   fc.assert(
     fc.property(fc.array(call, { maxLength: 40, size: 'max' }), (calls) => {
       let record = aList(SCENARIOS);
@@ -77,7 +77,7 @@ test('whatever is called in whatever order, the log only grows and a scenario th
   );
 });
 
-test('in whatever order, each scenario is red before it is green and green before it is refactored, one after the other', () => {
+test('in any order, each scenario is red before green and green before refactored, one after the other', () => {
   fc.assert(
     fc.property(fc.array(call, { maxLength: 60, size: 'max' }), (calls) => {
       const record = calls.reduce((list, made) => apply(list, made).record, aList(SCENARIOS));
@@ -91,7 +91,7 @@ test('in whatever order, each scenario is red before it is green and green befor
   );
 });
 
-test('an agent that does what next says comes to the end, however often its runs fail before', () => {
+test('an agent that follows next reaches the end, however often its runs fail first', () => {
   fc.assert(
     fc.property(fc.array(call, { maxLength: 30, size: 'max' }), (calls) => {
       let record = calls.reduce((list, made) => apply(list, made).record, aList(SCENARIOS));
@@ -112,7 +112,7 @@ test('an agent that does what next says comes to the end, however often its runs
   );
 });
 
-test('every earlier state of a list is behind it, and none is taken for forged', () => {
+test('every earlier state of a list is outdated, and none counts as forged', () => {
   fc.assert(
     fc.property(fc.array(call, { maxLength: 40, size: 'max' }), fc.nat(40), (calls, at) => {
       const then = calls.slice(0, at).reduce((list, made) => apply(list, made).record, aList(SCENARIOS));

@@ -44,7 +44,7 @@ const SERVED = {
 /** Helpers of the client's display and of worktrees, which no ruling names. */
 const OTHERS = ['statusline', 'worktree'];
 
-test('every command is refused in the shell of an agent or serves it', () => {
+test("every command either serves or refuses an agent's shell", () => {
   const known = [...Object.keys(REFUSED), ...Object.keys(SERVED), ...OTHERS, 'start'];
   assert.deepEqual(Object.keys(COMMANDS).sort(), known.sort());
 });

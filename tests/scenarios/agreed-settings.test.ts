@@ -6,7 +6,7 @@ import { agent, runs, task } from './support/command-agent.ts';
 
 const RUN = ['run', '--plain'];
 
-test('a program that a configuration file starts needs the user’s agreement once, and again when it changes', (t) => {
+test('a program that a configuration file starts needs the user’s consent once, and again when it changes', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   const cmd = agent(p, 'echo fine');
@@ -30,7 +30,7 @@ test('a program that a configuration file starts needs the user’s agreement on
   assert.equal(runs(p), 3);
 });
 
-test('a mode that widens permissions is shown, in the configuration of the user, too', (t) => {
+test("a mode that widens permissions is shown, also from the user's configuration", (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   const cmd = agent(p, 'echo fine');
@@ -46,7 +46,7 @@ test('a mode that widens permissions is shown, in the configuration of the user,
   assert.equal(p.has('pwned'), false);
 });
 
-test('a task file that lifts limits or starts programs outside a sandbox is asked about', (t) => {
+test('a task file that lifts limits or starts programs outside a sandbox needs consent', (t) => {
   const p = project(t);
   const cmd = agent(p, 'echo fine');
   const run = [...RUN, '--agent', cmd];

@@ -61,7 +61,7 @@ test('an agent cannot run a loop itself, and learns how to request one', (t) => 
   assert.deepEqual(p.tree(), tree);
 });
 
-test('of several that were asked for the user says which, and one that runs as it was asked for takes no other task', (t) => {
+test('with several requests the user names one, and a requested loop takes no other task', (t) => {
   const p = project(t);
   assert.match(p.ralph(['run', '--consent']).stderr, /no loop here awaits your consent/);
   ask(p, 'one');
@@ -71,7 +71,7 @@ test('of several that were asked for the user says which, and one that runs as i
   assert.match(other.stderr, /takes no --task/);
 });
 
-test('what has changed since it was asked for is said, and what the agent gave counts unless the user says otherwise', (t) => {
+test("changes since the request are shown, and the agent's settings apply unless the user overrides them", (t) => {
   const p = project(t);
   ask(p, 'fix', ['--max-iterations', '2', '--permission-mode', 'bypassPermissions']);
   task(p, 'fix', 'timeout: 60\n');
@@ -86,7 +86,7 @@ test('what has changed since it was asked for is said, and what the agent gave c
   assert.match(agreed.screen, /Changed since the request:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/);
 });
 
-test('what an agent wrote cannot hide behind control characters', (t) => {
+test("an agent's text cannot hide behind control characters", (t) => {
   const p = project(t);
   task(p, 'fix');
   p.write(
@@ -98,7 +98,7 @@ test('what an agent wrote cannot hide behind control characters', (t) => {
   assert.match(screen, /validation +rm -rf buildnpm test/);
 });
 
-test('at a terminal the user is shown the loop and asked; a no leaves it as it is', async (t) => {
+test('at a terminal the user sees the loop and is asked; a no leaves it unchanged', async (t) => {
   const p = project(t);
   ask(p, 'fix');
   const no = await peopleTerminal(t, p, '$RALPH run --consent --agent ./agent.sh');
@@ -123,7 +123,7 @@ test('at a terminal the user is shown the loop and asked; a no leaves it as it i
   assert.ok(p.has('prompt.txt'));
 });
 
-test('start and resume over a loop that an agent asked for show what changed, and ask', async (t) => {
+test('start and resume over a loop that an agent asked for show the changes and ask', async (t) => {
   const p = project(t);
   ask(p, 'fix');
   task(p, 'fix', 'timeout: 60\n');
@@ -157,7 +157,7 @@ test('start and resume over a loop that an agent asked for show what changed, an
 
 const ASKED = /\[w\]atch it, \[s\]top it after this iteration, start \[a\]nother one beside it, \[c\]ancel:/;
 
-test('a run over a loop that runs asks at a terminal what to do, and refuses elsewhere', async (t) => {
+test('run over a running loop asks at a terminal what to do, and refuses elsewhere', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', 'Do it.\n');
   p.write(

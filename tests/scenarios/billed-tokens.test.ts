@@ -47,7 +47,7 @@ const billedRun: fc.Arbitrary<BilledRun> = fc.record({
   messages: fc.array(fc.tuple(amount, amount, amount, amount), { minLength: 1, maxLength: 3 }),
 });
 
-test('the figures of a loop are what was billed, to the token, however its iterations end', (t) => {
+test('the figures of a loop equal what was billed, to the token, however its iterations end', (t) => {
   fc.assert(
     fc.property(fc.array(billedRun, { minLength: 1, maxLength: 4 }), (runs) => {
       const p = project(t);
@@ -108,7 +108,7 @@ test('a budget is checked before each attempt at an iteration', (t) => {
   assert.deepEqual(counts(loop), billed());
 });
 
-test('an unknown cost stops a loop that has a cost limit, and a resumed one goes on without it', (t) => {
+test('an unknown cost stops a loop with a cost limit, and a resumed one continues without it', (t) => {
   const p = project(t);
   const { env } = billingClient(p, [costly('ok'), costly('crash'), costly('claim')]);
   task(p, 'max_iterations: 5\nbudget: {max_cost: 5}');
@@ -132,7 +132,7 @@ test('a loop that ends in an error has the cost of its last iteration', (t) => {
   assert.deepEqual([end.type, end.costUsd, loop.usage.costUsd], ['loop-ended', 0.202026, 0.202026]);
 });
 
-test('malformed answers are retried and count as no iteration', (t) => {
+test('malformed answers are retried and do not count as iterations', (t) => {
   const p = project(t);
   const { env } = billingClient(p, [costly('malformed'), costly('malformed'), costly('claim')]);
   task(p, 'max_iterations: 1');
@@ -145,7 +145,7 @@ for (const [how, status] of [
   ['cancel', 'cancelled'],
   ['kill', 'running'],
 ] as const) {
-  test(`what an agent has used is counted after a ${how}`, async (t) => {
+  test(`the usage of an agent is counted after a ${how}`, async (t) => {
     const p = project(t);
     const { env, billed } = billingClient(p, [costly('ok'), costly('hang'), costly('claim')]);
     task(p, 'max_iterations: 5');
@@ -165,7 +165,7 @@ for (const [how, status] of [
   });
 }
 
-test('a run pauses at its share of the account limit, and goes on when that resets', (t) => {
+test('a run pauses at its share of the account limit and continues when that resets', (t) => {
   const p = project(t);
   const { env } = billingClient(p, [{ ...costly('ok'), window: { used: 0.93, seconds: 1 } }, costly('claim')]);
   task(p, 'max_iterations: 5\nbudget: {stop_at: {five_hour: 0.9}}');

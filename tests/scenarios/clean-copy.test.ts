@@ -57,7 +57,7 @@ function hook(p: Project, name: string, event: object): Record<string, unknown> 
 const stop = (p: Project): Record<string, unknown> =>
   hook(p, 'ralph-stop-hook.cjs', { hook_event_name: 'Stop', last_assistant_message: `Built it.\n\n${DONE}` });
 
-test('a runner proves nothing by what its agent has built beside the files of git', (t) => {
+test('what its agent has built beside the files of git proves nothing to a runner', (t) => {
   const p = inGit(t);
   p.write('cache/other', 'x\n');
   const second = 'test $(wc -l < runs.txt) -gt 1 && echo right > source.txt';
@@ -77,7 +77,7 @@ test('control: without verify_in the built result is enough', (t) => {
   assert.deepEqual(ended(p), { as: 'complete', verified: true, iteration: 1 });
 });
 
-test('a Stop rejects a claim that only the leftovers of its session bear out', (t) => {
+test('a Stop rejects a claim that only left-over files of its session support', (t) => {
   const p = inGit(t);
   p.write('cache/other', 'x\n');
   task(p, IN_COPY);

@@ -67,7 +67,7 @@ test('a cancelled loop whose client did not name its process is stopped at the n
   assert.match(JSON.stringify(ended), /"permissionDecision":"deny"/);
 });
 
-test('a loop started by hand gets its prompt as context, and once, whatever is known of the client', (context) => {
+test("a loop started by hand gets its prompt once as context, whatever the client's version", (context) => {
   const p = project(context);
   p.write('.claude/ralph/PROMPT.md', '---\nreinject: context\n---\nWork by the file.\n');
   assert.equal(p.ralph(['start']).code, 0);

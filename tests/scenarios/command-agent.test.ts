@@ -104,7 +104,7 @@ const refusals: readonly (readonly [string, string, readonly string[], RegExp])[
 ];
 
 for (const [what, frontmatter, more, says] of refusals) {
-  test(`${what} and a command for an agent are refused together, before anything is made`, (t) => {
+  test(`${what} and a command for an agent are refused together, before anything is created`, (t) => {
     const p = project(t);
     task(p, frontmatter);
     const cmd = agent(p, 'true');
@@ -116,7 +116,7 @@ for (const [what, frontmatter, more, says] of refusals) {
   });
 }
 
-test('an agent that works in silence is not taken for one that repeats itself', (t) => {
+test('a silent agent does not count as repeating itself', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 7');
   const { code, stdout } = p.ralph(['run', '--agent', agent(p, 'true'), '--json']);
@@ -160,7 +160,7 @@ test('a message comes with the next prompt, and another agent is not accepted', 
   assert.equal(readFileSync(join(p.dir, 'prompt-2.txt'), 'utf8').match(/mind the gap/g)?.length, 1);
 });
 
-test('a run over what a killed run left advises a run, and names the loop', (t) => {
+test('run over what a killed run left advises run, and names the loop', (t) => {
   const p = project(t);
   const cmd = agent(p, 'kill -9 $PPID; sleep 5');
   p.write('jobs/fix/RALPH.md', '---\nmax_iterations: 2\n---\nDo it.\n');

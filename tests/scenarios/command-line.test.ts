@@ -49,7 +49,7 @@ test('no command prints the usage on standard error and exits 1', (t) => {
   }
 });
 
-test('the misuse of an option prints what is wrong and where the help is in one line, and exits 1', (t) => {
+test('an invalid option prints on one line what is wrong and where the help is, and exits 1', (t) => {
   const { code, stdout, stderr } = project(t).ralph(['status', '--frob']);
   assert.equal(code, 1);
   assert.equal(stdout, '');
@@ -67,7 +67,7 @@ test('the misuse of an option prints what is wrong and where the help is in one 
   }
 });
 
-test('a word that a command does not take is refused: "reset docs" must not reset the default loop', (t) => {
+test('a surplus word is refused: "reset docs" must not reset the default loop', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
@@ -100,7 +100,7 @@ test('help and version answer on standard output', (t) => {
   assert.equal(p.ralph(['help', 'config']).stdout, p.ralph(['config', '-h']).stdout);
 });
 
-test('every command has a help of its own that names the options of all', (t) => {
+test('every command has its own help that names all options', (t) => {
   const p = project(t);
   const list = p.ralph(['--help']).stdout;
   const names = [...list.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = '']) => name);
@@ -134,7 +134,7 @@ test('what is for agents serves them where there is no loop', (t) => {
   for (const name of FOR_AGENTS) assert.equal(p.ralph([name], { CLAUDECODE: '1' }).code, 0, name);
 });
 
-test('options that every command has may stand before its name', (t) => {
+test('common options may precede the command', (t) => {
   const p = project(t);
   mkdirSync(join(p.dir, 'sub'));
   const expected = p.ralph(['config', '--project', 'sub', '--loop', 'docs', '--json']).json;
@@ -152,7 +152,7 @@ test('a name that could leave the runtime directory is not a valid loop name', (
   }
 });
 
-test('a command in a directory below the project is about the project', (t) => {
+test('a command in a directory below the project applies to the project', (t) => {
   const p = project(t);
   p.ralph(['init']);
   mkdirSync(join(p.dir, 'src/deep'), { recursive: true });
@@ -160,7 +160,7 @@ test('a command in a directory below the project is about the project', (t) => {
   assert.equal(json['stateFile'], join(p.dir, '.claude/context/runtime/ralph-state.json'));
 });
 
-test('an error of the system is one sentence with the file and without a stack', (t) => {
+test('a system error is one sentence with the file and without a stack', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.write('file', '');

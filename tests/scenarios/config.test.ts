@@ -32,7 +32,7 @@ test('config --max-iterations writes the config of the project, which the next s
   assert.equal(p.ralph(['start', '--json']).json['maxIterations'], 7);
 });
 
-test('config --max-iterations changes one key of the file and not a byte of the others', (t) => {
+test('config --max-iterations changes one key of the file and no other byte', (t) => {
   const p = project(t);
   p.write(CONFIG, '{\n\t"budget": { "max_time": "1h" },\n\t"max_iterations": 3\n}');
   p.ralph(['config', '--max-iterations', '100']);
@@ -71,7 +71,7 @@ test('setting a limit that another setting overrides says so', (t) => {
   assert.match(stderr, /written, but the environment sets 9/);
 });
 
-test('a bad setting is named with where it comes from', (t) => {
+test('an invalid setting is named with its source', (t) => {
   const p = project(t);
   const { code, stderr } = p.ralph(['config'], { RALPH_MAX_ITERATIONS: '1000' });
   assert.equal(code, 1);

@@ -59,7 +59,7 @@ test('an agent cannot accept its own change: detached, in the background, by a c
   assert.doesNotMatch(stdout, /Changed by accept/);
 });
 
-test('control: an accept at an imitated terminal goes through, and every report names it', (t) => {
+test('control: an accept at an imitated terminal succeeds, and every report names it', (t) => {
   const p = aLoop(t);
   const typing = `sh -c 'echo yes; while [ ! -f answered ]; do sleep 0.05; done'`;
   p.write('accept.sh', `${process.execPath} ${MAIN} accept\ncode=$?\ntouch answered\nexit $code\n`);
@@ -85,7 +85,7 @@ test('control: an accept at an imitated terminal goes through, and every report 
   assert.match(accepted.digest, /^[0-9a-f]{64}$/);
 });
 
-test('anything but yes adopts nothing, and so does a change that was made while the diff was shown', async (t) => {
+test('only yes adopts a change, and a change made while the diff was shown adopts nothing', async (t) => {
   const p = aLoop(t);
   assert.equal(p.ralph(['start']).code, 0);
   task(p, 'max_iterations: 1\nvalidation: ["true"]');

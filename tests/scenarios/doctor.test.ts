@@ -6,7 +6,7 @@ import { fakeClient } from '../support/fake-client.ts';
 import { project } from '../support/project.ts';
 import { changeSettings, findings, healthyProject, STATE } from './support/doctor-case.ts';
 
-test('a healthy project has nothing but good findings, and exit code 0', (t) => {
+test('a healthy project has only good findings and exit code 0', (t) => {
   const { p, env } = healthyProject(t);
   const answer = p.ralph(['doctor', '--json'], env);
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('doctor --fix repairs a project so that a loop can run', (t) => {
   assert.equal(answer.json['ok'], true);
 });
 
-test('without init doctor finds no error, since run works, and --fix does not set the project up', (t) => {
+test('without init doctor finds no error, because run works, and --fix does not set the project up', (t) => {
   const p = project(t);
   const answer = p.ralph(['doctor', '--fix', '--json'], fakeClient(p));
   assert.equal(answer.code, 0, answer.stdout);
@@ -64,7 +64,7 @@ test('an agent may run doctor but not doctor --fix', (t) => {
   assert.match(stderr, /for the user at a terminal/);
 });
 
-test('trust in a directory above counts within one repository, and not beyond it', (t) => {
+test('trust in a directory above counts within one repository only', (t) => {
   const { p, env } = healthyProject(t);
   p.write('../home/.claude.json', { projects: { [join(p.dir, '..')]: { hasTrustDialogAccepted: true } } });
   const trust = (): string | undefined =>

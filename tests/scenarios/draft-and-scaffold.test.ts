@@ -8,7 +8,7 @@ import { DIST, project } from '../support/project.ts';
 const AGENT = { CLAUDECODE: '1' };
 
 for (const preset of PRESETS) {
-  test(`the scaffold of ${preset} starts a loop once its placeholder is replaced, and not before`, (t) => {
+  test(`the scaffold of ${preset} starts a loop only once its placeholder is replaced`, (t) => {
     const p = project(t);
     const args = preset === 'default' ? [] : ['--preset', preset];
     const { code, json, stderr } = p.ralph(['scaffold', ...args, 'my-task', '--json']);
@@ -57,7 +57,7 @@ test('a scaffold may be in a subfolder and have spaces in its name', (t) => {
   assert.ok(p.has('there/RALPH.md'));
 });
 
-test('a scaffold never overwrites, never leaves the directory, and says what is wrong', (t) => {
+test('a scaffold never overwrites or leaves the directory, and names what is wrong', (t) => {
   const p = project(t);
   p.write('mine/RALPH.md', 'mine');
   p.write('file', 'mine');
@@ -113,7 +113,7 @@ test('a draft is written to a folder named after its words, with the project’s
   assert.equal(start.code, 0, start.stderr);
 });
 
-test('a second draft of the same words gets a number; a name that was given must be free', (t) => {
+test('a second draft of the same words gets a number; a given name must be free', (t) => {
   const p = project(t);
   for (const expected of ['add-csv', 'add-csv-2', 'add-csv-3']) {
     const { json } = p.ralph(['draft', 'add', 'CSV', '--json']);
@@ -124,7 +124,7 @@ test('a second draft of the same words gets a number; a name that was given must
   assert.match(p.ralph(['draft', '--name', '../csv', 'add CSV']).stderr, /"\.\." segment/);
 });
 
-test('a preset names the checks of this project, and none that it does not have', (t) => {
+test('a preset names the checks that this project has, and no others', (t) => {
   const p = project(t);
   p.write('tests/test_a.py', 'import unittest\n');
   p.ralph(['scaffold', '--preset', 'fix-tests', 'python']);
@@ -149,7 +149,7 @@ test('a draft from no words, or from a whole document, is refused', (t) => {
   assert.deepEqual(p.tree(), {});
 });
 
-test('draft with the path of a task folder checks and prints its RALPH.md, and changes nothing', (t) => {
+test('draft with the path of a task folder checks and prints its RALPH.md without changing it', (t) => {
   const p = project(t);
   const text = '---\nmax_iterations: 5\n---\nWork.\n';
   p.write('tasks/auth/RALPH.md', text);
@@ -182,7 +182,7 @@ test('a word that names a task folder opens it, and says how to draft the task i
   );
 });
 
-test('text written like a path is never taken for a task', (t) => {
+test('text that looks like a path is never a task', (t) => {
   const p = project(t);
   mkdirSync(join(p.dir, 'empty'));
   p.write('../home/other/RALPH.md', '---\n---\nWork.\n');

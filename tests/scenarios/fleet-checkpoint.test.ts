@@ -110,7 +110,7 @@ for (const [what, more, keys] of [
     [...KEYS, 'validation: ["test -f kept.txt", "grep -q run runs.txt"]', 'unchanged: ["kept.txt"]'],
   ],
 ] as const) {
-  test(`${what} goes on elsewhere with its next iteration and the same contract`, async (t) => {
+  test(`${what} continues elsewhere with its next iteration and the same contract`, async (t) => {
     const f = fleet(t, withTask(keys));
     const a = await machine(t, f, 'machine-a');
     await pausedAfterTwo(t, a, more);

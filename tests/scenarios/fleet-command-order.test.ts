@@ -17,7 +17,7 @@ async function connected(t: TestContext, url: string): Promise<FleetServer> {
   return server;
 }
 
-test('a command is new to a worker that has applied every one before it, though clocks were set back in between', async (t) => {
+test('a command is new to a worker that has applied all earlier ones, although clocks were set back in between', async (t) => {
   const { url } = await redisServer(t);
   const server = await connected(t, url);
   const first = await sendCommand(server, KEY, asked('first'));
@@ -32,7 +32,7 @@ test('a command is new to a worker that has applied every one before it, though 
   assert.deepEqual(await read(third.id), []);
 });
 
-test('commands that many senders give at once have different places, in the order of the stream', async (t) => {
+test('concurrent commands of many senders have different positions, in the order of the stream', async (t) => {
   const { url } = await redisServer(t);
   const senders = await Promise.all(Array.from({ length: 8 }, () => connected(t, url)));
   await Promise.all(senders.map((server, index) => sendCommand(server, KEY, asked(`${index}`))));

@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('cancel ends the agent at work and publishes nothing', async (t) => {
+test('cancel ends the running agent and publishes nothing', async (t) => {
   const f = await waitingFleet(t);
   const id = f.add('jobs/a');
   f.worker('one');
@@ -56,7 +56,7 @@ test('cancel ends the agent at work and publishes nothing', async (t) => {
   assert.match(again.stderr, /has ended \(cancelled\).*fleet retry/);
 });
 
-test('a loop that waits in the queue is cancelled before any agent starts', async (t) => {
+test('a queued loop is cancelled before any agent starts', async (t) => {
   const f = await waitingFleet(t);
   const id = f.add('jobs/a');
   tell(f, 'cancel', id);
@@ -102,7 +102,7 @@ test('a message reaches the agent once, with its next prompt', async (t) => {
   assert.equal(prompts.filter((text) => text.includes('Keep the old endpoint.')).length, 1);
 });
 
-test('retry takes up a loop that has ended without being complete', async (t) => {
+test('retry continues a loop that ended incomplete', async (t) => {
   const f = await waitingFleet(t);
   const id = f.add('jobs/a');
   f.worker('one');
@@ -144,7 +144,7 @@ test('a loop whose dependency did not complete ends as blocked', async (t) => {
   assert.match(blocked.reason, new RegExp(`loop ${first}, which it depends on, is cancelled`));
 });
 
-test('a worker that is asked to leave puts its loop back, and another goes on', async (t) => {
+test('a worker that is asked to leave returns its loop, and another continues it', async (t) => {
   const f = await waitingFleet(t);
   const id = f.add('jobs/a');
   const one = f.worker('one');

@@ -30,7 +30,7 @@ const TASKS = ['a', 'b', 'c'].map((name) => ({
   keys: 'max_iterations: 20\ncompletion_promise: DONE\ncompletion_gate: disabled',
 }));
 
-test('the budget of the fleet is exceeded by no more than the iterations at work', async (t) => {
+test('the budget of the fleet is exceeded by at most the running iterations', async (t) => {
   const f = await fleet(t, { tasks: TASKS, agent: '#!/bin/sh\n' });
   const { env, billed } = billing(f, [{ end: 'ok', messages: [[DOLLARS_A_RUN * 1_000_000, 0, 0, 0]] }]);
   const ids = TASKS.map(({ name }) => addForClient(f, `jobs/${name}`));
@@ -50,7 +50,7 @@ test('the budget of the fleet is exceeded by no more than the iterations at work
   assert.equal(status.spent.reserved.costUsd, 0);
 });
 
-test('a paused loop of the budget goes on with a higher one', async (t) => {
+test('a loop paused by the budget continues with a higher one', async (t) => {
   const f = await fleet(t, { tasks: TASKS, agent: '#!/bin/sh\n' });
   const run = { messages: [[1_000_000, 0, 0, 0] as const] };
   const { env } = billing(f, [

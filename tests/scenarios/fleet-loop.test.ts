@@ -13,7 +13,7 @@ echo more >> uncommitted.txt
 exit 0
 `;
 
-test('a queued task is worked on by a worker and arrives as a branch', async (t) => {
+test('a worker does a queued task, and the result is a branch', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
   const id = f.add('jobs/a');
   const worker = f.worker('one');

@@ -69,7 +69,7 @@ test('the next worker runs the set-up that was agreed to, not one that the agent
   assert.equal(existsSync(join(f.notes, 'foreign')), false);
 });
 
-test('cancel ends a set-up at work', async (t) => {
+test('cancel ends a running set-up', async (t) => {
   const keys = `${KEYS}\nworktree_setup: touch "$NOTES/began"; while true; do sleep 0.1; done`;
   const f = await fleet(t, { tasks: [{ name: 'a', keys }], agent: AGENT, files: FILES });
   const id = f.add('jobs/a');

@@ -49,7 +49,7 @@ async function envelopeOf(queue: Queue, id: string): Promise<Envelope> {
   return (await queue.getJob(`${id}.1`))?.data as Envelope;
 }
 
-test('unsigned, changed and foreign submissions are never worked on, and status counts them', async (t) => {
+test('unsigned, changed and foreign submissions are never executed, and status counts them', async (t) => {
   const { f, queue, redis } = await attacked(t);
   const id = f.add('jobs/a');
   const { submission, signature } = await envelopeOf(queue, id);
@@ -80,7 +80,7 @@ test('unsigned, changed and foreign submissions are never worked on, and status 
   assert.equal((await f.ended(id)).outcome, 'complete');
 });
 
-test('a signed submission that is queued again is not worked on again', async (t) => {
+test('a signed submission that is queued again is not executed again', async (t) => {
   const { f, queue } = await attacked(t);
   const id = f.add('jobs/a');
   const envelope = await envelopeOf(queue, id);
@@ -94,7 +94,7 @@ test('a signed submission that is queued again is not worked on again', async (t
   assert.equal(runs(f), 2);
 });
 
-test('commands that are unsigned, changed or sent again are not carried out', async (t) => {
+test('commands that are unsigned, changed or repeated are not executed', async (t) => {
   const { f, redis } = await attacked(t);
   const id = f.add('jobs/a');
   f.worker('one');

@@ -121,7 +121,7 @@ test('a run of the former version whose runner was killed continues with its age
   assert.match(p.read('prompt.txt'), /Iteration \d of 4/);
 });
 
-test('a router of the former version hands its work out again to the session that takes it over', (context) => {
+test('a router of the former version hands its work out again to the session that takes over', (context) => {
   const p = former(context, 'router');
   const { json, stderr } = p.ralph(['router', 'next']);
   assert.equal(json['action'], 'spawn', stderr);
@@ -133,7 +133,7 @@ for (const [name, command] of [
   ['asked-runner', ['run', '--consent', '--agent', 'touch ran; cat > /dev/null', '--max-iterations', '1']],
   ['scenarios', ['start', '--consent']],
 ] as const) {
-  test(`what an agent asked for under the former version (${name}) still awaits consent, and gets it`, (context) => {
+  test(`a request of an agent under the former version (${name}) still awaits consent, and gets it`, (context) => {
     const p = former(context, name);
     assert.equal(standing(p)[0], 'awaiting-consent');
     assert.doesNotMatch(stop(p).stdout, /"decision":"block"/);
@@ -143,7 +143,7 @@ for (const [name, command] of [
   });
 }
 
-test('a state of a newer version is refused by name and stays as it is', (context) => {
+test('a state of a newer version is refused by name and stays unchanged', (context) => {
   const p = former(context, 'running');
   const path = '.claude/context/runtime/ralph-state.json';
   const newer = p.read(path).replace(/"schemaVersion": ?\d+/, '"schemaVersion": 99');

@@ -16,7 +16,7 @@ const BROKEN: Record<string, [content: string, message: RegExp]> = {
 };
 
 for (const [what, [content, message]] of Object.entries(BROKEN)) {
-  test(`settings with ${what} are named with their place, and nothing at all is written`, (t) => {
+  test(`settings with ${what} are reported with their place, and nothing is written`, (t) => {
     const p = project(t);
     p.write(SETTINGS, content);
     const tree = p.tree();
@@ -55,7 +55,7 @@ test('a .claude/settings.json that is a link inside the project stays a link', (
   assert.equal(p.read('shared.json'), '{}\n');
 });
 
-test('the home directory is no project: its settings would count in all of them', (t) => {
+test('the home directory is not a project: its settings would apply to all of them', (t) => {
   const p = project(t);
   p.write('../home/.claude/settings.json', '{}\n');
   for (const env of [{}, { CLAUDE_CONFIG_DIR: join(p.home, '.claude') }]) {

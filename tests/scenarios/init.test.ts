@@ -31,7 +31,7 @@ const STYLES: Record<string, string> = {
 };
 
 for (const [style, before] of Object.entries(STYLES)) {
-  test(`settings with ${style} keep every byte beside the hooks, and uninit gives them back byte for byte`, (t) => {
+  test(`settings with ${style} keep every byte beside the hooks, and uninit restores them byte for byte`, (t) => {
     const p = project(t);
     p.write(SETTINGS, before);
     const tree = p.tree();
@@ -64,7 +64,7 @@ function isWithin(text: string, whole: string): boolean {
   return at === text.length;
 }
 
-test('the control: a settings file that init reformats would be noticed', () => {
+test('control: detects a settings file that init reformats', () => {
   assert.ok(isWithin('{"a":1}', '{"a":1,"b":2}'));
   assert.ok(!isWithin('{"a":1}', '{\n  "b": 2\n}'));
 });
@@ -79,7 +79,7 @@ test('a project without any .claude is empty again after uninit', (t) => {
   assert.deepEqual(p.tree(), {});
 });
 
-test('init puts the bundle, the hooks, the templates and the memory files where they belong', (t) => {
+test('init puts the bundle, the hooks, the templates and the memory files in their places', (t) => {
   const p = project(t);
   p.ralph(['init']);
   for (const path of [
@@ -105,7 +105,7 @@ test('init puts the bundle, the hooks, the templates and the memory files where 
   assert.equal(p.read('.claude/context/runtime/.gitignore'), '*\n');
 });
 
-test('init twice changes nothing the second time', (t) => {
+test('a second init changes nothing', (t) => {
   const p = project(t);
   p.ralph(['init']);
   const tree = p.tree();
@@ -115,7 +115,7 @@ test('init twice changes nothing the second time', (t) => {
   assert.deepEqual(p.tree(), tree);
 });
 
-test('tool hooks are not registered in settings.json, where they would cost every session', (t) => {
+test('tool hooks are not registered in settings.json, where they would slow every session down', (t) => {
   const p = project(t);
   p.ralph(['init']);
   const { hooks } = JSON.parse(p.read(SETTINGS));
@@ -124,7 +124,7 @@ test('tool hooks are not registered in settings.json, where they would cost ever
   assert.ok(!p.read(SETTINGS).includes('BLOCK_CAP'), 'other Stop hooks keep their cap');
 });
 
-test('what the user wrote before or changed since is kept and named, by init and by uninit', (t) => {
+test('init and uninit keep and name what the user wrote before or changed since', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# My task\n');
   const first = p.ralph(['init', '--json']);
@@ -142,7 +142,7 @@ test('what the user wrote before or changed since is kept and named, by init and
   );
 });
 
-test('a hook file of the same name that is not ours is kept, and the answer says that loops may not work', (t) => {
+test('a foreign hook file of the same name is kept, with a warning that loops may not work', (t) => {
   const p = project(t);
   p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n');
   const { json } = p.ralph(['init', '--json']);
@@ -150,7 +150,7 @@ test('a hook file of the same name that is not ours is kept, and the answer says
   assert.equal(p.read('.claude/hooks/ralph-stop-hook.cjs'), 'process.exit(0)\n');
 });
 
-test('a file that an older version wrote and nobody changed is brought up to date', (t) => {
+test('an unchanged file of an older version is updated', (t) => {
   const p = project(t);
   p.ralph(['init']);
   const manifest = JSON.parse(p.read('.claude/ralph/.install.json'));
@@ -195,7 +195,7 @@ test('a settings file that init made and the user then used is kept without our 
   assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
 });
 
-test('init run again after the user took one hook out puts it back, and uninit still takes all of them out', (t) => {
+test('init restores a hook that the user removed, and uninit still removes all of them', (t) => {
   const p = project(t);
   p.write(SETTINGS, '{\n  "model": "opus"\n}\n');
   p.ralph(['init']);
@@ -224,7 +224,7 @@ for (const manifest of ['and its manifest', 'without its manifest']) {
   });
 }
 
-test('run from the bundle in the project, init copies no bundle and uninit leaves it alone', (t) => {
+test('init from the bundle in the project copies no bundle, and uninit leaves it alone', (t) => {
   const p = project(t);
   cpSync(DIST, join(p.dir, '.claude/skills/ralph-loop'), { recursive: true });
   const tree = p.tree();
@@ -235,7 +235,7 @@ test('run from the bundle in the project, init copies no bundle and uninit leave
   assert.deepEqual(p.tree(), tree);
 });
 
-test('init from elsewhere and then from the copy keeps the copy, and uninit from the copy takes it out too', (t) => {
+test('init from elsewhere and then from the copy keeps the copy, and uninit from the copy removes it too', (t) => {
   const p = project(t);
   p.ralph(['init']);
   const main = '.claude/skills/ralph-loop/scripts/main.cjs';
@@ -246,7 +246,7 @@ test('init from elsewhere and then from the copy keeps the copy, and uninit from
 });
 
 for (const state of ['without', 'with'] as const) {
-  test(`uninit by the installed copy ends in one line ${state} a code cache`, (t) => {
+  test(`uninit by the installed copy ends on one line ${state} a code cache`, (t) => {
     const p = project(t);
     p.ralph(['init']);
     if (state === 'with') mkdirSync(join(p.env['XDG_STATE_HOME'] ?? '', 'ralph-loop'), { recursive: true });
@@ -269,7 +269,7 @@ test('init writes at most 25 files and 2 MB, and names each', (t) => {
   assert.deepEqual(unnamed.sort(), ['.claude/ralph/.install.json', SETTINGS]);
 });
 
-test('init registers nothing where the plugin is enabled, takes out what it had registered, and doctor finds both', (t) => {
+test('init registers nothing if the plugin is enabled, removes its registration, and doctor finds both', (t) => {
   const p = project(t);
   const user = join(p.home, '.claude', 'settings.json');
   mkdirSync(join(p.home, '.claude'));
@@ -303,7 +303,7 @@ test('uninit without init says so and removes nothing', (t) => {
   assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
 });
 
-test('uninit refuses while a loop is live, and keeps what loops have left behind', (t) => {
+test('uninit refuses while a loop is live, and keeps what loops have left', (t) => {
   const p = project(t);
   p.ralph(['init']);
   p.write('.claude/ralph/PROMPT.md', '# Task\nDo it.\n');

@@ -25,7 +25,7 @@ function lines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-test('explain says how to begin where there has been no loop', (t) => {
+test('explain says how to begin if there has been no loop', (t) => {
   const { json, code } = project(t).ralph(['explain', '--json']);
   assert.equal(code, 0);
   assert.deepEqual([json['active'], json['status']], [false, null]);
@@ -165,7 +165,7 @@ test('explain names what led to the end, and nothing of other loops', (t) => {
   assert.deepEqual(json['events'], [event]);
 });
 
-test('logs prints iterations and events in the order of time, as JSON lines', (t) => {
+test('logs prints iterations and events in order of time, as JSON lines', (t) => {
   const p = project(t);
   const event = (time: string) => ({ type: 'x', at: time, loopId: 'l', iteration: 1 });
   const iteration = (time: string) => ({ kind: 'working', loopId: 'l', endedAt: time, iteration: 1 });
@@ -182,7 +182,7 @@ test('logs prints iterations and events in the order of time, as JSON lines', (t
   assert.equal(lines(p.ralph(['logs', '--events', '--json']).stdout).length, 2);
 });
 
-test('logs --iterations prints the last loop’s figures in plain columns, or as they lie in the journal', (t) => {
+test('logs --iterations prints the last loop’s figures in plain columns, or as stored in the journal', (t) => {
   const p = project(t);
   const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 1 };
   const agent = { model: 'm', turns: 3, durationMs: 900, costUsd: 0.1 + 0.2, usage };
@@ -217,7 +217,7 @@ test('a torn line within a journal is left out and counted', (t) => {
   assert.match(stderr, /one line is unreadable/);
 });
 
-test('archive lists what ended and shows one of them whole, and no other file', (t) => {
+test('archive lists ended loops and shows one of them whole, and no other file', (t) => {
   const p = project(t);
   const { loopId } = started(p);
   p.ralph(['cancel']);
@@ -265,7 +265,7 @@ test('signs lists the lessons of guardrails.md', (t) => {
   ]);
 });
 
-test('check says what is wrong with a task file, all at once, and exits 1 on an error', (t) => {
+test('check reports everything wrong with a task file at once and exits 1 on an error', (t) => {
   const p = project(t);
   p.write('task.txt', '---\nmax_iterations: 0\nfoo: 1\n---\n# Task\n');
   const { code, json } = p.ralph(['check', 'task.txt', '--json']);
@@ -285,7 +285,7 @@ test('check says what is wrong with a task file, all at once, and exits 1 on an 
   }
 });
 
-test('check without a file looks at PROMPT.md, and a warning alone is no error', (t) => {
+test('check without a file reads PROMPT.md, and a warning alone is not an error', (t) => {
   const p = project(t);
   assert.equal(p.ralph(['check']).code, 1, 'there is none');
   p.write('.claude/ralph/PROMPT.md', '# Task\n\n## Validation Commands\n\nnpm test\n');

@@ -78,7 +78,7 @@ test('settings of the directory win over those of the project and the user, and 
   assert.match(p.ralph(['start', '--task', '.ralph/site']).stderr, /\.ralph\/config\.json is not valid JSON/);
 });
 
-test('a new name makes a directory to fill in, and git ignores the files of the run', (context) => {
+test('a new name creates a directory to fill in, and git ignores the files of the run', (context) => {
   const p = project(context);
   const { code, stderr, stdout } = run(p, 'site');
   assert.equal(code, 1);
@@ -92,7 +92,7 @@ test('a new name makes a directory to fill in, and git ignores the files of the 
   assert.ok(!p.has('.claude/context/runtime/ralph-state.site.json'));
 });
 
-test('a new name asks for the goal at a terminal, and the loop starts with it', async (context) => {
+test('a new name asks for the goal at a terminal and starts the loop with it', async (context) => {
   const p = project(context);
   const agent = `cat > prompt.txt; printf -- '- [x] greet\\n' >> ${TASK}; echo done`;
   const shown = await peopleTerminal(context, p, '$RALPH run --agent "$AGENT" site', { AGENT: agent });
@@ -103,7 +103,7 @@ test('a new name asks for the goal at a terminal, and the loop starts with it', 
   assert.match(p.read('prompt.txt'), /has no checklist yet\. Make one first/);
 });
 
-test('no name leads out of the loop directories, and a path is never taken for a name', (context) => {
+test('no name leads out of the loop directories, and a path never counts as a name', (context) => {
   const p = project(context);
   for (const word of ['../x', 'a/b', '.hidden', 'x'.repeat(65), 'what?', 'todo.md', 'worktrees', 'Config.json', '']) {
     const { code } = run(p, word);

@@ -36,7 +36,7 @@ test('A hook in a project without a loop leaves no trace where RALPH_ACTIVE=1 is
   }
 });
 
-test('A command to a loop that is not there leaves no trace either.', (t) => {
+test('A command to a missing loop leaves no trace either.', (t) => {
   const made = project(t);
   for (const command of ['pause', 'resume', 'stop', 'cancel', 'wake', 'status']) {
     made.ralph([command]);

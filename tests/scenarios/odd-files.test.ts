@@ -124,7 +124,7 @@ async function replace(path: string, lay: Lay, t: TestContext): Promise<void> {
   await lay(path, t);
 }
 
-test('A state that is no file is kept whole in the archive.', async (t) => {
+test('A state that is not a file is kept whole in the archive.', async (t) => {
   const loop = aLoop(t);
   const path = join(loop.made.dir, RUNTIME, 'ralph-state.json');
   await replace(path, KINDS['a FIFO'], t);
@@ -135,7 +135,7 @@ test('A state that is no file is kept whole in the archive.', async (t) => {
   assert.deepEqual(stop(loop).decision, undefined);
 });
 
-test('A claim is refused while no file lies in the place of the findings log, and says so.', async (t) => {
+test('A claim is refused and reported while the findings log is not a file.', async (t) => {
   for (const lay of Object.values(KINDS)) {
     const loop = aLoop(t);
     await replace(join(loop.made.dir, '.ralph/findings.md'), lay, t);
@@ -145,12 +145,12 @@ test('A claim is refused while no file lies in the place of the findings log, an
   }
 });
 
-test('A findings log whose name is too long for any file is no exception at a claim.', (t) => {
+test('A findings log with too long a name does not throw at a claim.', (t) => {
   const loop = aLoop(t, `---\nfindings_log: ${'x'.repeat(300)}.md\n---\nDo the work.\n`);
   assert.match(stop(loop, CLAIM).reason ?? '', /findings log|claim of completion was rejected/);
 });
 
-test('A loop ends, whatever lies where it would leave a sign and a line of memory.', async (t) => {
+test('A loop ends, whatever is in the place of its sign and its memory entry.', async (t) => {
   for (const lay of Object.values(KINDS)) {
     const loop = aLoop(t);
     const path = `${RUNTIME}/ralph-state.json`;
@@ -165,7 +165,7 @@ test('A loop ends, whatever lies where it would leave a sign and a line of memor
   }
 });
 
-test('A loop goes on, whatever lies in the place of its lock or of the mark of a cancelled one.', async (t) => {
+test('A loop continues, whatever is in the place of its lock or of the record of a cancelled one.', async (t) => {
   for (const lay of [KINDS['a FIFO'], KINDS['a socket'], KINDS['a device']]) {
     const loop = aLoop(t);
     await replace(join(loop.made.dir, RUNTIME, 'ralph-state.json.lock'), lay, t);
@@ -176,7 +176,7 @@ test('A loop goes on, whatever lies in the place of its lock or of the mark of a
   }
 });
 
-test('The user is told that the contract cannot be read, whatever lies in its place.', async (t) => {
+test('The user learns that the contract cannot be read, whatever is in its place.', async (t) => {
   for (const lay of Object.values(KINDS)) {
     const loop = aLoop(t);
     const outside = join(String(loop.made.env['XDG_STATE_HOME']), 'ralph-loop');
@@ -188,7 +188,7 @@ test('The user is told that the contract cannot be read, whatever lies in its pl
   }
 });
 
-test('A loop goes on without a transcript that could be read.', (t) => {
+test('A loop continues without a readable transcript.', (t) => {
   for (const path of ['/'.concat('x'.repeat(300)), '/x'.repeat(3_000), '/dev/null/x', '/dev/zero', '']) {
     const loop = aLoop(t);
     assert.equal(stop(loop, { transcript_path: path }).decision, 'block', path.slice(0, 20));
@@ -196,14 +196,14 @@ test('A loop goes on without a transcript that could be read.', (t) => {
   }
 });
 
-test('A project whose path is too long for any file is no project with a loop.', (t) => {
+test('A project with too long a path is a project without a loop.', (t) => {
   const loop = aLoop(t);
   const dir = `/${'x'.repeat(300)}`;
   const env = { ...loop.made.env, CLAUDE_PROJECT_DIR: dir };
   others({ ...loop, hook: hookIn({ ...loop.made, env }) });
 });
 
-test('No loop is started on a task that is no file: the command says so, and so does the start of a session.', async (t) => {
+test('No loop starts on a task that is not a file: the command says so, and so does the start of a session.', async (t) => {
   for (const lay of Object.values(KINDS)) {
     const made = project(t);
     await replace(join(made.dir, '.claude/ralph/PROMPT.md'), lay, t);
@@ -219,7 +219,7 @@ test('No loop is started on a task that is no file: the command says so, and so 
   }
 });
 
-test('The status line says where the loop stands, whatever lies in the place of the cost.', async (t) => {
+test('The status line shows the loop, whatever is in the place of the cost.', async (t) => {
   const loop = aLoop(t);
   await replace(join(loop.made.dir, RUNTIME, 'ralph-cost.json'), KINDS['a FIFO'], t);
   const { status, stdout } = spawnSync(process.execPath, [join(DIST, 'scripts', 'statusline.cjs')], {
@@ -233,7 +233,7 @@ test('The status line says where the loop stands, whatever lies in the place of 
   assert.match(stdout, /0\/25|of 25|25/);
 });
 
-test('Control: a reader that does not look first what it opens waits at a FIFO.', async (t) => {
+test('Control: a reader that does not check what it opens blocks at a FIFO.', async (t) => {
   const made = project(t);
   const path = join(made.dir, 'fifo');
   await KINDS['a FIFO'](path);
@@ -244,7 +244,7 @@ test('Control: a reader that does not look first what it opens waits at a FIFO.'
   assert.equal(signal, 'SIGKILL');
 });
 
-test('a loop that begins without init keeps its state out of version control, and a folder that is there already as it is', (t) => {
+test('a loop that begins without init keeps its state out of version control, and an existing folder unchanged', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', 'Do it.\n');
   p.sh('git init -q');

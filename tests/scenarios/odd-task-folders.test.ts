@@ -37,7 +37,7 @@ for (const [what, given, folder, name] of [
   ['a name of 200 characters', 'n'.repeat(200), 'n'.repeat(200), 'n'.repeat(50)],
   ['quotes, a dollar and a semicolon in its name', `it's "$HOME"; x`, `it's "$HOME"; x`, 'it-s-HOME-x'],
 ] as const) {
-  test(`a task folder with ${what} is checked, started, shown, stopped and put away`, (t) => {
+  test(`a task folder with ${what} is checked, started, shown, stopped and archived`, (t) => {
     const p = project(t);
     p.write(`${folder}/RALPH.md`, TASK);
     const made = typeof name === 'string' ? name : String(p.ralph(['start', '--task', given, '--json']).json['name']);
@@ -59,7 +59,7 @@ test('a word that begins with a dash can follow --', (t) => {
   assert.equal(p.ralph(['stop', '--', '-x/RALPH.md']).code, 0);
 });
 
-test('a task folder behind a link is started at its real path, and has one loop', (t) => {
+test('a task folder behind a link is started at its real path and has one loop', (t) => {
   const p = project(t);
   p.write('tasks/a/RALPH.md', TASK);
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
@@ -123,7 +123,7 @@ for (const [what, make, answers] of [
   ],
   ['is empty', (p) => p.write('a/RALPH.md', ''), { start: /is empty/, check: /frontmatter/, archive: /no run state/ }],
 ] as [string, (p: Project) => void, Record<string, RegExp>][]) {
-  test(`a RALPH.md that ${what} gets a clear word from every command`, (t) => {
+  test(`every command gives a clear message for a RALPH.md that ${what}`, (t) => {
     const p = project(t);
     make(p);
     for (const [name, why] of Object.entries(answers)) {
@@ -137,7 +137,7 @@ for (const [what, make, answers] of [
   });
 }
 
-test('a RALPH.md that may not be read says so', {
+test('an unreadable RALPH.md is reported', {
   skip: process.getuid?.() === 0 && 'root may read everything',
 }, (t) => {
   const p = project(t);
@@ -157,7 +157,7 @@ test('a loop whose RALPH.md was deleted can still be shown, stopped and archived
   assert.match(p.ralph(['resume', 'a']).stderr, /a has no RALPH\.md|a\/RALPH\.md is missing/);
 });
 
-test('a RALPH.md of a megabyte is a task file like any other, and a frontmatter of that size is refused', (t) => {
+test('a RALPH.md of a megabyte works like any other, and frontmatter of that size is refused', (t) => {
   const p = project(t);
   p.write('big/RALPH.md', TASK + 'Work on this line.\n'.repeat(55_000));
   walk(p, 'big', 'big/RALPH.md', 'big');
@@ -168,7 +168,7 @@ test('a RALPH.md of a megabyte is a task file like any other, and a frontmatter 
   assert.equal(p.ralph(['start', '--task', 'worse']).code, 1);
 });
 
-test('a RALPH.md with CRLF and a byte-order mark is a task file like any other', (t) => {
+test('a RALPH.md with CRLF and a byte order mark works like any other', (t) => {
   const p = project(t);
   p.write('win/RALPH.md', `\uFEFF${TASK.replaceAll('\n', '\r\n')}`);
   walk(p, 'win', 'win/RALPH.md', 'win');

@@ -18,7 +18,7 @@ import {
   run,
 } from './support/side-by-side.ts';
 
-test('tasks run side by side, never more than asked for, each on its own branch', (t) => {
+test('parallel tasks run on separate branches, never more than the limit', (t) => {
   const names = ['a', 'b', 'c', 'd', 'e'];
   const p = repository(t, names);
   const answer = run(p, [...jobs(names), '--parallel', '2', '--json'], { AT_ONCE: '2' });
@@ -33,7 +33,7 @@ test('tasks run side by side, never more than asked for, each on its own branch'
   assert.equal(git(p, 'log --format=%s main'), 'first');
 });
 
-test('several tasks without --parallel run one after the other, in their order', (t) => {
+test('several tasks without --parallel run one after the other, in order', (t) => {
   const p = repository(t, ['b', 'a']);
   const { code, stdout, stderr } = run(p, jobs(['b', 'a']));
   assert.equal(code, 0, stdout + stderr);
@@ -53,7 +53,7 @@ test('every problem is reported before anything is created', (t) => {
   assert.deepEqual(log(p), []);
 });
 
-test('options of one task are refused for several', (t) => {
+test('refuses options of one task for several', (t) => {
   const p = repository(t, ['a', 'b']);
   for (const words of [
     ['--loop', 'x'],
@@ -80,7 +80,7 @@ test('the work is merged in the order of the tasks, with what their agents left 
   assert.equal(git(p, 'status --short -- . :!.claude'), '');
 });
 
-test('rebased work gives one line of commits', (t) => {
+test('a rebase gives one line of commits', (t) => {
   const p = repository(t, ['a', 'b']);
   const { code, stdout, stderr } = run(p, [...jobs(['a', 'b']), '--integrate', 'rebase']);
   assert.equal(code, 0, stdout + stderr);
@@ -110,7 +110,7 @@ test('nothing is merged over uncommitted changes of the user', (t) => {
   assert.equal(p.has('a.txt'), false);
 });
 
-test('pr pushes the branches, and says so where gh is missing', (t) => {
+test('pr pushes the branches and reports a missing gh', (t) => {
   const p = repository(t, ['a']);
   p.sh('git init -q --bare ../remote.git && git remote add origin ../remote.git');
   const { code, stdout } = run(p, [...jobs(['a']), '--integrate', 'pr'], { PATH: p.env['PATH'] });
@@ -169,7 +169,7 @@ test('the last run of a loop counts for those that come after it', (t) => {
   );
 });
 
-test('Ctrl+C ends the loops after their iterations and begins no other; resume takes up the rest', async (t) => {
+test('Ctrl+C ends the loops after their iterations and begins no other; resume continues the rest', async (t) => {
   const p = repository(t, ['a', 'b', 'c'], `while [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${OWN_FILE}`);
   const words = ['run', ...jobs(['a', 'b', 'c']), '--parallel', '2', '--agent', './agent.sh'];
   const { child, said, over } = begun(p, words);

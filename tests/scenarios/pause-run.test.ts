@@ -28,7 +28,7 @@ function startRun(p: Project, end: string): Started {
 const state = (p: Project): { status: string; iteration: number } =>
   JSON.parse(p.read('.claude/context/runtime/ralph-state.json'));
 
-test('a result that the agent finishes after a pause is verified, and completes the loop', async (t) => {
+test('a result that the agent finishes after a pause is verified and completes the loop', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 5\nvalidation: ["test -f DONE"]');
   const { over, said } = startRun(p, 'touch DONE; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS');

@@ -18,7 +18,7 @@ validation: [npm test]
   - Acceptance: it pays
 `;
 
-test('plan check says in JSON what the tasks are, what is wrong and what comes next', (t) => {
+test('plan check prints as JSON the tasks, the problems and what comes next', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
@@ -64,7 +64,7 @@ test('status of a plan says how many tasks are done, and which is next', (t) => 
 });
 
 for (const args of [['plan'], ['plan', 'check'], ['plan', 'tick', 'plan.md'], ['plan', 'check', 'a', 'b']]) {
-  test(`"${args.join(' ')}" says how it is written`, (t) => {
+  test(`"${args.join(' ')}" names the right spelling`, (t) => {
     const { code, stderr } = project(t).ralph(args);
     assert.equal(code, 1);
     assert.match(stderr, /plan check FILE/);
@@ -112,7 +112,7 @@ test('plan check reports the frontmatter that run would refuse, beside problems 
   );
 });
 
-test('plan check calls a file without tasks no plan, and never complete', (t) => {
+test('plan check never calls a file without tasks a plan or complete', (t) => {
   const p = project(t);
   p.write('plan.md', '# Notes\n');
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);

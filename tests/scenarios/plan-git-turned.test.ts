@@ -105,7 +105,7 @@ function place(context: TestContext, trick: string): PlanPlace {
 }
 
 for (const [what, file, trick] of TRICKS) {
-  test(`a change outside the scope is found though ${what} hides it`, (t) => {
+  test(`finds a change outside the scope although ${what} hides it`, (t) => {
     const p = place(t, trick);
     const { code, stdout } = p.run(null);
     assert.equal(code, 3, stdout);
@@ -124,7 +124,7 @@ for (const [what, file, trick] of TRICKS) {
   });
 }
 
-test('a commit that stands in for another hides no change outside the scope', (t) => {
+test('a commit that replaces another hides no change outside the scope', (t) => {
   const replace =
     'echo x > new.ts; git add new.ts; git replace HEAD $(git commit-tree -m x $(git write-tree)); git reset -q';
   const p = place(t, `${replace}; git status --porcelain new.ts > .git/said`);
@@ -153,7 +153,7 @@ for (const [what, trick] of [
   });
 }
 
-test('a filter that the agent sets up does not change what the commit of its task holds', (t) => {
+test("a filter that the agent sets up does not change the content of its task's commit", (t) => {
   const filter = 'echo "work/* filter=f" > .git/info/attributes; git config filter.f.clean "echo other"';
   const p = place(t, filter);
   const { code, stdout } = p.run(null);

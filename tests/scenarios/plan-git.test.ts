@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 
-test('a commit that a hook of the repository rejects is no commit, and the agent is told what it said', (t) => {
+test("a commit that a git hook rejects does not count, and the agent gets the hook's output", (t) => {
   const p = planPlace(t, TWO);
   const hook = join(p.dir, '.git', 'hooks', 'commit-msg');
   writeFileSync(hook, '#!/bin/sh\necho "no ticket in the message" >&2\nexit 1\n');
@@ -25,7 +25,7 @@ test('an agent that leaves the branch of the plan does not pass, and its work is
   assert.deepEqual(subjects(p), []);
 });
 
-test('what an agent removes, renames, stages or adds against .gitignore by git is in the one commit of its task', (t) => {
+test("what an agent removes, renames, stages or adds against .gitignore by git is in its task's one commit", (t) => {
   const agent = `#!/bin/sh
 task=$(sed -n 's/^Current task: Task \\([0-9]*\\),.*/\\1/p' | head -1)
 if [ $task = 1 ]; then git rm -q work/gone.txt; git mv work/old.txt "work/né w.txt"; echo x > work/a.log; git add -f work/a.log
@@ -54,7 +54,7 @@ else git rm -q work/a.log; git commit -q -m mine; echo y > work/b; git add work/
   assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
 });
 
-test('what an agent committed or staged outside the scope, and then put back, does not keep its task from passing', (t) => {
+test('what an agent committed or staged outside the scope and then reverted does not fail its task', (t) => {
   const agent = `#!/bin/sh
 mkdir -p work && echo x > work/1.txt
 if [ ! -e .git/tried ]; then
@@ -115,7 +115,7 @@ test('a file whose change an agent hides from git is found, and one that was hid
   }
 });
 
-test('work in a repository of its own, of which a commit would hold a link alone, does not pass', (t) => {
+test('work in a nested repository, of which a commit would contain only a link, does not pass', (t) => {
   const author = '-c user.name=a -c user.email=a@example.invalid';
   const commit = `git add -A && git ${author} commit -q -m inner`;
   const nested = `git init -q work/inner && (cd work/inner && echo x > file && ${commit} || true)\n`;
@@ -158,7 +158,7 @@ if [ $task = 2 ]; then git add -A; git commit -q -m mine; git rebase -q --root -
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/2\.txt\nwork\/told$/m);
 });
 
-test('what a hook formats and leaves in the tree is in the one commit of its task', (t) => {
+test("what a hook formats and leaves in the tree is in its task's one commit", (t) => {
   const p = planPlace(t, TWO);
   const hook = '#!/bin/sh\nfor file in $(git diff --cached --name-only); do echo formatted >> $file; done\n';
   writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
@@ -168,7 +168,7 @@ test('what a hook formats and leaves in the tree is in the one commit of its tas
   assert.equal(p.git('show', 'HEAD:work/2.txt'), 'done\nformatted\n');
 });
 
-test('a commit into which a hook put files outside the scope of its task is undone', (t) => {
+test('a commit into which a hook put files outside the scope is undone', (t) => {
   const p = planPlace(t, task(1));
   const hook = '#!/bin/sh\necho x >> extra.md && git add extra.md\n';
   writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
@@ -182,7 +182,7 @@ test('a commit into which a hook put files outside the scope of its task is undo
   assert.equal(read(p, 'work/1.txt'), 'done\n');
 });
 
-test('a repository whose commits cannot be signed is refused before an agent works', (t) => {
+test('refuses a repository whose commits cannot be signed before an agent works', (t) => {
   const p = planPlace(t, TWO);
   const signer = join(p.dir, '..', 'signer');
   p.git('config', 'commit.gpgsign', 'true');
@@ -197,7 +197,7 @@ test('a repository whose commits cannot be signed is refused before an agent wor
   assert.equal(signed.code, 0, signed.stderr + signed.stdout);
 });
 
-test('a repository without a working tree is refused by that name', (t) => {
+test('refuses a bare repository by name', (t) => {
   const p = planPlace(t, TWO);
   p.git('config', 'core.bare', 'true');
   const { code, stderr } = p.run(null);
@@ -230,7 +230,7 @@ mkdir -p work; echo done > work/2.txt; fi\n`;
   assert.deepEqual(p.git('ls-files', 'work').trim().split('\n'), ['work/1.txt', 'work/2.txt']);
 });
 
-test('a task of which a sparse checkout leaves the folder out is committed', (t) => {
+test('commits a task whose folder a sparse checkout leaves out', (t) => {
   const p = planPlace(t, task(1));
   mkdirSync(join(p.dir, 'src'));
   writeFileSync(join(p.dir, 'src/a'), 'x');

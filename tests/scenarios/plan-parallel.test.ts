@@ -70,7 +70,7 @@ test('twelve tasks side by side give the commits of a sequential run', (t) => {
   assertGreenEverywhere(p);
 });
 
-test('agents of tasks that have nothing in common work at the same time', (t) => {
+test('agents of independent tasks work at the same time', (t) => {
   const tasks = [1, 2, 3, 4].map((id) => ({ id }));
   // Each waits until another one is there.
   const meets = `touch "$NOTES/here.$id"
@@ -83,7 +83,7 @@ touch "$NOTES/free"
   assert.equal(mostAtOnce(p.log()), 2);
 });
 
-test('tasks with overlapping scopes, and those without a scope, have no other beside them', (t) => {
+test('tasks with overlapping scopes, and those without a scope, run alone', (t) => {
   const scopes = ['work/a', 'work/a/b', 'work/*', '', 'work/b'];
   const work =
     'mkdir -p work/a/b work/b; echo "$id" >> work/a/b/made; [ "$id" = 5 ] && { git checkout -q work/a/b/made; echo 5 > work/b/made; }\n';
@@ -107,7 +107,7 @@ const BY_HAND = `if [ "$id" = 2 ] && [ "$run" = 1 ]; then
 fi
 `;
 
-test('work that conflicts is returned to its agent, with both versions, and committed once they agree', (t) => {
+test('conflicting work is returned to its agent with both versions, and committed once they agree', (t) => {
   const resolves = `${BY_HAND}if [ "$run" = 2 ]; then cp work/$id/made "$NOTES/conflict"; printf 'hand\\n2\\n' > work/$id/made; return; fi
 ${MAKES}`;
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), resolves);
@@ -122,7 +122,7 @@ ${MAKES}`;
   assertClean(p);
 });
 
-test('a conflict that its agent leaves blocks the task, and the branch stays whole', (t) => {
+test('a conflict that its agent leaves blocks the task, and the branch stays intact', (t) => {
   const leaves = `${BY_HAND}if [ "$run" = 2 ]; then return; fi\n${MAKES}`;
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }, { id: 3, needs: [2] }], 'true'), leaves);
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2', '--json']);
@@ -151,7 +151,7 @@ test('a conflict that its agent leaves blocks the task, and the branch stays who
   assertClean(p);
 });
 
-test('work that is red beside other work is returned once, then blocked with the reason', (t) => {
+test('work that fails beside other work is returned once, then blocked with the reason', (t) => {
   // Each passes by itself: together there are two.
   const check = 'test "$(ls work | wc -l)" -le 1 || { echo "two are too many"; exit 1; }\n';
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), MAKES, check);
@@ -164,7 +164,7 @@ test('work that is red beside other work is returned once, then blocked with the
   assert.ok(existsSync(join(p.dir, '.ralph/worktrees/PLAN-Task-2')));
 });
 
-test('a session ends after its number of tasks, and the next one takes up from there', (t) => {
+test('a session ends after its number of tasks, and the next one continues from there', (t) => {
   const p = planProject(t, planText([1, 2, 3, 4, 5].map((id) => ({ id }))));
   const words = ['PLAN.md', '--plan', '--parallel', '2', '--max-tasks', '3'];
   const { code, stdout } = p.run(words);
@@ -195,7 +195,7 @@ async function twoAtWork(p: ReturnType<typeof planProject>) {
   return { child, over, said: () => said };
 }
 
-test('Ctrl+C lets the agents end their work, which is committed, and resume does the rest', async (t) => {
+test('Ctrl+C lets the agents finish their work, which is committed, and resume does the rest', async (t) => {
   const tasks = [1, 2, 3, 4].map((id) => ({ id }));
   const p = planProject(t, planText(tasks), `while [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${MAKES}`);
   const { child, over, said } = await twoAtWork(p);
@@ -211,7 +211,7 @@ test('Ctrl+C lets the agents end their work, which is committed, and resume does
   assertClean(p);
 });
 
-test('what does not go together with a plan is refused, with nothing created', (t) => {
+test('refuses options that do not fit a plan, and creates nothing', (t) => {
   const p = planProject(t, planText([{ id: 1 }]));
   const wrong = [['--integrate', 'merge'], ['--require-verified'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];
   for (const words of wrong) {
@@ -222,7 +222,7 @@ test('what does not go together with a plan is refused, with nothing created', (
   assert.deepEqual(p.log(), []);
 });
 
-test('control: a commit at which validation is red is seen', (t) => {
+test('control: detects a commit at which validation fails', (t) => {
   const p = planProject(t, planText([{ id: 1 }]), MAKES, CHECK);
   assert.equal(p.run(['PLAN.md', '--plan', '--parallel', '2']).code, 0);
   assertGreenEverywhere(p);

@@ -30,7 +30,7 @@ test('only the boxes of a plan change; line ends and byte order mark stay', (t) 
   assert.equal(read(p, 'PLAN.md'), plan.replaceAll('[ ]', '[x]'));
 });
 
-test('a plan that git ignores is ticked, too, and each task is one commit', (t) => {
+test('a plan that git ignores is ticked too, and each task is one commit', (t) => {
   const p = planPlace(t, TWO);
   writeFileSync(join(p.dir, '.gitignore'), 'PLAN*\n');
   p.git('rm', '-q', '--cached', 'PLAN.md');
@@ -65,7 +65,7 @@ test('an agent that removes the plan or leaves credentials does not pass', (t) =
   assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
 });
 
-test('a file outside the scope of its task is found by what git sees, and nothing of the task is committed', (t) => {
+test('git finds a file outside the scope of its task, and nothing of the task is committed', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 1 ]; then echo x >> elsewhere.txt; fi\n`);
   const { code, stdout } = p.run(null);
   assert.equal(code, 3);
@@ -91,7 +91,7 @@ test('an agent may tick the box of its own task, and not that of another', (t) =
   assert.match(read(other, 'PLAN.progress.md'), /Task 2: the agent ticked a box in PLAN\.md/);
 });
 
-test('a progress file that an agent rewrites is put back', (t) => {
+test('a progress file that an agent rewrites is restored', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
   assert.equal(p.run(null).code, 3);
   assert.doesNotMatch(read(p, 'PLAN.progress.md'), /forged/);
@@ -109,7 +109,7 @@ test('a package in the scope means its folder', (t) => {
   assert.equal(p.run(null).code, 0, read(p, 'PLAN.md'));
 });
 
-test('--from begins with that task, and refuses one that waits for another', (t) => {
+test('--from begins with that task and refuses one with an unfinished dependency', (t) => {
   const p = planPlace(t, TWO + task(3, '  - Depends on: Task 1\n'));
   const waiting = p.run(null, '--from', 'Task 3');
   assert.equal(waiting.code, 1);
@@ -127,7 +127,7 @@ test('resuming a plan needs no --plan', (t) => {
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 });
 
-test('a plan that is started over the loop at work on it is refused for that, and not for the files at work', async (t) => {
+test('starting a plan over its running loop is refused for that, not for its uncommitted files', async (t) => {
   const p = planPlace(t, TWO, `${AGENT}while [ ! -e ../go ]; do sleep 0.1; done\n`);
   const root = join(p.dir, '..');
   const main = join(DIST, 'scripts', 'main.cjs');
@@ -154,7 +154,7 @@ test('a finished plan is reported at once, without an agent', (t) => {
   assert.equal(existsSync(join(p.dir, '..', 'called')), false);
 });
 
-test('an agent that does nothing does not pass where no command proves its work, and passes where one does', (t) => {
+test('an agent that does nothing passes only if a command proves its work', (t) => {
   const idle = '#!/bin/sh\necho "Summary: all done."\n';
   const p = planPlace(t, TWO, idle);
   assert.equal(p.run(null).code, 3);
@@ -179,7 +179,7 @@ test('the hand-off of each task names the memory of the project', (t) => {
   assert.equal(read(p, '.claude/context/heard').match(/memory\/learnings\.md \(2 entries\)/g)?.length, 2);
 });
 
-test('what a blocked task left in the tree goes with its own commit when the loop is resumed, and with no other', (t) => {
+test('the uncommitted work of a blocked task goes into its own commit when the loop is resumed, and into no other', (t) => {
   const plan = `---\nvalidation:\n  - test ! -e work/1.txt || test -e ok\n---\n${TWO}`;
   const p = planPlace(t, plan, `${AGENT}[ $task = 1 ] && date +%N >> work/a.txt || true\n`);
   assert.equal(p.run(null).code, 3);
@@ -198,7 +198,7 @@ test('what a blocked task left in the tree goes with its own commit when the loo
   assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
 });
 
-test('the user is told of tasks that were taken out, marked, widened, opened again or added while an agent worked', (t) => {
+test('reports tasks that were removed, marked, widened, reopened or added while an agent worked', (t) => {
   const cut = `sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' -e '/Task 3/,/Acceptance/d' \\
   -e 's/^- \\[x\\] \\(..Task 5\\)/- [ ] \\1/' -e '/Task 4/,/Acceptance/s,work,else,' PLAN.md
 printf -- '%s' '${task(9)}' >> PLAN.md\n`;
@@ -211,7 +211,7 @@ printf -- '%s' '${task(9)}' >> PLAN.md\n`;
   );
 });
 
-test('a scope that is widened while its task is worked on counts only once the user resumes', (t) => {
+test('a scope that is widened while its task is in progress applies only once the user resumes', (t) => {
   const p = planPlace(t, task(1), `${AGENT}sed -i 's/\`work\`/\`work\`, \`evil\`/' PLAN.md\necho x > evil\n`);
   const { code, stdout } = p.run(null);
   assert.equal(code, 3, stdout);
@@ -223,7 +223,7 @@ test('a scope that is widened while its task is worked on counts only once the u
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^evil$/m);
 });
 
-test('a loop that is resumed over files that are none of its work is refused, and goes on over its own', (t) => {
+test("resuming over foreign files is refused, and over the loop's own work continues", (t) => {
   const p = planPlace(
     t,
     TWO + task(3),

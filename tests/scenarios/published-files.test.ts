@@ -92,7 +92,7 @@ function agent(p: Project, script: string): readonly string[] {
   return ['--agent', '../agent.sh'];
 }
 
-test('what a runner leaves is as the published schemas say: a prompt, a task folder, a checklist', (t) => {
+test('the files of a runner match the published schemas: a prompt, a task folder, a checklist', (t) => {
   const p = project(t);
   p.write(TASK, '---\nvalidation: ["test -f made"]\nmax_iterations: 4\n---\n\nDo it.\n');
   const prompted = agent(
@@ -130,7 +130,7 @@ test('what a runner leaves is as the published schemas say: a prompt, a task fol
   assertPublished(p, 'iteration.ended', 'event', 'state', 'run-status', 'task-iteration-record', 'loop-iteration');
 });
 
-test('what a plan leaves, and what is answered about it, is as the published schemas say', (t) => {
+test('the files and answers of a plan match the published schemas', (t) => {
   const p = project(t);
   const task = (id: number, more = ''): string =>
     `- [ ] **Task ${id}: Make ${id}**\n  - Scope: work\n  - Acceptance: made\n${more}`;
@@ -152,7 +152,7 @@ test('what a plan leaves, and what is answered about it, is as the published sch
   assertPublished(p, 'iteration.ended', 'event', 'state');
 });
 
-test('what a loop by tests first leaves is as the published schemas say', (t) => {
+test('the files of a test-first loop match the published schemas', (t) => {
   const p = project(t);
   works(p, [
     'tdd',
@@ -175,7 +175,7 @@ test('what a loop by tests first leaves is as the published schemas say', (t) =>
   assertPublished(p);
 });
 
-test('what a router leaves and answers is as the published schemas say, from the first spawn to the end', (t) => {
+test('the files and answers of a router match the published schemas, from the first spawn to the end', (t) => {
   const p = project(t);
   p.write(
     TASK,
@@ -204,7 +204,7 @@ test('what a router leaves and answers is as the published schemas say, from the
   assert.equal(answer(['next'])['action'], 'stop');
 });
 
-test('what the hooks and the control commands leave is as the published schemas say', (t) => {
+test('the files of the hooks and the control commands match the published schemas', (t) => {
   const p = project(t);
   works(p, ['init']);
   p.write(TASK, '---\nvalidation: ["test -f made"]\n---\n\nDo it.\n');
@@ -250,7 +250,7 @@ test('what the hooks and the control commands leave is as the published schemas 
   assertPublished(p, 'contract');
 });
 
-test('the control: a file that no schema describes, and one that is not as its schema says, are seen', (t) => {
+test('control: detects a file without a schema, and one that does not match its schema', (t) => {
   const p = project(t);
   works(p, ['init']);
   p.write(TASK, 'Do it.\n');

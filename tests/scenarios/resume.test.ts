@@ -41,7 +41,7 @@ for (const [how, state] of [
   ['is running', GONE],
   ['is paused', { ...GONE, ...PAUSED }],
 ] as const) {
-  test(`a session's loop that ${how} and whose client is gone is made ready for a new client`, (context) => {
+  test(`a session's loop that ${how} and whose client is gone is prepared for a new client`, (context) => {
     const p = loop(context, ['start']);
     change(p, { ...state, iteration: 2 });
     const { code, json, stderr } = p.ralph(['resume', '--max-iterations', '9', '--json']);
@@ -96,7 +96,7 @@ for (const [how, args] of [
   });
 }
 
-test("a router's loop whose session is gone is taken up as router start --resume takes it up", (context) => {
+test("a router's loop whose session is gone continues as with router start --resume", (context) => {
   const p = loop(context, ['router', 'start']);
   change(p, { ...GONE, iteration: 1 });
   const { json, stderr } = p.ralph(['resume', '--json']);
@@ -104,7 +104,7 @@ test("a router's loop whose session is gone is taken up as router start --resume
   assert.equal(stateOf(p)['mode'], 'router');
 });
 
-test('a loop that awaits consent is not resumed, whatever is to drive it', (context) => {
+test('a loop that awaits consent is not resumed in any mode', (context) => {
   for (const mode of ['hook', 'runner']) {
     const p = project(context);
     p.write('.claude/ralph/PROMPT.md', 'Work.\n');
@@ -114,7 +114,7 @@ test('a loop that awaits consent is not resumed, whatever is to drive it', (cont
   }
 });
 
-test('a loop that its user has stopped is resumed, and where there is none nothing is made', (context) => {
+test('resumes a loop that its user has stopped, and creates nothing if there is none', (context) => {
   const p = loop(context, ['start', '--max-iterations', '1']);
   p.ralph(['stop']);
   const { code, json, stderr } = p.ralph(['resume', '--json']);

@@ -9,7 +9,7 @@ import { DIST, project } from '../support/project.ts';
 const TASK = '.claude/ralph/PROMPT.md';
 const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS\n';
 
-test('a script drives a loop with start, next, report and status, and each says in JSON what comes next', (t) => {
+test('a script drives a loop with start, next, report and status, and each answers in JSON what comes next', (t) => {
   const p = project(t);
   p.write(TASK, '---\nvalidation:\n  - test -f done\n---\n\nDo it.\n');
   const first = p.ralph(['router', 'start']);
@@ -46,7 +46,7 @@ for (const [what, text] of [
   ['nothing', Buffer.alloc(0)],
   ['any bytes', Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 31) % 256))],
 ] as const) {
-  test(`a report of ${what} is a report`, async (t) => {
+  test(`accepts ${what} as a report`, async (t) => {
     const p = project(t);
     p.write(TASK, 'Do it.\n');
     p.ralph(['router', 'start']);
@@ -83,7 +83,7 @@ test('a terminated call ends its checks, and the next call runs them again', asy
   assert.deepEqual([end['action'], end['status'], end['verified']], ['stop', 'complete', true]);
 });
 
-test('a plan whose task is at work is started again without a word on its files, and by nobody else', (t) => {
+test('a plan with a task in progress is restarted without a complaint about its files, by its own session only', (t) => {
   const p = project(t);
   const task = (id: number): string => `- [ ] **Task ${id}: t**\n  - Scope: \`src\`\n  - Acceptance: it is there\n`;
   p.write('PLAN.md', task(1) + task(2));
@@ -128,7 +128,7 @@ test('an invalid router call is refused with the valid form', (t) => {
   assert.equal(p.ralph(['router', 'next']).json['status'], 'none');
 });
 
-test('an agent of the user’s own under the name of ours is told of where the task has guardrails, and ours is not', (t) => {
+test('start warns of a foreign agent under our name if the task has guardrails, and not of ours', (t) => {
   const p = project(t);
   const agent = '.claude/agents/ralph-qa.md';
   const notes = (): string => String(p.ralph(['router', 'start', '--fresh']).json['notes']);

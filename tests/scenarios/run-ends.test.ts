@@ -70,7 +70,7 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
 });
 
 for (const when of ['before its first line', 'while its agent works'] as const) {
-  test(`a run whose reader goes ${when} leaves its loop to be resumed, with no agent left, and is no success`, async (t) => {
+  test(`a run whose reader leaves ${when} can be resumed, leaves no agent, and is not a success`, async (t) => {
     const p = project(t);
     const says = 'echo $$ > agent.pid; until test -f go; do sleep 0.05; done; echo a word; exec sleep 60';
     task(p, `agent: ${agent(p, says)}`);

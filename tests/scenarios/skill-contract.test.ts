@@ -59,7 +59,7 @@ test('post-execute takes what the commands of the contract really answer, and re
   assert.equal(blockingRule('{"active": true}'), 2);
 });
 
-test('start takes its input from a file, options win over it, and a wrong one starts nothing', (t) => {
+test('start takes its input from a file, options override it, and an invalid one starts nothing', (t) => {
   const { ralph, write, has } = project(t);
   write('.claude/ralph/PROMPT.md', 'Do the work.\n');
   write('wrong.json', { maxIterations: 0, completionSignal: ' ', loop: 'a b' });
@@ -89,7 +89,7 @@ test('start takes its input from a file, options win over it, and a wrong one st
   assert.match(piped.stderr, /maxIterations must be a whole number/);
 });
 
-test('an input says which plan is worked on, from which task, and how many of its tasks', (t) => {
+test('an input names the plan, its first task and the number of tasks', (t) => {
   const { ralph, sh, write } = project(t);
   write('PLAN.md', [1, 2].map((id) => `- [ ] **Task ${id}: Make ${id}**\n  - Acceptance: made\n`).join(''));
   const git = 'git config user.name T && git config user.email t@example.invalid && git add -A && git commit -qm x';
@@ -106,7 +106,7 @@ test('an input says which plan is worked on, from which task, and how many of it
   );
 });
 
-test('what an agent wrote rewrites nothing that the user reads, and a command with hidden parts is not adopted', (t) => {
+test("an agent's text cannot rewrite what the user reads, and a command with hidden parts is not adopted", (t) => {
   const { ralph, sh, write, read } = project(t);
   const odd = '{"\\u001b[31mX":1,"args":{"\\u001b[2J":1}}';
   write('odd.json', odd);

@@ -52,7 +52,7 @@ for (const unknown of [null, 'unknown']) {
   });
 }
 
-test('status sees the prompt and the guardrails', (t) => {
+test('status reports the prompt and the guardrails', (t) => {
   const p = project(t);
   p.write(STATE, FOUR_KEYS);
   p.write('.claude/ralph/PROMPT.md', 'x');
@@ -61,7 +61,7 @@ test('status sees the prompt and the guardrails', (t) => {
   assert.deepEqual([promptExists, guardrailsExists], [true, true]);
 });
 
-test('status of a started loop has further keys after the former ones', (t) => {
+test('status of a started loop has more keys after the former ones', (t) => {
   const p = project(t);
   started(p);
   const { json } = p.ralph(['status', '--json']);
@@ -128,7 +128,7 @@ test('reset without a state succeeds', (t) => {
   assert.deepEqual(json, { success: true, message: 'There was no state to reset.' });
 });
 
-test('reset moves the state, whole, into the archive, and status says how the last loop ended', (t) => {
+test('reset moves the whole state into the archive, and status says how the last loop ended', (t) => {
   const p = project(t);
   started(p);
   const state = JSON.parse(p.read(STATE));
@@ -146,7 +146,7 @@ for (const [what, content] of [
   ['a four-key state', JSON.stringify(FOUR_KEYS)],
   ['a state that cannot be read', '{"half":'],
 ] as const) {
-  test(`reset puts ${what} away, and the next loop can start`, (t) => {
+  test(`reset moves ${what} away, and the next loop can start`, (t) => {
     const p = project(t);
     p.write(STATE, content);
     assert.equal(p.ralph(['reset', '--json']).json['success'], true);

@@ -6,7 +6,7 @@ import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 const TASK = '---\nmax_iterations: 1\n---\nWork.\n';
 const AGENT = ['--agent', 'cat >/dev/null; echo Nothing came of it.'];
 
-test('--fresh with the name of a task folder’s loop begins that task anew, and not the prompt file', (t) => {
+test('--fresh with the name of a task folder’s loop restarts that task, not the prompt file', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.write('a/RALPH.md', TASK);
@@ -17,7 +17,7 @@ test('--fresh with the name of a task folder’s loop begins that task anew, and
   assert.equal(p.ralph(['start', '--loop', 'other', '--fresh', '--json']).json['taskPath'], '.claude/ralph/PROMPT.md');
 });
 
-test('what lies in a task folder about its loop advises the commands that mean this loop', async (t) => {
+test('messages about the loop of a task folder advise commands for this loop', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   p.ralph(['run', 'a', ...AGENT]);

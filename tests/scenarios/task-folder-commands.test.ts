@@ -24,7 +24,7 @@ const PAUSED = {
   paused: { since: '2026-01-01T00:00:00Z', reason: 'operator', message: 'Paused by the user.', resumesAt: null },
 };
 
-test('list names kind, status, iteration, path and heartbeat of every loop, live or over', (t) => {
+test('list names kind, status, iteration, path and heartbeat of every loop, live or ended', (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
@@ -44,7 +44,7 @@ test('list names kind, status, iteration, path and heartbeat of every loop, live
   );
 });
 
-test('status of a path tells of its live loop, and of its run when the loop is over', (t) => {
+test('status of a path shows its live loop, and its run once the loop has ended', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   for (const path of ['tasks/a', 'tasks/a/', 'tasks/a/RALPH.md', join(p.dir, 'tasks/a')]) {
@@ -85,7 +85,7 @@ test('status of a task folder shows the last iteration, and counts what cannot b
   );
 });
 
-test('status of a folder whose run state is a link says so, and shows nothing from behind it', (t) => {
+test('status of a folder whose run state is a link says so and shows nothing behind it', (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   p.write('b/.ralph-runner/status.json', '{"secret":1}');
@@ -96,7 +96,7 @@ test('status of a folder whose run state is a link says so, and shows nothing fr
   assert.doesNotMatch(stdout, /secret/);
 });
 
-test('the default loop is not shown in the place of a task folder whose loop is over', (t) => {
+test('the default loop is not shown in the place of a task folder whose loop has ended', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
@@ -107,7 +107,7 @@ test('the default loop is not shown in the place of a task folder whose loop is 
 });
 
 for (const name of ['stop', 'cancel']) {
-  test(`${name} ends the loop of a path, and no other`, (t) => {
+  test(`${name} ends only the loop of a path`, (t) => {
     const p = project(t);
     started(p, 'a', 'b');
     assert.equal(p.ralph([name, 'a/RALPH.md', '--json']).json['status'], 'ended');
@@ -115,7 +115,7 @@ for (const name of ['stop', 'cancel']) {
     assert.equal(p.ralph(['status', 'b', '--json']).json['active'], true);
   });
 
-  test(`${name} without a path asks for one where several loops are active, and lists them`, (t) => {
+  test(`${name} without a path asks for one if several loops are active, and lists them`, (t) => {
     const p = project(t);
     started(p, 'tasks/a', 'tasks/b');
     const tree = p.tree();
@@ -190,7 +190,7 @@ test('resume of a path goes on with a paused loop, with its counters kept', (t) 
   assert.deepEqual([code, json['status'], json['iteration']], [0, 'running', 2]);
 });
 
-test('archive moves the run state, whole, under the time of now', (t) => {
+test('archive moves the whole run state under the current time', (t) => {
   const p = project(t);
   started(p, 'a');
   p.ralph(['stop', 'a']);
@@ -252,7 +252,7 @@ const EXPORTED = [
   'transcripts/002.md',
 ];
 
-test('logs of a path exports status, journals and transcripts; flags, signs of life and links stay', (t) => {
+test('logs of a path exports status, journals and transcripts; flags, heartbeats and links stay', (t) => {
   const p = project(t);
   aRun(p);
   const { json, stderr } = p.ralph(['logs', 'a', '--dest', 'out/logs', '--json']);
@@ -275,7 +275,7 @@ test('logs of a path without --dest prints the journals of its loop and writes n
   assert.deepEqual(p.tree(), tree);
 });
 
-test('logs refuses a destination that is taken, and every other misuse, with nothing written', (t) => {
+test('logs refuses an existing destination and every other misuse, and writes nothing', (t) => {
   const p = project(t);
   aRun(p);
   p.write('taken/file', 'mine');
@@ -311,7 +311,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
   assert.equal(p.ralph(['logs', 'a', '--dest', 'empty']).code, 0, 'an empty folder will do');
 });
 
-test('an agent exports into the project alone, the user anywhere', (t) => {
+test('an agent may export into the project only, the user anywhere', (t) => {
   const p = project(t);
   aRun(p);
   const away = join(p.home, 'away');

@@ -16,7 +16,7 @@ function start(p: Project, ...args: string[]) {
   return p.ralph(['start', '--json', ...args]);
 }
 
-test('a task folder is started by --task or --path, from wherever one stands', (context) => {
+test('a task folder is started by --task or --path, from any directory', (context) => {
   const p = project(context);
   p.ralph(['init']);
   p.write('jobs/auth/RALPH.md', RALPH);
@@ -45,7 +45,7 @@ test('a task folder is started by --task or --path, from wherever one stands', (
   assert.equal(list.length, 3);
 });
 
-test('every misuse of --arg is named, and starts nothing', (context) => {
+test('every misuse of --arg is named and starts nothing', (context) => {
   const p = project(context);
   p.ralph(['init']);
   p.write('job/RALPH.md', RALPH);
@@ -72,7 +72,7 @@ test('every misuse of --arg is named, and starts nothing', (context) => {
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
 });
 
-test('--arg for a task that is not there is refused before anything is made', (context) => {
+test('--arg for a missing task is refused before anything is created', (context) => {
   const p = project(context);
   for (const command of ['start', 'run']) {
     const { code, stderr } = p.ralph([command, '--arg', 'owner=a']);
@@ -105,7 +105,7 @@ test('a resumed loop keeps its task and arguments unless new ones are given', (c
   assert.equal(start(p, '--resume', '--task', 'job', '--arg', 'owner=Bob').code, 0);
 });
 
-test('check takes a task folder, and shows every problem to people and in JSON', (context) => {
+test('check accepts a task folder and shows every problem to people and in JSON', (context) => {
   const p = project(context);
   p.write(
     'job/RALPH.md',

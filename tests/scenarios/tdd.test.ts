@@ -35,7 +35,7 @@ function aProject(context: TestContext): Project {
   return made;
 }
 
-test('a scenario is proved by a real run: red with its evidence, green, refactored, and all complete says so', (t) => {
+test('a real run proves a scenario: red with its evidence, green, refactored, and then all complete', (t) => {
   const where = aProject(t);
   where.write('tests/a.test.mjs', TEST_OF('a.txt'));
   assert.equal(one(where, 'node --test tests/a.test.mjs').code, 0);
@@ -85,7 +85,7 @@ const NO_RED: readonly (readonly [string, string, RegExp])[] = [
   ['one that is killed', 'kill -9 $$', /ended by SIGKILL/],
 ];
 for (const [what, command, why] of NO_RED) {
-  test(`no red: ${what}`, (t) => {
+  test(`not red: ${what}`, (t) => {
     const where = aProject(t);
     where.write('check', 'x', 0o644);
     where.write('tests/empty.test.mjs', '');
@@ -101,7 +101,7 @@ for (const [what, command, why] of NO_RED) {
   });
 }
 
-test('a long output is kept as head and tail, with the count of its bytes', (t) => {
+test('keeps the head and tail of a long output with the count of its bytes', (t) => {
   const where = aProject(t);
   one(where, 'seq 100000; echo the-end; exit 1');
   const { output, bytes } = told(tdd(where, 'red'));
@@ -111,7 +111,7 @@ test('a long output is kept as head and tail, with the count of its bytes', (t) 
   assert.deepEqual([entry?.bytes, entry?.output], [bytes, output]);
 });
 
-test('a script that was changed since is not run, until the user adopts it', (t) => {
+test('a script that was changed since does not run until the user accepts it', (t) => {
   const where = aProject(t);
   where.write('check.sh', 'exit 1\n');
   one(where, 'sh check.sh');
@@ -123,7 +123,7 @@ test('a script that was changed since is not run, until the user adopts it', (t)
   assert.equal(told(tdd(where, 'red')).ok, true);
 });
 
-test('what was red has to become green: a script that came after the list is held from its red run on', (t) => {
+test('what was red has to become green: a script that came after the list is pinned from its red run on', (t) => {
   const where = aProject(t);
   const script = (test: string): void => where.write('package.json', { scripts: { test } });
   one(where, 'npm test');
@@ -142,7 +142,7 @@ test('what was red has to become green: a script that came after the list is hel
   assert.equal(told(tdd(where, 'refactored')).ok, true);
 });
 
-test('a list that an agent makes runs nothing until the user agrees, in a terminal of their own', (t) => {
+test('a list from an agent runs nothing until the user agrees in another terminal', (t) => {
   const where = aProject(t);
   const init = where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'touch ran; exit 1'], AGENT);
   assert.equal(init.json['consented'], false);
@@ -158,7 +158,7 @@ test('a list that an agent makes runs nothing until the user agrees, in a termin
   assert.match(swap.stderr, /It belongs to the user/);
 });
 
-test('at a terminal the user sees the commands of the list that an agent made, and agrees to those alone', async (t) => {
+test("at a terminal the user sees the commands of an agent's list and agrees to those only", async (t) => {
   const where = aProject(t);
   const makes = (command: string, more: readonly string[] = []): Answer =>
     where.ralph(['tdd', 'init', ...more, '--scenario', 'line one\nline two', '--command', command], AGENT);
@@ -187,7 +187,7 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
-test('consent at a terminal to the loop of a session shows the list that an agent made', async (t) => {
+test('consent at a terminal to the loop of a session shows the list from an agent', async (t) => {
   const where = aProject(t);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
   assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook', '--json'], AGENT).json['status'], 'awaiting-consent');
@@ -205,7 +205,7 @@ test('consent at a terminal to the loop of a session shows the list that an agen
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
-test('a start at a terminal shows the list that an agent made, and begins nothing on a no', async (t) => {
+test('start at a terminal shows the list from an agent and begins nothing on a no', async (t) => {
   const where = aProject(t);
   where.write('agent.sh', '#!/bin/sh\ncat > /dev/null\n', 0o755);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
@@ -225,7 +225,7 @@ test('a start at a terminal shows the list that an agent made, and begins nothin
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
-test('a client is launched with the red evidence, whatever bytes a test has printed', (t) => {
+test('a client is launched with the red evidence, whatever bytes a test printed', (t) => {
   const where = aProject(t);
   assert.equal(where.ralph(['init']).code, 0);
   one(where, "printf 'a\\0b\\033[31mc\\377\\n'; exit 1");
@@ -374,7 +374,7 @@ test('a file in place of a folder is named', (t) => {
   );
 });
 
-test("a state in the text's own form is taken over with what it holds as proved, once the user says by which command", (t) => {
+test('a foreign state is imported with what it records as proved, once the user runs the named command', (t) => {
   const where = aProject(t);
   where.write(STATE, {
     scenarios: [
@@ -403,7 +403,7 @@ test("a state in the text's own form is taken over with what it holds as proved,
   assert.equal(readdirSync(join(where.dir, '.claude/context/runtime/tdd-archive')).length, 1, 'the old file is kept');
 });
 
-test('a list is replaced by --fresh alone, which keeps the old one, and not while a loop works on it', (t) => {
+test('only --fresh replaces a list and keeps the old one, and not while a loop works on it', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');
   assert.match(one(where, 'true').stderr, /a list already exists, with 0 of 1/);
@@ -431,7 +431,7 @@ test('a TDD loop starts over a list that has something left to do', (t) => {
   assert.match(where.ralph(['start', '--tdd']).stderr, /every scenario of the list is complete/);
 });
 
-test("a rule that blocks a command blocks it as evidence, too; the user's start is their agreement to the list", (t) => {
+test("a rule that blocks a command also blocks it as evidence; the user's start is consent to the list", (t) => {
   const where = aProject(t);
   where.write('.claude/ralph/PROMPT.md', '---\nguardrails: { block_commands: ["curl"] }\n---\nDo the work.\n');
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'curl -s localhost:1; exit 1'], AGENT);
@@ -442,7 +442,7 @@ test("a rule that blocks a command blocks it as evidence, too; the user's start 
   assert.match(told(tdd(where, 'red')).problem ?? '', /a guardrail blocks it \(curl\)/);
 });
 
-test('a step runs the programs that the user agreed to, whatever the shell of the agent says', (t) => {
+test("a step runs the programs that the user agreed to, whatever the agent's shell says", (t) => {
   const where = aProject(t);
   where.write('fake/node', '#!/bin/sh\necho "# tests 1"; echo "# pass 1"; exit 0\n', 0o755);
   where.write('preload.cjs', 'process.exit(0);\n');

@@ -59,7 +59,7 @@ test('a loop in a trace of its caller is a part of it', async (t) => {
   assert.deepEqual([loop?.traceId, loop?.parentSpanId], ['a'.repeat(32), 'b'.repeat(16)]);
 });
 
-test('a collector that refuses changes nothing of the loop', async (t) => {
+test('a collector that refuses does not affect the loop', async (t) => {
   const p = project(t);
   task(p, TASK);
   const { env, received } = await collector(t, 503);

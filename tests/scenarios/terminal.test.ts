@@ -53,7 +53,7 @@ test('init, doctor and uninit say what they did and what comes next', async (t) 
   assert.deepEqual(p.tree(), {});
 });
 
-test('a loop’s own words cannot rewrite the screen', async (t) => {
+test('a loop’s own text cannot rewrite the screen', async (t) => {
   const p = project(t);
   const message = 'kept\u001B[2J\u001B[H\u001B[31mgone';
   p.write(

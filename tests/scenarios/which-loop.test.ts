@@ -22,7 +22,7 @@ function stateOf(p: Project, name: string): Record<string, unknown> {
   return JSON.parse(p.read(`.claude/context/runtime/ralph-state${name}.json`)) as Record<string, unknown>;
 }
 
-test('status of a default loop that is not there names the loops that are', (t) => {
+test('status of a missing default loop names the existing ones', (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
   assert.deepEqual(p.ralph(['status', '--json']).json, {
@@ -135,7 +135,7 @@ test('explain describes an ended loop, with or without a path', (t) => {
   assert.match(p.ralph(['explain', 'tasks/a', '--loop', 'a']).stderr, /a path or --loop, not both/);
 });
 
-test('logs without a name prints the only live loop where the default one has recorded nothing', (t) => {
+test('logs without a name prints the only live loop if the default one has recorded nothing', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   assert.match(p.ralph(['logs']).stdout, /loop\.started/);

@@ -43,7 +43,7 @@ function run(p: Project, args: readonly string[] = [], env: NodeJS.ProcessEnv = 
 
 const tree = (p: Project, path = ''): string => join(p.dir, '.ralph/worktrees/fix', path);
 
-test('a loop in a worktree works on a branch of its own, and the main work tree stays as it is', (t) => {
+test('a loop in a worktree works on its own branch, and the main work tree stays unchanged', (t) => {
   const p = repository(t);
   const before = p.tree();
   const { code, stdout, stderr } = run(p);
@@ -87,7 +87,7 @@ test('a worktree whose agent committed nothing offers its changes, and status na
   assert.deepEqual(lastLoop, inside.lastLoop);
 });
 
-test('what is not committed of the task is copied as it stands; other changes are counted and left', (t) => {
+test('uncommitted files of the task are copied; other changes are counted and left', (t) => {
   const p = repository(t);
   p.write('jobs/fix/RALPH.md', p.read('jobs/fix/RALPH.md').replace('Fix it.', 'Fix it NOW.'));
   p.write('jobs/fix/notes/more.md', 'notes');
@@ -105,7 +105,7 @@ test('what is not committed of the task is copied as it stands; other changes ar
   assert.equal(existsSync(tree(p, 'src/new.txt')), false);
 });
 
-test('the set-up runs once in a new worktree; where it fails no loop begins, and the next run tries it again', (t) => {
+test('the set-up runs once in a new worktree; if it fails no loop begins, and the next run repeats it', (t) => {
   const p = repository(t);
   const setup = ['--worktree-setup', 'echo "no network" >&2; test -f "$RALPH_MAIN_PROJECT/ok" && echo set >> up.txt'];
   const failed = run(p, setup);
@@ -123,7 +123,7 @@ test('the set-up runs once in a new worktree; where it fails no loop begins, and
   assert.equal(readFileSync(tree(p, 'up.txt'), 'utf8'), 'set\n');
 });
 
-test('a set-up may stand in the settings of the project', (t) => {
+test('the settings of the project may contain the set-up', (t) => {
   const p = repository(t);
   p.write('.claude/ralph/config.json', { worktree_setup: 'touch set-up.txt' });
   const words = ['run', 'jobs/fix', '--worktree', '--agent', './agent.sh'];
@@ -134,7 +134,7 @@ test('a set-up may stand in the settings of the project', (t) => {
   assert.ok(existsSync(tree(p, 'set-up.txt')));
 });
 
-test('a worktree that is there is refused, resumed in, or begun in anew', (t) => {
+test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   const p = repository(t);
   writeFileSync(join(p.dir, 'do.sh'), 'echo working\n');
   git(p, 'commit -qam lazy');
@@ -158,7 +158,7 @@ test('a worktree that is there is refused, resumed in, or begun in anew', (t) =>
   assert.match(fresh.stdout, /Iteration 1 of 1/);
 });
 
-test('an interrupted creation is repeated; a foreign folder and a branch with work of its own are not touched', (t) => {
+test('an interrupted creation is repeated; a foreign folder and a branch with its own work are not touched', (t) => {
   const p = repository(t);
   const record = {
     step: 'making',
@@ -193,7 +193,7 @@ test('an interrupted creation is repeated; a foreign folder and a branch with wo
   assert.equal(run(r).code, 0, 'merged, it may begin again');
 });
 
-test('remove loses nothing without --force, and keeps the journals', (t) => {
+test('remove loses nothing without --force and keeps the journals', (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
   const refused = p.ralph(['worktree', 'remove', 'fix']);
@@ -217,7 +217,7 @@ test('remove loses nothing without --force, and keeps the journals', (t) => {
   assert.equal(existsSync(tree(p)), false);
 });
 
-test('commits that an agent made off its branch count as work, too', (t) => {
+test("commits off the agent's branch count as work too", (t) => {
   const p = repository(t);
   writeFileSync(
     join(p.dir, 'do.sh'),
@@ -238,7 +238,7 @@ test('an agent cannot remove a worktree, and a running loop keeps its own', (t) 
   assert.ok(existsSync(tree(p)));
 });
 
-test('two loops in worktrees run at once, and are seen and steered from the project', async (t) => {
+test('two loops in worktrees run at once, and are shown and steered from the project', async (t) => {
   const p = repository(t);
   const worker =
     'echo "$RALPH_LOOP" > who.txt; while [ ! -f go ]; do sleep 0.05; done; git add -A; git commit -qm work';
@@ -280,7 +280,7 @@ test('two loops in worktrees run at once, and are seen and steered from the proj
   assert.equal(git(p, 'log --format=%s -1 ralph/fix'), 'work');
 });
 
-test('a folder of a repository is a project of its own in its worktree as well', (t) => {
+test('a folder of a repository is a project in its worktree as well', (t) => {
   const p = repository(t);
   p.sh('mkdir -p packages/app && git mv jobs agent.sh do.sh packages/app/ && git commit -qm move', '', GIT_ENV);
   const dir = join(p.dir, 'packages/app');
@@ -315,7 +315,7 @@ const refusals: readonly (readonly [string, (p: Project) => void, readonly strin
 ];
 
 for (const [what, prepare, args, says] of refusals) {
-  test(`${what}: a worktree is refused, and nothing is made`, (t) => {
+  test(`${what}: a worktree is refused, and nothing is created`, (t) => {
     const p = repository(t);
     prepare(p);
     const { code, stderr } = p.ralph(['run', ...args, '--worktree', '--agent', './agent.sh'], GIT_ENV);

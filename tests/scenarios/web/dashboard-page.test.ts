@@ -32,7 +32,7 @@ async function dashboard(
   return { url, origin: new URL(url).origin, stop: () => child.kill('SIGKILL') };
 }
 
-test('the dashboard shows loops live: news, a message, a loop that ends, without error or serious barrier', async (t) => {
+test('the dashboard shows live loops: events, a message, an end, without errors or serious accessibility problems', async (t) => {
   const p = project(t);
   const { files, state, loopId } = writeLongLoop(p.dir, p.env, { name: 'live', iterations: 30, live: true });
   writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 60, hostile: true });
@@ -130,7 +130,7 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   await page.context().close();
 });
 
-test('a page without its token, without a server and without loops says so in words', async (t) => {
+test('a page without its token, without a server and without loops explains itself', async (t) => {
   const p = project(t);
   const { url, origin, stop } = await dashboard(t, p, '--read-only');
   const { page } = await watchedPage(browser, { scheme: 'light', width: 900 }, origin);

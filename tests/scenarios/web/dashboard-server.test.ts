@@ -75,7 +75,7 @@ async function firstKey(server: Served): Promise<string> {
   });
 }
 
-test('the dashboard refuses calls without a token, for another host, from a foreign page, and paths', async (t) => {
+test('the dashboard refuses calls without a token, with another host, from a foreign page, and path traversal', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   p.write('secret.txt', 'top secret');
@@ -109,7 +109,7 @@ test('the dashboard refuses calls without a token, for another host, from a fore
   }
 });
 
-test('control wants its own token and our own page; what it did is recorded with its origin', async (t) => {
+test('control requires its own token and our own page; its actions are recorded with their origin', async (t) => {
   const p = project(t);
   const { files, state } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   const server = await served(t, p);
@@ -139,7 +139,7 @@ test('control wants its own token and our own page; what it did is recorded with
   assert.match(events(), /"type":"operator\.steer".*Mind the tests/);
 });
 
-test('a dashboard that only shows hands out no token for control and takes no command', async (t) => {
+test('a read-only dashboard hands out no token for control and accepts no command', async (t) => {
   const p = project(t);
   const { files } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   const server = await served(t, p, '--read-only');
@@ -156,7 +156,7 @@ test('a dashboard that only shows hands out no token for control and takes no co
 /** Connections that the server may hold at once. */
 const MOST_CONNECTIONS = 64;
 
-test('of 10,000 connections 64 are held, silent ones are closed, and the dashboard answers again', async (t) => {
+test('holds 64 of 10,000 connections, closes silent ones and answers again', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   const server = await served(t, p);
@@ -196,7 +196,7 @@ function socketsOf({ pid }: ChildProcess): number {
   }).length;
 }
 
-test('lines of 10 MB in the stream break neither page nor report, and are shown cut', async (t) => {
+test('lines of 10 MB in the stream break neither page nor report, and are shown shortened', async (t) => {
   const p = project(t);
   const { files, loopId } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   const long = 'x'.repeat(10 * 1024 * 1024);

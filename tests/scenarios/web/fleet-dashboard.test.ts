@@ -49,7 +49,7 @@ async function dashboard(t: TestContext, f: Fleet, ...options: string[]): Promis
   return { url, origin: new URL(url).origin };
 }
 
-test('the dashboard of a fleet shows its loops live and sends what it is asked for as signed commands', async (t) => {
+test('the dashboard of a fleet shows its loops live and sends commands signed', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a' }, { name: 'b' }], agent: AGENT });
   const id = f.add('jobs/a');
   f.add('jobs/b', ['--account', 'other']);
@@ -109,7 +109,7 @@ test('the dashboard of a fleet shows its loops live and sends what it is asked f
   await page.context().close();
 });
 
-test('the dashboard of a fleet refuses a foreign host, a missing token, and requests that its loops do not take', async (t) => {
+test('the dashboard of a fleet refuses a foreign host, a missing token, and requests that do not fit its loops', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
   f.add('jobs/a');
   const { url, origin } = await dashboard(t, f);
@@ -143,7 +143,7 @@ test('the dashboard of a fleet refuses a foreign host, a missing token, and requ
   assert.equal((await ask('pause', act))[0], 200);
 });
 
-test('the dashboard of a fleet says how many loops its list leaves out, and that the server is away until it is back', async (t) => {
+test('the dashboard of a fleet says how many loops its list leaves out, and whether the server is away', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
   const packages = { bullmq, newRedis: (address: string, options: object) => new Redis(address, options) };
   const server = await FleetServer.connect(packages, f.redis.url, true);

@@ -17,7 +17,7 @@ import { HOSTILE, writeLongLoop } from '../../support/web/long-loop.ts';
 const browser = await startBrowser();
 after(() => browser.close());
 
-test('a report of 300 iterations is one file that opens without network, error or serious barrier', async (t) => {
+test('a report of 300 iterations is one file that opens without network, errors or serious accessibility problems', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 300, hostile: true });
   const { code, stderr } = p.ralph(['report', 'dates']);
@@ -72,7 +72,7 @@ test('the report says what was proved, and shows each iteration by key and click
   await page.context().close();
 });
 
-test('what an agent wrote stays text: tags, script ends, terminal codes, marks of direction', async (t) => {
+test("an agent's text stays text: tags, script ends, terminal codes, direction marks", async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
   p.ralph(['report']);
@@ -103,7 +103,7 @@ test('control: a page whose data could end its element runs what an agent wrote'
   await page.context().close();
 });
 
-test('a report is written over another report and over nothing else', (t) => {
+test('a report is written only over another report', (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
   p.write('notes.html', '<p>mine</p>');
@@ -122,7 +122,7 @@ test('a report is written over another report and over nothing else', (t) => {
   assert.match(p.ralph(['report', 'nothing']).stderr, /no loop has worked on nothing/);
 });
 
-test('a report shows what is not committed, the path of the project left out', async (t) => {
+test('a report shows uncommitted changes without the path of the project', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3 });
   p.write('notes.txt', 'one\n');
