@@ -6,6 +6,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { runRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { bash, type ModelRequest, type Script, steps, text, together, tool } from '../support/model/scripted-model.ts';
+import { until } from '../support/until.ts';
 
 const EVENTS = 'SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop SessionEnd'.split(' ');
 /** What a hook is given on its standard input, and whether it can tell the client's process and a file for exports. */
@@ -26,14 +27,15 @@ guardrails: { block_commands: [{ command: touch, args: [forbidden] }] }
 validation: ["test -f new.txt"]`;
 
 /** Every kind of answer of our hooks: allowed and denied calls, steering, a rejected claim, the end of a cancelled turn. */
-const script = (user: (...args: string[]) => void): Script =>
+const script = (user: (...args: string[]) => void, sent: () => Promise<unknown>): Script =>
   steps([
     bash('echo "$RALPH_ACTIVE$CLAUDECODE"; echo told >&2'),
     bash('echo out; echo err >&2; exit 3'),
     together(bash('touch forbidden'), bash('true')),
     text('one\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS'),
-    () => {
+    async () => {
       user('steer', 'Mind the BLUE-DOOR.');
+      await sent();
       return tool('Write', { file_path: 'new.txt', content: 'a\nb\n' });
     },
     tool('Edit', { file_path: 'new.txt', old_string: 'a', new_string: 'c' }),
@@ -96,10 +98,17 @@ for (const driver of ['launcher', 'runner'] as const) {
     for (const standIn of [false, true]) {
       let known: LoopProject | undefined;
       const user = (...args: string[]): void => assert.equal(known?.main(args).code, 0, args.join(' '));
+      // A runner writes a message to its agent's input, which has to be there before the next tool call ends.
+      const heard = '../heard.jsonl';
+      const wrapper = `#!/bin/sh\n[ "$1" = --version ] && exec claude --version\ntee -a ../heard.jsonl | claude "$@"\n`;
+      const sent = async (): Promise<unknown> =>
+        driver === 'runner' &&
+        until('the agent is sent it', () => known?.workspace.read(heard).includes('Mind the BLUE-DOOR.'));
       const files = { '.claude/settings.local.json': JSON.stringify(noting) };
-      await inLoopProject({ frontmatter, files, standIn }, script(user), async (project) => {
+      await inLoopProject({ frontmatter, files, standIn }, script(user, sent), async (project) => {
         known = project;
-        const run = driver === 'launcher' ? await project.run() : await runRunner(project);
+        const env = { RALPH_CLAUDE: project.workspace.write('../bin/heard-claude', wrapper, 0o755) };
+        const run = driver === 'launcher' ? await project.run() : await runRunner(project, { env });
         project.model.check();
         const lines = 'messages' in run ? run.messages : [];
         const said = lines.flatMap(({ subtype, content }) => (subtype === 'informational' ? [content] : []));

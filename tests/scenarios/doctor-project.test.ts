@@ -101,7 +101,7 @@ doctorFinds([
     message: /config\.json is not valid JSON/,
   },
   {
-    when: 'a loop of a client that is gone lies here',
+    when: 'a loop of a client that has exited is left',
     mutate: (p) => LOOP_OF_DEAD_CLIENT(p),
     check: 'stale-state',
     level: 'warning',
@@ -109,7 +109,7 @@ doctorFinds([
     fix: /Resume: ralph-loop resume\. Start over: ralph-loop start --fresh\./,
   },
   {
-    when: 'a loop of a runner that is gone lies here',
+    when: 'a loop of a runner that has exited is left',
     mutate: (p) => LOOP_OF_DEAD_CLIENT(p, ['--mode', 'runner', '--permission-mode', 'acceptEdits']),
     check: 'stale-state',
     level: 'warning',
@@ -132,7 +132,7 @@ doctorFinds([
     message: /newer ralph-loop/,
   },
   {
-    when: 'a lock of a process that is gone lies here',
+    when: 'a lock of a process that has exited is left',
     mutate: (p) => {
       p.write(STATE, {
         iteration: 1,

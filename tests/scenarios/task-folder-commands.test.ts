@@ -375,7 +375,7 @@ test('a path that is no task folder of this project has its own error in every c
   for (const name of ['stop', 'cancel', 'status']) {
     assert.match(p.ralph([name, 'a', '--loop', 'x']).stderr, new RegExp(`${name} takes a path or --loop, not both`));
   }
-  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run\. Start one: ralph-loop resume PATH/);
+  assert.match(p.ralph(['resume', '--launch']).stderr, /there is no live loop here\. List the loops: ralph-loop list/);
 });
 
 test('a task folder behind a link inside the project is the same folder', (t) => {

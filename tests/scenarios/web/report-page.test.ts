@@ -133,6 +133,7 @@ test('a report shows uncommitted changes without the path of the project', async
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
   await page.click('section[aria-labelledby=uncommitted] summary');
+  await page.waitForSelector('section[aria-labelledby=uncommitted] details > :not(summary)');
   assert.match(await page.innerText('section[aria-labelledby=uncommitted]'), /1 file changed.*-one\s+\+two at x/s);
   await assertAccessible(page);
   assert.deepEqual(problems, []);
