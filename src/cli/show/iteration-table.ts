@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../claude/fields.ts';
+import { tokensOf } from '../../term/facts-text.ts';
 import { costText, timeText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
 import { bar, table } from '../../term/table.ts';
@@ -9,8 +10,6 @@ type Entry = Readonly<Record<string, unknown>>;
 type Figures = ReturnType<typeof figuresOf>;
 
 const BAR_CELLS = 6;
-/** Kinds of tokens that add up to an iteration's tokens, as for `max_tokens`. */
-const TOKENS = ['inputTokens', 'outputTokens', 'cacheWriteTokens'] as const;
 
 /** Draws iteration records as a table with small bars, at most 80 columns wide. A figure unknown for all has no column. */
 export function iterationTable(entries: readonly Entry[], paint: Paint): string {
@@ -46,12 +45,10 @@ function column(name: keyof Figures, figures: readonly Figures[], text: (value: 
 
 export function figuresOf(entry: Entry) {
   const agent = fieldsOf(entry['agent']);
-  const usage = fieldsOf(agent['usage']);
-  const told = TOKENS.flatMap((name) => number(usage[name]) ?? []);
   return {
     time: number(entry['durationMs']),
     cost: number(agent['costUsd']),
-    tokens: told.length > 0 ? told.reduce((sum, one) => sum + one, 0) : number(entry['outputTokens']),
+    tokens: tokensOf(agent['usage']) ?? number(entry['outputTokens']),
     findings: number(entry['findings']),
   };
 }

@@ -1,4 +1,5 @@
 import type { Entry } from '../../state/event-stream.ts';
+import { factsText } from '../../term/facts-text.ts';
 
 /** Characters of the agent's words and of a text that a decision carries. */
 export const MOST_WORDS = 16_000;
@@ -10,11 +11,7 @@ const ROUTINE = new Set(['loop.started', 'loop.resumed']);
 export function detail(event: Entry): string {
   if (ROUTINE.has(text(event['type']))) return text(event['why']);
   if (typeof event['message'] === 'string') return event['message'].slice(0, MOST_WORDS);
-  const facts = Object.entries(event).filter(([key, value]) => !NO_DETAIL.test(key) && value !== null);
-  return facts
-    .map(([key, value]) => `${key}: ${Array.isArray(value) ? value.map(reasonOf).join('; ') : text(value)}`)
-    .join(', ')
-    .slice(0, 4_000);
+  return factsText(event, (key) => !NO_DETAIL.test(key)).slice(0, 4_000);
 }
 
 export function reasonOf(value: unknown): string {

@@ -129,6 +129,17 @@ test('shows steering with the iteration that it was delivered to', () => {
   );
 });
 
+test('a decision without a message of its own is described in words', () => {
+  const { decisions } = historyOf([
+    'idle.started',
+    { why: 'idle', consecutiveIdle: 2, delayMs: 90_000, sandboxOn: true },
+  ]);
+  assert.deepEqual(
+    decisions.map(({ text }) => text),
+    ['idle, nothing to do 2 times in a row, waits 1m 30s, sandbox on: true'],
+  );
+});
+
 test('events of any shape make a history without an error', () => {
   const odd = [null, 'x', 7, [], {}, [null], { text: 1 }];
   for (const value of odd) {

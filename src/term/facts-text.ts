@@ -1,0 +1,56 @@
+import { dollarText } from '../engine/messages.ts';
+import { localTime } from '../text/instant.ts';
+import { timeText } from './figures.ts';
+
+/** Text of a detail that needs no name; '' for one that says nothing, null for a value of another kind. */
+const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
+  taskPath: (value) => String(value),
+  outcome: (value) => String(value),
+  model: (value) => String(value),
+  maxIterations: (value) => `limit of iterations ${value}`,
+  verified: (value) => (value === true ? 'verified' : 'not verified'),
+  durationMs: (value) => (typeof value === 'number' ? timeText(value) : null),
+  turns: (value) => `${value} turns`,
+  toolCalls: (value) => `${value} tool calls`,
+  costUsd: (value) => (typeof value === 'number' ? dollarText(value) : null),
+  consecutiveIdle: (value) => (value === 1 ? 'nothing to do' : `nothing to do ${value} times in a row`),
+  delayMs: (value) => (typeof value === 'number' && value > 0 ? `waits ${timeText(value)}` : ''),
+  idleElapsedMs: (value) => (typeof value === 'number' && value > 0 ? `idle for ${timeText(value)}` : ''),
+  resetsAt: (value) => `resets at ${localTime(String(value))}`,
+  why: (value) => String(value),
+  reason: (value) => String(value),
+  usage: (value) => {
+    const tokens = tokensOf(value);
+    return tokens === null ? null : `${tokens.toLocaleString('en')} tokens`;
+  },
+};
+
+/** Kinds of tokens that add up to an iteration's tokens, as for `max_tokens`. */
+const TOKENS = ['inputTokens', 'outputTokens', 'cacheWriteTokens'];
+
+/** Returns the tokens of a usage record from a journal, which may hold anything; null if it names none. */
+export function tokensOf(usage: unknown): number | null {
+  const fields = typeof usage === 'object' && usage !== null ? (usage as Readonly<Record<string, unknown>>) : {};
+  const isCount = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0;
+  const counts = TOKENS.map((name) => fields[name]).filter(isCount);
+  return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Splits the name of a key: `contractHash` is "contract hash". */
+const inWords = (key: string): string => key.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** Formats a value in words, a list or an object by its parts; empty for a value without content. */
+function valueText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value ?? '');
+  const parts = Object.entries(value).map(([key, part]) => [Array.isArray(value) ? '' : `${key} `, valueText(part)]);
+  return parts.flatMap(([name, text]) => (text === '' ? [] : `${name}${text}`)).join(', ');
+}
+
+/** Describes an event of the journal in words by those of its keys that `isShown` accepts. */
+export function factsText(entry: Readonly<Record<string, unknown>>, isShown: (key: string) => boolean): string {
+  return Object.entries(entry)
+    .filter(([key, value]) => isShown(key) && valueText(value) !== '')
+    .map(([key, value]) => FIGURES[key]?.(value) ?? `${inWords(key)}: ${valueText(value)}`)
+    .filter((text) => text !== '')
+    .join(', ');
+}
