@@ -5,7 +5,12 @@ import { onPath } from '../../state/process/find-program.ts';
 import { isSame } from '../worktree/copy-task.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
 import { changedFiles, type GitRun, tipOf, userGit } from '../worktree/repository.ts';
-import { type WorktreePlace, worktreePlace } from '../worktree/worktree-place.ts';
+import {
+  dropWorktreeRecord,
+  readWorktreeRecord,
+  type WorktreePlace,
+  worktreePlace,
+} from '../worktree/worktree-place.ts';
 import type { Integrate } from './batch.ts';
 import { INTEGRATE_TEXTS } from './messages.ts';
 
@@ -27,7 +32,8 @@ export interface Integrated {
 
 /**
  * Brings the work of a complete loop to the branch that the user is on. What its agent left uncommitted is committed on
- * its branch first. A conflict leaves both branches as they were. An integrated worktree is removed.
+ * its branch first. A conflict leaves both branches as they were. An integrated worktree is removed. May be repeated after
+ * a kill at any moment.
  */
 export function integrate(request: Integration): Integrated {
   const { projectDir, name, how, env } = request;
@@ -36,11 +42,23 @@ export function integrate(request: Integration): Integrated {
   const failed = (message: string): Integrated => ({ message, outcome: 'failed' });
   const done = (message: string): Integrated => ({ message, outcome: 'done' });
   abandonHalfDone(git, place);
-  const rest = commitRest(git, request, place);
+  const tip = tipOf(projectDir, place.branch, env);
+  const isThere = existsSync(place.dir);
+  if (tip === null && !isThere) {
+    dropWorktreeRecord(projectDir, name, env);
+    return done(INTEGRATE_TEXTS.already(name));
+  }
+  const rest = isThere ? commitRest(git, request, place) : null;
   if (rest !== null) return failed(INTEGRATE_TEXTS.failed(name, rest));
   const ahead = git(['rev-list', '--count', `HEAD..${place.branch}`]);
   if (!ahead.ok) return failed(INTEGRATE_TEXTS.failed(name, ahead.complaint));
-  if (ahead.text.trim() === '0') return done(INTEGRATE_TEXTS.nothing(name));
+  if (ahead.text.trim() === '0') {
+    const begun = readWorktreeRecord(projectDir, name, env)?.base ?? tip;
+    if (how === 'pr' || tip === begun) return done(INTEGRATE_TEXTS.nothing(name));
+    // A process that was killed after the merge has left it.
+    removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
+    return done(INTEGRATE_TEXTS.already(name));
+  }
   if (how === 'pr') return openPullRequest(git, request, place);
   const { changed, removed } = changedFiles(projectDir, env);
   const own = changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith('.ralph/'));

@@ -60,6 +60,7 @@ export const INTEGRATE_TEXTS = {
   merged: (name: string, branch: string): string => `${name}: merged ${branch}.`,
   rebased: (name: string, branch: string): string => `${name}: rebased ${branch} and moved the current branch to it.`,
   nothing: (name: string): string => `${name}: there are no changes to integrate.`,
+  already: (name: string): string => `${name}: its work was already integrated or removed.`,
   dirty: (files: number): string =>
     `nothing was integrated: the project has ${counted(files, 'uncommitted change')}. Commit or stash them, then merge the branches.`,
   detached: 'nothing was integrated: HEAD is not on a branch. Check out a branch, then merge the branches.',
