@@ -20,7 +20,7 @@ import {
 } from '../src/engine/schema/stored-views.ts';
 import { tddRecord, tddState } from '../src/engine/schema/tdd.ts';
 import { publishedFrontmatter } from '../src/task/frontmatter/schema.ts';
-import { INSTANT } from '../src/text/instant.ts';
+import { INSTANT } from '../src/text/time.ts';
 
 /** Published schemas by file name, each from the zod definition that the program itself uses. */
 const SCHEMAS: Record<string, z.ZodType> = {

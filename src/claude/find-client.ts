@@ -1,8 +1,8 @@
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { isAbsolute, join } from 'node:path';
 import { isExecutable, onPath } from '../state/process/find-program.ts';
+import { RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
-import { RalphError } from '../text/ralph-error.ts';
 import { atLeast } from '../text/version.ts';
 
 /** The oldest supported client. Hooks of older ones do not know their client's process. */

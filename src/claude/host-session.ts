@@ -1,4 +1,4 @@
-import type { ClientIdentity } from '../engine/resume-state.ts';
+import type { ClientIdentity } from '../engine/initial-state.ts';
 import { ancestors, environmentOf, sessionLeader } from '../state/process/ancestors.ts';
 import { identityOf, isAlive } from '../state/process/identity.ts';
 

@@ -1,6 +1,6 @@
 import { sandboxProblem } from '../sandbox/availability.ts';
 import { SANDBOX_PROBLEMS, type SandboxProblem } from '../sandbox/messages.ts';
-import { RalphError } from '../text/ralph-error.ts';
+import { RalphError } from '../text/message.ts';
 import { atLeast } from '../text/version.ts';
 import { findClient } from './find-client.ts';
 

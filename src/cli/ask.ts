@@ -1,6 +1,13 @@
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
+import type { Person } from '../drive/control/operate.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { processChain, terminalOf } from '../state/process/terminal.ts';
+import { readState } from '../state/read-state.ts';
+import { printable } from '../term/paint.ts';
 import { wrapText } from '../term/wrap.ts';
 import { columnsOf } from '../term/write-text.ts';
+import { type Message, RalphError } from '../text/message.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -17,4 +24,68 @@ export async function ask(question: string): Promise<string | null> {
   } finally {
     prompt.close();
   }
+}
+
+const [INPUT, OUTPUT] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\\CONOUT$'] : ['/dev/tty', '/dev/tty'];
+const LONGEST_ANSWER = 1_000;
+
+export interface Question {
+  /** The command as the user gives it, for refusals. */
+  readonly command: string;
+  /** Says what needs a terminal; by default, the command. */
+  readonly refusal?: Message;
+  readonly heading: string;
+  readonly lines: readonly string[];
+  readonly question: string;
+}
+
+/**
+ * Shows the lines at the controlling terminal, and reads the word `yes` from it, whatever options, variables and standard
+ * input say. Returns who agreed, or null for any other answer. Throws `refused` without a terminal, and at the terminal of
+ * the loop's own client.
+ */
+export function askInPerson(files: LoopFiles, { command, refusal, heading, lines, question }: Question): Person | null {
+  const terminal = terminalOf(process.pid);
+  const current = readState(files.state);
+  const client = current.kind === 'loop' ? current.state.clientPid : null;
+  if (terminal !== null && client !== null && terminalOf(client) === terminal) {
+    throw new RalphError('refused', `"${command}" needs a terminal other than that of the loop's client.`);
+  }
+  const [input, output] = openTerminal(refusal ?? NEEDS_PERSON(command));
+  try {
+    const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));
+    writeSync(output, wrapText(text.join('\n'), Math.min(columnsOf(1), columnsOf(2))));
+    const answer = readAnswer(input);
+    return answer === 'yes' ? { terminal, processes: processChain() } : null;
+  } finally {
+    closeSync(input);
+    closeSync(output);
+  }
+}
+
+const NEEDS_PERSON = (command: string): string =>
+  `"${command}" needs a person at a terminal, who reads what changes and types yes. No option replaces that.`;
+
+function openTerminal(refusal: Message | string): [input: number, output: number] {
+  try {
+    return [openSync(INPUT, 'r'), openSync(OUTPUT, 'w')];
+  } catch (error) {
+    throw new RalphError('refused', refusal, error);
+  }
+}
+
+/** Reads one line. A process in the background cannot read from its terminal, which counts as no answer. */
+function readAnswer(input: number): string {
+  const bytes = Buffer.alloc(LONGEST_ANSWER);
+  let length = 0;
+  try {
+    while (length < bytes.length) {
+      const read = readSync(input, bytes, length, bytes.length - length, null);
+      length += read;
+      if (read === 0 || bytes[length - 1] === 0x0a) break;
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
+  }
+  return bytes.toString('utf8', 0, length).trim();
 }

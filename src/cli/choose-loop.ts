@@ -7,11 +7,9 @@ import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import { type LoopFiles, loopFiles } from '../state/loop-files.ts';
 import { type ReadState, readState } from '../state/read-state.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../task/task-file.ts';
-import { printable } from '../term/paint.ts';
-import { table } from '../term/table.ts';
-import { advise, type Message, offer } from '../text/message.ts';
+import { printable, table } from '../term/paint.ts';
+import { advise, type Message, offer, RalphError } from '../text/message.ts';
 import { quoted } from '../text/quote.ts';
-import { RalphError } from '../text/ralph-error.ts';
 import type { CommandContext } from './command.ts';
 import { onePath, pathNamed } from './task-place.ts';
 

@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { safePath } from '../install/files/project-files.ts';
 import { insideLoopsClient } from '../state/process/ancestors.ts';
 import { projectPath } from '../task/project-file.ts';
-import { RalphError } from '../text/ralph-error.ts';
+import { RalphError } from '../text/message.ts';
 import { foreignSegment } from './task/scaffold.ts';
 
 /** Returns whether the caller may be an agent: in its shell, below its client, or below a command that a runner uses as its agent. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { regularFile, TASK_FILE_BYTES } from '../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
 import { projectPath } from '../task/project-file.ts';
@@ -13,10 +13,9 @@ import {
   taskFileIn,
   taskKind,
 } from '../task/task-file.ts';
-import { advise, type Message } from '../text/message.ts';
+import { advise, type Message, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 import { shellWord } from '../text/quote.ts';
-import { RalphError } from '../text/ralph-error.ts';
 
 /** Finds the task folder of a path, or of a loop directory's name. Throws `usage` for anything else. */
 export function taskPlace(projectDir: string, word: string) {

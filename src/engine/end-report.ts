@@ -1,5 +1,4 @@
-import { formatDuration } from '../text/duration.ts';
-import { localTime } from '../text/instant.ts';
+import { formatDuration, localTime } from '../text/time.ts';
 import type { CheckResult } from './events.ts';
 import { dollarText, iterations } from './messages.ts';
 import type { LoopNotice } from './schema/records.ts';

@@ -1,7 +1,6 @@
-import { formatDuration } from '../text/duration.ts';
 import { shorten } from '../text/excerpt.ts';
-import { localTime } from '../text/instant.ts';
 import { advise, type Message } from '../text/message.ts';
+import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
 import type { LoopState, PauseReason, UsageWindow } from './schema/state.ts';

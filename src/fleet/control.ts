@@ -1,15 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import type { Job } from 'bullmq';
 import { show } from '../state/process/program.ts';
-import { advise } from '../text/message.ts';
-import { RalphError } from '../text/ralph-error.ts';
-import { envelopeOf, jobIdOf, type Submission } from './job.ts';
+import { advise, RalphError } from '../text/message.ts';
+import { envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
 import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
 import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
 import { addLoop, loopNamed } from './queue/loop-index.ts';
-import type { FleetKey } from './signing.ts';
 
 /** What a member of the fleet signs with, and where it sends what it signed. */
 export interface FleetMember {

@@ -5,7 +5,7 @@ import type { RiskySetting } from '../drive/start/agreed-settings.ts';
 import { fitName } from '../drive/start/find-task.ts';
 import { readHead } from '../task/plan/task-lines.ts';
 import { hasFolder, taskKind } from '../task/task-file.ts';
-import { RalphError } from '../text/ralph-error.ts';
+import { RalphError } from '../text/message.ts';
 import { fleetTerms, loopEnvironment } from './contract-terms.ts';
 import { git } from './git/git.ts';
 import { fetchMirror } from './git/mirror.ts';

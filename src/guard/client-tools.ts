@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { ToolCall } from './guard-rules.ts';
+import type { ToolCall } from './guard.ts';
 
 /**
  * shell, powershell: run a text. code: run code of another language. reads, changes: take paths. talks: their texts are

@@ -1,7 +1,6 @@
 import { posix } from 'node:path';
 import { evaluateGuardrails } from './evaluate-shell-command.ts';
-import { type Guard, mentions } from './guard.ts';
-import { type Denial, deny, type Verdict } from './guard-rules.ts';
+import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
 import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
 import { mentionsControl } from './own-files/control-commands.ts';
 import { shownPath } from './own-files/file-access-hit.ts';

@@ -1,7 +1,6 @@
 import { type RunText, runTexts } from './client-tools.ts';
 import { accessOf, guardsFiles, MAX_PATHS, toolPaths } from './files/tool-paths.ts';
-import { type Guard, prepareGuard } from './guard.ts';
-import { deny, type GuardRules, type ToolCall, type Verdict } from './guard-rules.ts';
+import { deny, type Guard, type GuardRules, prepareGuard, type ToolCall, type Verdict } from './guard.ts';
 import { outsideDenied, ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
 import { comparableForms } from './own-files/comparable-path.ts';
 import { shownPath } from './own-files/file-access-hit.ts';

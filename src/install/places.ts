@@ -1,9 +1,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { advise } from '../text/message.ts';
+import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
-import { RalphError } from '../text/ralph-error.ts';
 
 export interface ProjectQuestion {
   readonly given: string | null;

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { readRegularFile } from '../state/files/read-regular-file.ts';
-import { writeAtomically } from '../state/files/write-atomically.ts';
+import { readRegularFile, writeAtomically } from '../state/files/regular-file.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { countOf, MARK } from './without-git-excludes.ts';
 

@@ -1,8 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopState } from '../engine/schema/state.ts';
-import { freePath, namesIn } from './files/read-regular-file.ts';
-import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
+import { freePath, namesIn, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { type ReadState, readState } from './read-state.ts';
 import { serialise } from './with-state.ts';

@@ -1,4 +1,4 @@
-import { INSTANT } from '../text/instant.ts';
+import { INSTANT } from '../text/time.ts';
 
 /**
  * Shape of a value, made from its JSON Schema by scripts/build.ts:

@@ -1,11 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import shapes from '../../.build/contract-shapes.json' with { type: 'json' };
 import type { StoredContract } from '../engine/schema/contract.ts';
-import { advise } from '../text/message.ts';
-import { RalphError } from '../text/ralph-error.ts';
+import { advise, RalphError } from '../text/message.ts';
 import { checkShape } from './check-shape.ts';
-import { regularFile, removeIfThere } from './files/read-regular-file.ts';
-import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
+import { regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';
 
 export type { StoredContract };

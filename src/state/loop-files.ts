@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import { digest } from '../text/digest.ts';
 import { orElse } from '../text/or-else.ts';
-import { namesIn } from './files/read-regular-file.ts';
-import { writeAtomically } from './files/write-atomically.ts';
+import { namesIn, writeAtomically } from './files/regular-file.ts';
 
 /** Paths of one loop's files, absolute. */
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;

@@ -3,7 +3,7 @@ import schemas from '../../.build/state-shapes.json' with { type: 'json' };
 import { SCHEMA_VERSION } from '../engine/schema/constants.ts';
 import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
-import { regularFile } from './files/read-regular-file.ts';
+import { regularFile } from './files/regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';
 
 export type ReadState =

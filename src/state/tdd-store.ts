@@ -4,12 +4,10 @@ import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
 import { TDD_VERSION } from '../engine/schema/constants.ts';
 import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
-import { advise, type Message } from '../text/message.ts';
+import { advise, type Message, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
-import { RalphError } from '../text/ralph-error.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
-import { freePath, regularFile } from './files/read-regular-file.ts';
-import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
+import { freePath, regularFile, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { withLock } from './lock/lock.ts';
 import { type LoopFiles, makeRuntimeDir } from './loop-files.ts';
 

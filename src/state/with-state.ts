@@ -1,8 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { LoopState } from '../engine/schema/state.ts';
-import { RalphError } from '../text/ralph-error.ts';
-import { removeIfThere } from './files/read-regular-file.ts';
-import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
+import { RalphError } from '../text/message.ts';
+import { removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { parseState, type ReadState, readState } from './read-state.ts';

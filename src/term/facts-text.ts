@@ -1,5 +1,5 @@
 import { dollarText } from '../engine/messages.ts';
-import { localTime } from '../text/instant.ts';
+import { localTime } from '../text/time.ts';
 import { timeText } from './figures.ts';
 
 /** Text of a detail that needs no name; '' for one that says nothing, null for a value of another kind. */

@@ -1,7 +1,6 @@
 import { dollarText } from '../engine/messages.ts';
 import type { RunnerEvent } from '../engine/runner-event.ts';
-import { formatDuration } from '../text/duration.ts';
-import { elapsed, localTime } from '../text/instant.ts';
+import { elapsed, formatDuration, localTime } from '../text/time.ts';
 
 /** `250ms`, `45s`, `1h 30m`: whole seconds from one second on. */
 export function timeText(milliseconds: number): string {

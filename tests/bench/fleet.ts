@@ -1,10 +1,9 @@
 import * as bullmq from 'bullmq';
 import { Redis } from 'ioredis';
-import { envelopeOf } from '../../src/fleet/job.ts';
+import { envelopeOf, FleetKey } from '../../src/fleet/job.ts';
 import { FleetServer, queueOf } from '../../src/fleet/queue/connect.ts';
 import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
 import { addLoop } from '../../src/fleet/queue/loop-index.ts';
-import { FleetKey } from '../../src/fleet/signing.ts';
 import { redisServer } from '../support/fleet/redis-server.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { localTime } from '../../src/text/instant.ts';
+import { localTime } from '../../src/text/time.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { bash, rateLimited, type Script, status, steps, text } from '../support/model/scripted-model.ts';
 import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type HookInput, parseHookInput } from '../../src/claude/hook-io/hook-input.ts';
 import type { DriverContext } from '../../src/drive/turn/ownership.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
-import { pauseThread } from '../../src/state/files/write-atomically.ts';
+import { pauseThread } from '../../src/state/files/regular-file.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { withState } from '../../src/state/with-state.ts';
 import { scratch } from '../support/faults/bundle-state.ts';

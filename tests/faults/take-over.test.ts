@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { uniqueToken } from '../../src/state/files/write-atomically.ts';
+import { uniqueToken } from '../../src/state/files/regular-file.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { killHolder, Race } from '../support/faults/race.ts';
 

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Effect } from '../../src/engine/effects.ts';
-import type { CheckResult, EngineEvent, OperatorCommand } from '../../src/engine/events.ts';
-import { initialState } from '../../src/engine/initial-state.ts';
-import { bindSession, resumeState } from '../../src/engine/resume-state.ts';
+import type { CheckResult, Effect, EngineEvent, OperatorCommand } from '../../src/engine/events.ts';
+import { bindSession, initialState, resumeState } from '../../src/engine/initial-state.ts';
 import type { Policy } from '../../src/engine/schema/policy.ts';
 import { iterationRecord, loopEvent } from '../../src/engine/schema/records.ts';
 import { commonPart, type LoopState, statusPart } from '../../src/engine/schema/state.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EngineEvent } from '../../src/engine/events.ts';
-import { resumeState } from '../../src/engine/resume-state.ts';
+import { resumeState } from '../../src/engine/initial-state.ts';
 import type { Policy } from '../../src/engine/schema/policy.ts';
 import { commonPart, statusPart } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readSignals, type Signals } from '../../src/engine/signals/signals.ts';
 import { normalisedReply } from '../../src/engine/transitions/iteration-ended.ts';
-import { formatDuration, parseDuration } from '../../src/text/duration.ts';
+import { formatDuration, parseDuration } from '../../src/text/time.ts';
 import { SIGNAL } from '../support/arbitraries/arbitraries.ts';
 import fc from '../support/property.ts';
 

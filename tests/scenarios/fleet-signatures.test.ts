@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { Envelope } from '../../src/fleet/job.ts';
+import { type Envelope, FleetKey } from '../../src/fleet/job.ts';
 import { KEYS } from '../../src/fleet/queue/connect.ts';
-import { FleetKey } from '../../src/fleet/signing.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { until } from '../support/until.ts';
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { controlLoop } from '../../src/fleet/control.ts';
-import { jobIdOf } from '../../src/fleet/job.ts';
+import { FleetKey, jobIdOf } from '../../src/fleet/job.ts';
 import { FleetServer, queueOf } from '../../src/fleet/queue/connect.ts';
 import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
 import { loadPackages } from '../../src/fleet/queue/load-packages.ts';
 import { addLoop } from '../../src/fleet/queue/loop-index.ts';
-import { FleetKey } from '../../src/fleet/signing.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 

@@ -1,6 +1,6 @@
 import { acceptContract, changedContract } from '../../drive/start/consent.ts';
 import { readState } from '../../state/read-state.ts';
-import { askInPerson } from '../ask-in-person.ts';
+import { askInPerson } from '../ask.ts';
 import { chosenLoop, noLoop } from '../choose-loop.ts';
 import type { Command } from '../command.ts';
 import { WHICH_LOOP } from './operator-commands.ts';

@@ -6,8 +6,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { processChain, terminalOf } from '../../state/process/terminal.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 

@@ -8,7 +8,7 @@ import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { prepareSubmissions, sha256 } from '../../fleet/submit.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { valuesOf } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
 import { accountOf, type FleetContext, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';

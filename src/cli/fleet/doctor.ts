@@ -4,14 +4,13 @@ import { readCheckpoint } from '../../fleet/git/checkpoint.ts';
 import { askGit } from '../../fleet/git/git.ts';
 import { fetchMirror } from '../../fleet/git/mirror.ts';
 import { type FleetPlace, plainUrl } from '../../fleet/git/place.ts';
-import { envelopeOf, repositoryId } from '../../fleet/job.ts';
+import { envelopeOf, FleetKey, repositoryId } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { type FleetServer, KEYS } from '../../fleet/queue/connect.ts';
 import { addLoop, loopsNamed } from '../../fleet/queue/loop-index.ts';
-import { FleetKey } from '../../fleet/signing.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { connectFleet, type FleetContext, placeOfFleet } from './fleet-options.ts';
 

@@ -4,7 +4,7 @@ import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { EventReader } from '../../fleet/queue/events.ts';
 import { type FleetLoop, fleetStatus, OVER } from '../../fleet/queue/fleet-status.ts';
 import { digest } from '../../text/digest.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { firstLine, type Known, NOTHING, type ReportSubject, reportOf } from '../../web/model/collect-report.ts';
 import { LoopHistory } from '../../web/model/loop-history.ts';
@@ -35,7 +35,7 @@ interface Opened {
 
 /** Serves the dashboard over the loops of the fleet until a signal ends it. What the page asks for is signed here. */
 export async function serveFleet(context: FleetContext): Promise<number> {
-  const { serveFeed } = await import('../web/serve-feed.ts').catch(noWeb);
+  const { serveFeed } = await import('../web/serve.ts').catch(noWeb);
   return serveFeed(context, new FleetFeed(context));
 }
 

@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
 import { type FleetPlace, placeAt } from '../../fleet/git/place.ts';
-import { WORD } from '../../fleet/job.ts';
+import { type FleetKey, WORD } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { FleetServer } from '../../fleet/queue/connect.ts';
 import { loadPackages } from '../../fleet/queue/load-packages.ts';
-import type { FleetKey } from '../../fleet/signing.ts';
 import { bundleDir } from '../../install/places.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 
 /** A command line of the fleet, connected to its server. */

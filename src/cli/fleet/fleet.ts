@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleDir } from '../../install/places.ts';
 import { FLEET_FILE } from '../../state/process/code-cache.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { type Command, options } from '../command.ts';
 import { ACTIONS } from './actions.ts';
 

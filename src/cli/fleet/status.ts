@@ -3,9 +3,8 @@ import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
 import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
-import { printable } from '../../term/paint.ts';
-import { table } from '../../term/table.ts';
-import { localTime } from '../../text/instant.ts';
+import { printable, table } from '../../term/paint.ts';
+import { localTime } from '../../text/time.ts';
 import { type FleetContext, idOf } from './fleet-options.ts';
 
 /** Loops that a list shows without --all, and refused jobs. */

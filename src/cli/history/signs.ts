@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSigns } from '../../engine/prompt/signs.ts';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { printable } from '../../term/paint.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
 
 const GUARDRAILS = '.claude/ralph/guardrails.md';

@@ -1,5 +1,5 @@
 import { LAUNCH_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 

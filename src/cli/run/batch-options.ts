@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import type { Integrate } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { SharedLimits } from '../../drive/parallel/shared-budget.ts';
-import { parseDuration } from '../../text/duration.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
+import { parseDuration } from '../../text/time.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { SETTING_OPTIONS } from '../start/start-options.ts';
 

@@ -1,13 +1,12 @@
 import type { BatchTask } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
-import type { PlanEnd } from '../../drive/parallel/plan-end.ts';
+import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import type { BatchEnd } from '../../drive/parallel/run-batch.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { dollarText } from '../../engine/messages.ts';
 import { countText, timeText } from '../../term/figures.ts';
-import { printable } from '../../term/paint.ts';
-import { table } from '../../term/table.ts';
+import { printable, table } from '../../term/paint.ts';
 import { cells } from '../../term/wrap.ts';
 import { advise } from '../../text/message.ts';
 

@@ -1,8 +1,7 @@
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';

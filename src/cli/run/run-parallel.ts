@@ -8,7 +8,7 @@ import {
   refuseRunning,
 } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
-import type { PlanEnd } from '../../drive/parallel/plan-end.ts';
+import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import { PlanRunner } from '../../drive/parallel/plan-runner.ts';
 import { type BatchEnd, type BatchRun, BatchRunner, batchCode } from '../../drive/parallel/run-batch.ts';
 import { fitName } from '../../drive/start/find-task.ts';
@@ -17,8 +17,7 @@ import { steering } from '../../engine/events.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { columnsOf } from '../../term/write-text.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { startTarget } from '../start/start-request.ts';
 import { agreedBatch } from './batch-consent.ts';

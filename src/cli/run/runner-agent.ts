@@ -7,7 +7,7 @@ import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { bundleDir } from '../../install/places.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { findShell } from '../../task/commands/shell.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 import { withSandbox } from '../start/sandbox-settings.ts';
 import { modeIn } from '../start/start-request.ts';

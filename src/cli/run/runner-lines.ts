@@ -7,7 +7,7 @@ import type { LiveControls } from '../../term/live/live-view.ts';
 import { LIVE_TEXTS } from '../../term/live/messages.ts';
 import { printable } from '../../term/paint.ts';
 import { inForeground } from '../../term/write-text.ts';
-import { localTime } from '../../text/instant.ts';
+import { localTime } from '../../text/time.ts';
 import type { CommandContext } from '../command.ts';
 
 type Lines<T extends RunnerEvent['type']> = (event: Extract<RunnerEvent, { type: T }>, attached: boolean) => string[];

@@ -4,7 +4,7 @@ import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
 import { printable } from '../../term/paint.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
 import { effectiveSettings } from '../task/config.ts';

@@ -1,8 +1,7 @@
 import { fieldsOf } from '../../claude/fields.ts';
 import { tokensOf } from '../../term/facts-text.ts';
 import { costText, timeText } from '../../term/figures.ts';
-import { type Paint, printable } from '../../term/paint.ts';
-import { bar, table } from '../../term/table.ts';
+import { bar, type Paint, printable, table } from '../../term/paint.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 

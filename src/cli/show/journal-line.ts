@@ -2,7 +2,7 @@ import { dollarText, reasonLines } from '../../engine/messages.ts';
 import { factsText } from '../../term/facts-text.ts';
 import { timeText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
-import { localTime } from '../../text/instant.ts';
+import { localTime } from '../../text/time.ts';
 import { figuresOf } from './iteration-table.ts';
 
 type Entry = Readonly<Record<string, unknown>>;

@@ -12,8 +12,7 @@ import {
   taskKind,
 } from '../../task/task-file.ts';
 import { instantText } from '../../term/figures.ts';
-import { type Paint, printable } from '../../term/paint.ts';
-import { table } from '../../term/table.ts';
+import { type Paint, printable, table } from '../../term/paint.ts';
 import { paintedCells } from '../../term/wrap.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise } from '../../text/message.ts';

@@ -1,6 +1,6 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
-import { localTime } from '../../text/instant.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
+import { localTime } from '../../text/time.ts';
 
 export interface Explained {
   readonly why: string;

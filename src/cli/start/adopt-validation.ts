@@ -1,15 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { regularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
 import { addValidation } from '../../task/draft/add-validation.ts';
 import { extractValidationCommands } from '../../task/draft/validation-section.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 

@@ -18,9 +18,8 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
-import { about, advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { askInPerson } from '../ask-in-person.ts';
+import { about, advise, RalphError } from '../../text/message.ts';
+import { askInPerson } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
 export const REQUEST_HEADING = 'An agent has requested this loop:';

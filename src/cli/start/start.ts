@@ -14,19 +14,17 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { ringBell } from '../../term/write-text.ts';
-import { advise, commandLine, offer } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { askInPerson } from '../ask-in-person.ts';
+import { advise, commandLine, offer, RalphError } from '../../text/message.ts';
+import { askInPerson } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { handleRunningLoop } from '../run/handle-running-loop.ts';
 import { approveStart, REQUEST_HEADING } from './approve.ts';
-import { askSandbox } from './ask-sandbox.ts';
 import { withSandbox } from './sandbox-settings.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget } from './start-request.ts';
-import { printManualStartWarnings, printWarnings, withStartPoint } from './start-warnings.ts';
+import { askSandbox, printManualStartWarnings, printWarnings, withStartPoint } from './start-warnings.ts';
 import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {

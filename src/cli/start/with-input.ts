@@ -5,7 +5,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { checkInput, unknownKeys } from '../../task/skill-contract/check-input.ts';
 import { evaluateJson } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { readTaskText } from '../task-place.ts';
 

@@ -7,12 +7,10 @@ import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
 import { isDuration, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
-import { printable } from '../../term/paint.ts';
-import { table } from '../../term/table.ts';
+import { printable, table } from '../../term/paint.ts';
 import { columnsOf } from '../../term/write-text.ts';
-import { formatDuration } from '../../text/duration.ts';
-import { advise, type Message } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, type Message, RalphError } from '../../text/message.ts';
+import { formatDuration } from '../../text/time.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { pathNamed, readTaskText } from '../task-place.ts';
 

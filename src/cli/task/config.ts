@@ -6,8 +6,8 @@ import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
-import { table } from '../../term/table.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { table } from '../../term/paint.ts';
+import { RalphError } from '../../text/message.ts';
 import { type Command, options } from '../command.ts';
 
 export const CONFIG_COMMAND: Command = {

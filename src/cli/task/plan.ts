@@ -3,15 +3,13 @@ import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { nextPlanTask, type PlanChoice } from '../../engine/plan/task-order.ts';
 import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { type Paint, printable } from '../../term/paint.ts';
-import { table } from '../../term/table.ts';
-import { advise } from '../../text/message.ts';
+import { type Paint, printable, table } from '../../term/paint.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
-import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { readTaskText } from '../task-place.ts';
 

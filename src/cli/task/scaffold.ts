@@ -6,9 +6,8 @@ import { show } from '../../state/process/program.ts';
 import type { Role } from '../../task/draft/ecosystems.ts';
 import { namedCommands, projectSignals } from '../../task/draft/project-signals.ts';
 import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
-import { advise } from '../../text/message.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
-import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 /** Folders of templates/presets; the first is the default. */

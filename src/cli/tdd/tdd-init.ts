@@ -13,9 +13,8 @@ import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts'
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { askInPerson } from '../ask-in-person.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { askInPerson } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { readTaskText } from '../task-place.ts';

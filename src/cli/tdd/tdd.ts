@@ -5,8 +5,7 @@ import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.t
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../../task/tdd/make-list.ts';
-import { advise, type Message, offer } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, type Message, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { tddInit } from './tdd-init.ts';
 import { tddStatus } from './tdd-status.ts';

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleDir } from '../../install/places.ts';
 import { WEB_FILE } from '../../state/process/code-cache.ts';
+import { RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
-import { RalphError } from '../../text/ralph-error.ts';
 
 /** Explains why the page's code is missing: the copy that `init` puts into a project lacks its file. Throws. */
 export function noWeb(error: Error): never {

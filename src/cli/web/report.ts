@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';

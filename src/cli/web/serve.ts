@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
@@ -8,18 +8,17 @@ import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { namesIn } from '../../state/files/read-regular-file.ts';
-import { readRecord } from '../../state/files/record-file.ts';
+import { namesIn, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
 import { LoopFeed, type LoopSource } from '../../web/server/loop-feed.ts';
-import { type ControlRequest, noControl } from '../../web/server/news-feed.ts';
+import { type ControlRequest, type NewsFeed, noControl } from '../../web/server/news-feed.ts';
+import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
 import { STOP } from '../control/operator-commands.ts';
-import { serveFeed } from './serve-feed.ts';
+import { openInBrowser } from './open-in-browser.ts';
 import { shownLoop } from './shown-loop.ts';
 
 /** Serves the dashboard over the loops of this machine until a signal ends it. Returns the exit code. */
@@ -115,4 +114,51 @@ function projectsNamedIn(folder: string): string[] {
     const path = found?.projectDir ?? found?.contract?.projectDir;
     return typeof path === 'string' && isAbsolute(path) ? [path] : [];
   });
+}
+
+/** Serves the dashboard over these loops until a signal ends it. Returns the exit code. */
+export async function serveFeed(context: CommandContext, feed: NewsFeed): Promise<number> {
+  const { values } = context;
+  const port = portOf(values['port']);
+  const given = { feed, port, readOnly: values['read-only'] === true };
+  const server = await serveDashboard(given).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new RalphError('usage', `port ${port} is in use. Leave --port out to use any free one.`, error);
+  });
+  const { url } = server;
+  const ended = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+  if (context.forPeople) context.out(`The dashboard is at ${url}\nPress Ctrl+C to end it.`);
+  else context.json({ url, port: server.port, pid: process.pid });
+  const left = values['open'] === true ? openPage(context, url) : null;
+  await ended;
+  if (left !== null) rmSync(left, { force: true });
+  await server.close();
+  return 0;
+}
+
+function portOf(value: unknown): number {
+  if (value === undefined) return 0;
+  const port = Number(value);
+  if (typeof value === 'string' && /^\d+$/.test(value) && port <= 65_535) return port;
+  throw new RalphError('usage', `--port ${String(value)}: use a number up to 65535.`);
+}
+
+/** Time that a browser has to read the address. */
+const OPENING_MS = 30_000;
+
+/** Opens the page by a file that only this user can read: other users see the words of a started program. */
+function openPage(context: CommandContext, url: string): string {
+  const folder = outsideRoot(context.env);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `dashboard-${process.pid}.html`);
+  writeAtomically(
+    path,
+    `<!doctype html><meta charset="utf-8"><title>ralph-loop</title><meta http-equiv="refresh" content="0;url=${url}">\n`,
+    0o600,
+  );
+  openInBrowser(path, context);
+  setTimeout(() => rmSync(path, { force: true }), OPENING_MS).unref();
+  return path;
 }

@@ -1,8 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { RalphError } from '../../text/message.ts';
 import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
 import type { BatchData, ReportData } from '../../web/model/report-data.ts';

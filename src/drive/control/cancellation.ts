@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { removeIfThere } from '../../state/files/read-regular-file.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 

@@ -1,5 +1,4 @@
-import type { Effect } from '../../engine/effects.ts';
-import type { OperatorCommand } from '../../engine/events.ts';
+import type { Effect, OperatorCommand } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -7,8 +6,7 @@ import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { advise, offer } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, offer, RalphError } from '../../text/message.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';

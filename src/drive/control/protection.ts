@@ -5,7 +5,7 @@ import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pa
 import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
 import { prepareGuard } from '../../guard/guard.ts';
 import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
-import { namesIn } from '../../state/files/read-regular-file.ts';
+import { namesIn } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';

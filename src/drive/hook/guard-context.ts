@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Guardrails } from '../../engine/schema/contract.ts';
-import type { GuardRules, TaskScope } from '../../guard/guard-rules.ts';
+import type { GuardRules, TaskScope } from '../../guard/guard.ts';
 import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
@@ -22,8 +22,7 @@ import {
   progressPath,
   RUN_CONFIG,
 } from '../../task/task-file.ts';
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
 

@@ -3,10 +3,9 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { recordLive } from '../records/live-events.ts';
-import type { Driver } from '../turn/driver.ts';
 import { deliveryOf } from '../turn/make-prompt.ts';
 import { announcement, nextText, withPrefix } from '../turn/messages.ts';
-import type { Prompt, Turn } from '../turn/turn.ts';
+import type { Driver, Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
 export interface StopAnswer {

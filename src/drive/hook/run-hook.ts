@@ -3,7 +3,7 @@ import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
 import { log, REPEATED } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
-import { instantOf } from '../../text/instant.ts';
+import { instantOf } from '../../text/time.ts';
 import { type DriverContext, driverContext } from '../turn/ownership.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;

@@ -2,8 +2,8 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import { blockOverridden, transcriptSize } from '../../claude/transcript/transcript.ts';
+import { bindSession } from '../../engine/initial-state.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
-import { bindSession } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { show } from '../../state/process/program.ts';
@@ -11,12 +11,18 @@ import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/memory/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { isBefore } from '../../text/instant.ts';
+import { isBefore } from '../../text/time.ts';
 import { recordJournal } from '../records/journal.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import type { DriverContext } from '../turn/ownership.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../turn/ownership.ts';
+import {
+  clientAlive,
+  clientIdentity,
+  type DriverContext,
+  drivenElsewhere,
+  ownership,
+  sameClient,
+} from '../turn/ownership.ts';
 import { changeOwnLoop } from './own-loop.ts';
 
 interface SessionAnswer {

@@ -4,21 +4,19 @@ import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../.
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import type { ReadState } from '../../state/read-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { lastRecord, recordJournal } from '../records/journal.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { dispatch, handleAbort } from '../turn/dispatch.ts';
-import type { Driver } from '../turn/driver.ts';
 import { announceRestored, endTurn } from '../turn/end-turn.ts';
-import { loadLoop } from '../turn/load-loop.ts';
+import { type LoadedLoop, loadLoop } from '../turn/load-loop.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, launcherGone } from '../turn/ownership.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import type { Dispatched, Turn } from '../turn/turn.ts';
+import { type Dispatched, type Driver, dispatch, handleAbort, newTurn, type Turn } from '../turn/turn.ts';
 import { waitUntil } from '../turn/wait.ts';
 import { applyStopFlags } from './abort-stop.ts';
 import { hookDriver, type StopAnswer } from './hook-driver.ts';
-import { type OpenedTurn, openTurn } from './open-turn.ts';
 
 export interface StopOptions {
   /** The timeout with which the hook is registered, in milliseconds: it cannot ask the client. */
@@ -158,4 +156,25 @@ function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<StopAnswer
   applyEffects(turn.context.files, turn.context.now(), effects);
   for (const effect of effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
   return turn;
+}
+
+export type OpenedTurn =
+  | { readonly turn: Turn }
+  | { readonly answer: StopAnswer | null; readonly found: ReadState['kind'] };
+
+/** Loads this session's own loop under the lock, with its state restored if necessary. */
+export function openTurn(context: DriverContext, signal: AbortSignal, deadline: number): OpenedTurn {
+  const { loop, found } = withState<{ loop: LoadedLoop; found: ReadState['kind'] }>(
+    context.files,
+    LOCK_WAIT,
+    (current) => {
+      const loop = loadLoop(current, context);
+      return { next: loop.kind === 'loop' ? loop.loaded.state : 'keep', result: { loop, found: current.kind } };
+    },
+  );
+  if (loop.kind === 'none') {
+    return { answer: loop.message === null ? null : { systemMessage: withPrefix(loop.message) }, found };
+  }
+  const { transcriptPath } = context.input;
+  return { turn: newTurn(context, loop.loaded, { transcriptPath, deadline, signal, freshContext: false }) };
 }

@@ -4,7 +4,7 @@ import { toolSubject } from '../../claude/tool-subject.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
-import type { Verdict } from '../../guard/guard-rules.ts';
+import type { Verdict } from '../../guard/guard.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { log } from '../../state/log.ts';

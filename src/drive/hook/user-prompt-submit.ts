@@ -1,7 +1,6 @@
 import { isNotification } from '../../claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../claude/transcript/transcript.ts';
-import type { Effect } from '../../engine/effects.ts';
-import type { EngineEvent } from '../../engine/events.ts';
+import type { Effect, EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { transition } from '../../engine/transition.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';

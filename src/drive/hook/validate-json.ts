@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';

@@ -2,13 +2,12 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 const task = z.strictObject({

@@ -2,7 +2,7 @@ import type { OperatorCommand, UsageDelta } from '../../engine/events.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';
 import type { Permit } from '../runner/runner.ts';
 import { clientAlive } from '../turn/ownership.ts';

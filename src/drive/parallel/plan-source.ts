@@ -1,7 +1,7 @@
 import { planKey } from '../../engine/plan/task-order.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
-import { readPlanText } from './plan-end.ts';
+import { readPlanText } from './plan-entry.ts';
 
 /** The plan in the project: the truth about what is done. */
 export class PlanSource {

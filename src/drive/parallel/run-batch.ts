@@ -6,7 +6,7 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
-import { elapsed } from '../../text/instant.ts';
+import { elapsed } from '../../text/time.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';

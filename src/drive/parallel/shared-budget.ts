@@ -1,5 +1,5 @@
 import { dollarText } from '../../engine/messages.ts';
-import { formatDuration } from '../../text/duration.ts';
+import { formatDuration } from '../../text/time.ts';
 import type { Permit, Spent } from '../runner/runner.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 

@@ -1,4 +1,4 @@
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import type { PlanPart, PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
 

@@ -1,8 +1,12 @@
 import { existsSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import {
+  readRecord,
+  readRegularFile,
+  removeIfThere,
+  writeAtomically,
+  writeRecord,
+} from '../../state/files/regular-file.ts';
 import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';

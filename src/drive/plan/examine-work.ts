@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { nestedRepositories } from '../../task/git/nested-repositories.ts';
 import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';

@@ -6,7 +6,7 @@ import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { type CommitIntent, clearIntent, replaceText, rollBack, writeIntent } from './commit-journal.ts';
 import { commitTask } from './commit-task.ts';

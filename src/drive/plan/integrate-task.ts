@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { clearIntent, readIntent, recoverCommit, rollBack } from './commit-journal.ts';
 import { examineWork } from './examine-work.ts';
 import { type CheckedWork, finishTask } from './finish-task.ts';

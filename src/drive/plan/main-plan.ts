@@ -1,12 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { pauseThread, writeAtomically } from '../../state/files/write-atomically.ts';
+import { pauseThread, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { progressPath } from '../../task/task-file.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { type GitRun, userGit } from '../worktree/repository.ts';
 import type { CommitIntent } from './commit-journal.ts';
 import { PART_TEXTS } from './messages.ts';

@@ -1,10 +1,9 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { stageTask } from './commit-task.ts';
 import { progressTitle } from './finish-task.ts';
 import type { MainPlan, PartPlace } from './main-plan.ts';

@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
 /** The open task: the baseline of its attempts, and what the guard enforces. */

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import type { Effect, Told } from '../../engine/effects.ts';
+import type { Effect, Told } from '../../engine/events.ts';
 import { isLastAttempt } from '../../engine/plan/attempt.ts';
 import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
-import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';

@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import type { Effect } from '../../engine/effects.ts';
-import type { EngineEvent } from '../../engine/events.ts';
+
+import type { Effect, EngineEvent } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';

@@ -1,18 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Effect } from '../../engine/effects.ts';
-import type { CheckResult } from '../../engine/events.ts';
+
+import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
+import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
-import { RalphError } from '../../text/ralph-error.ts';
 import { fileTask, tellBegin } from '../prompt/file-task.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { dispatch, handleAbort } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
-import { isStep, type PromptStep, type Turn } from '../turn/turn.ts';
+import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../turn/turn.ts';
 import { examineWork } from './examine-work.ts';
 import { type CheckedWork, finishBlocked, finishPartial, finishTask } from './finish-task.ts';
 import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';

@@ -8,12 +8,12 @@ import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario } from '../../engine/tdd/phases.ts';
 import { sectionText } from '../../engine/tdd/prompt-section.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { GUARDRAILS, projectMemory } from '../../task/memory/project-memory.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { listOf } from '../tdd/scenario-list.ts';
 
 /** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */

@@ -1,5 +1,5 @@
 import { join, relative, sep } from 'node:path';
-import type { Told } from '../../engine/effects.ts';
+import type { Told } from '../../engine/events.ts';
 import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import {
@@ -10,8 +10,7 @@ import {
 } from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { makeRunDir, refuseLink, runFiles, whatLies } from '../../state/task-folder/run-files.ts';
@@ -22,16 +21,15 @@ import { type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
 import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { LINE_END } from '../../text/characters.ts';
-import { elapsed } from '../../text/instant.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
+import { elapsed } from '../../text/time.ts';
 import { iterationStarted } from '../records/live-events.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
-import { dispatch } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
-import type { Prompt, PromptStep, Turn } from '../turn/turn.ts';
+import { dispatch, type Prompt, type PromptStep, type Turn } from '../turn/turn.ts';
 import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { readTask } from './read-task.ts';

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { readTail } from '../../state/files/read-tail.ts';
-import { readRecord } from '../../state/files/record-file.ts';
-import { quietly, writeAtomically } from '../../state/files/write-atomically.ts';
+import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 

@@ -1,5 +1,4 @@
-import type { Effect } from '../../engine/effects.ts';
-import type { CheckResult, EngineEvent, UsageDelta } from '../../engine/events.ts';
+import type { CheckResult, Effect, EngineEvent, UsageDelta } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord, IterationRecord } from '../../engine/schema/records.ts';

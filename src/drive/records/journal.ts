@@ -1,4 +1,4 @@
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import { appendEvent, lastOfType } from '../../state/event-stream.ts';
 import { lastEntry } from '../../state/files/read-tail.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import type { Notify } from '../../engine/schema/contract.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { findContract, findEndedContract, type StoredContract } from '../../state/contract-store.ts';

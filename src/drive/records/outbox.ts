@@ -1,10 +1,9 @@
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { streamed } from '../../state/event-stream.ts';
-import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { readTail } from '../../state/files/read-tail.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';

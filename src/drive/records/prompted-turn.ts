@@ -1,6 +1,6 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import { checkShape } from '../../state/check-shape.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import type { Snapshot } from '../../task/progress/snapshot.ts';

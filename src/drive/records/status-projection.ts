@@ -1,4 +1,4 @@
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/run-status.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

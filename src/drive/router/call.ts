@@ -1,5 +1,5 @@
 import { clientEnvironment, type HostSession, hostSession, isOutside } from '../../claude/host-session.ts';
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { quarantine } from '../../state/archive.ts';
@@ -10,8 +10,8 @@ import { onSignals } from '../../state/process/signals.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
-import { isBefore } from '../../text/instant.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
+import { isBefore } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { standing } from '../status/ended-loop.ts';

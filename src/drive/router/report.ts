@@ -1,11 +1,10 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { digest } from '../../text/digest.ts';
-import { after, isBefore } from '../../text/instant.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { dispatch } from '../turn/dispatch.ts';
+import { RalphError } from '../../text/message.ts';
+import { after, isBefore } from '../../text/time.ts';
 import { endTurn } from '../turn/end-turn.ts';
-import type { Dispatched } from '../turn/turn.ts';
+import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterAnswer } from './router.ts';

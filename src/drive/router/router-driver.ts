@@ -1,14 +1,12 @@
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readLoop } from '../../state/read-state.ts';
-import { after, isBefore } from '../../text/instant.ts';
+import { after, isBefore } from '../../text/time.ts';
 import { recordLive } from '../records/live-events.ts';
 import { reportAtEnd } from '../status/end-report.ts';
 import { endedState } from '../status/ended-loop.ts';
-import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
-import type { Driver, Next } from '../turn/driver.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import { type Dispatched, isStep } from '../turn/turn.ts';
+import { type Dispatched, type Driver, dispatch, isStep, type Next, startFreshTurn } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
 import { type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';

@@ -1,7 +1,7 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { LoopState } from '../../engine/schema/state.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { SpawnAnswer } from './router.ts';

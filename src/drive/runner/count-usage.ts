@@ -7,9 +7,8 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { amendArchived } from '../../state/archive.ts';
 import { log } from '../../state/log.ts';
 import { withState } from '../../state/with-state.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { lockOptions } from '../turn/dispatch.ts';
-import type { Turn } from '../turn/turn.ts';
+import { RalphError } from '../../text/message.ts';
+import { lockOptions, type Turn } from '../turn/turn.ts';
 import { now, type Runner } from './runner.ts';
 
 type Used = Parameters<NonNullable<AgentOptions['onUsage']>>[0];

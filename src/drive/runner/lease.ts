@@ -1,8 +1,6 @@
 import * as fs from 'node:fs';
 import lockfile from 'proper-lockfile';
-import { removeIfThere } from '../../state/files/read-regular-file.ts';
-import { readRecord } from '../../state/files/record-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { readRecord, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { leasePaths } from '../../state/lock/lease-holder.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
@@ -10,8 +8,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
-import { about } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { about, RalphError } from '../../text/message.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
 /** Age without renewal after which a lease is free, on whichever machine its holder runs. */

@@ -1,6 +1,5 @@
-import { formatDuration } from '../../text/duration.ts';
-import { localTime } from '../../text/instant.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
+import { formatDuration, localTime } from '../../text/time.ts';
 
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
 

@@ -1,16 +1,21 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
-import { about } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { about, RalphError } from '../../text/message.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { loopStarted, recordLive } from '../records/live-events.ts';
 import { clear, deliver } from '../records/outbox.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
-import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
-import type { Driver } from '../turn/driver.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import { type Dispatched, isStep, type Prompt, type Turn } from '../turn/turn.ts';
+import {
+  type Dispatched,
+  type Driver,
+  dispatch,
+  isStep,
+  type Prompt,
+  startFreshTurn,
+  type Turn,
+} from '../turn/turn.ts';
 import { waitStep, waitUntil } from '../turn/wait.ts';
 import { takeIteration } from './count-usage.ts';
 import { handleSignals, leaveIt, liveControls } from './handle-signals.ts';

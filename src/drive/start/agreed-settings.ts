@@ -1,12 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { WORKTREES } from '../../task/task-file.ts';
-import { about } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { about, RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import type { Resolved, StartRequest } from './read-settings.ts';
 

@@ -4,7 +4,7 @@ import { sha256 } from '../../state/hash-contract.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
 import { printable } from '../../term/paint.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 
 /** Everything that a user agrees to, as key and value; a list has an entry for each item. Ids and times are no part of it. */
 export type ConsentTerms = readonly (readonly [key: string, value: string])[];

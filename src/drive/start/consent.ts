@@ -10,7 +10,7 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { shorten } from '../../text/excerpt.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { type Operated, operate, type Person } from '../control/operate.ts';
 import { protectedChanges, storeProtected } from '../control/store-snapshot.ts';
 import { recordNotice } from '../records/notices.ts';

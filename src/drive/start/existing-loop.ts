@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { adoptFourKeys } from '../../engine/initial-state.ts';
-import { resumeState } from '../../engine/resume-state.ts';
+import { adoptFourKeys, resumeState } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { archiveState, listArchive, quarantine } from '../../state/archive.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { about } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { about, RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';

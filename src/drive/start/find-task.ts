@@ -2,7 +2,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
@@ -11,7 +11,7 @@ import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { CHECKLIST_FILE, DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 
 /** A task file as it was read once, with its checked frontmatter. */

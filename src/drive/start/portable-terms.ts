@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { preparedTerms } from './consent.ts';
 import type { ConsentTerms } from './consent-terms.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { hasRules } from '../../guard/guard-rules.ts';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
+import { hasRules } from '../../guard/guard.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { GitPins } from '../../task/git/git-view.ts';
@@ -12,7 +12,7 @@ import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts
 import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
 import { configFiles, loopDirectory, PROJECT_CONFIG, RUN_CONFIG } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import type { Person } from '../control/operate.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import type { ConsentTerms } from './consent-terms.ts';

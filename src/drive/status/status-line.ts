@@ -3,8 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
-import { formatDuration } from '../../text/duration.ts';
-import { elapsed } from '../../text/instant.ts';
+import { elapsed, formatDuration } from '../../text/time.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 import { withPrefix } from '../turn/messages.ts';
 

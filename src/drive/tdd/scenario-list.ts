@@ -7,7 +7,7 @@ import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { type FoundTdd, peekTdd } from '../../state/tdd-store.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 
 /** Throws RalphError `no-loop` if there is no list, with the reason and how to create one. */
 export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, { kind: 'list' }> {

@@ -7,7 +7,7 @@ import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { provedTdd, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { listOf } from './scenario-list.ts';
 
 /** The contract's reference to the list; undefined without TDD. Throws if the list is missing or complete. */

@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import type { Effect } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/events.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
 import { realPath } from '../../guard/own-files/comparable-path.ts';
 import { archiveState } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
-import { regularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';

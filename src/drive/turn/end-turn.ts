@@ -1,7 +1,6 @@
 import { clientVersion } from '../../claude/transcript/transcript.ts';
 import { readUsage } from '../../claude/transcript/usage.ts';
-import type { Effect } from '../../engine/effects.ts';
-import type { EngineEvent, EventOf } from '../../engine/events.ts';
+import type { Effect, EngineEvent, EventOf } from '../../engine/events.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -23,9 +22,8 @@ import { readCalls, readCost } from '../records/client-figures.ts';
 import { recordJournal } from '../records/journal.ts';
 import { enqueue } from '../records/outbox.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
-import { dispatch, lockOptions, underContract } from './dispatch.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import type { Dispatched, Loaded, Turn } from './turn.ts';
+import { type Dispatched, dispatch, type Loaded, lockOptions, type Turn, underContract } from './turn.ts';
 
 type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
 

@@ -1,5 +1,4 @@
-import { adoptFourKeys } from '../../engine/initial-state.ts';
-import { bindSession } from '../../engine/resume-state.ts';
+import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { quarantine } from '../../state/archive.ts';
 import { findContract, readContract, type StoredContract } from '../../state/contract-store.ts';

@@ -4,9 +4,17 @@ import { readContract } from '../../state/contract-store.ts';
 import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { fileTask } from '../prompt/file-task.ts';
-import { dispatch, handleAbort, loopOver } from './dispatch.ts';
 import type { Listener, TaskKind } from './task-kind.ts';
-import { type Dispatched, isStep, type Prompt, type PromptStep, type Turn } from './turn.ts';
+import {
+  type Dispatched,
+  dispatch,
+  handleAbort,
+  isStep,
+  loopOver,
+  type Prompt,
+  type PromptStep,
+  type Turn,
+} from './turn.ts';
 
 /** Makes the next prompt under the stored contract. Returns effects if the loop changed or has no task left. */
 export async function makePrompt(

@@ -1,12 +1,12 @@
 import type { HookInput } from '../../claude/hook-io/hook-input.ts';
-import type { ClientIdentity } from '../../engine/resume-state.ts';
+import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { runnerLives } from '../../state/lock/lease-holder.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
-import { instantOf } from '../../text/instant.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
+import { instantOf } from '../../text/time.ts';
 
 /** A hook as the client called it, before it looks at the disk. */
 export interface DriverContext {

@@ -1,5 +1,4 @@
-import type { Effect } from '../../engine/effects.ts';
-import type { CheckResult } from '../../engine/events.ts';
+import type { CheckResult, Effect } from '../../engine/events.ts';
 import type { WaitReason } from '../../engine/runner-event.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
@@ -7,12 +6,19 @@ import { noteRecord, showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
 import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { applyEffects } from './apply-effects.ts';
-import { dispatch, handleAbort } from './dispatch.ts';
-import type { Driver, Next } from './driver.ts';
 import { protectionNotices } from './end-turn.ts';
 import { makePrompt, taskKindOf } from './make-prompt.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import { type Dispatched, isStep, type Step, type Turn } from './turn.ts';
+import {
+  type Dispatched,
+  type Driver,
+  dispatch,
+  handleAbort,
+  isStep,
+  type Next,
+  type Step,
+  type Turn,
+} from './turn.ts';
 
 /** Runs effects, and those that follow from them, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(

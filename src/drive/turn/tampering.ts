@@ -1,7 +1,6 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
-import { initialState } from '../../engine/initial-state.ts';
+import { bindSession, type ClientIdentity, initialState } from '../../engine/initial-state.ts';
 import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
-import { bindSession, type ClientIdentity } from '../../engine/resume-state.ts';
 import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
 import { checkShape } from '../../state/check-shape.ts';

@@ -9,9 +9,8 @@ import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { recordJournal } from '../records/journal.ts';
 import { recordNotice } from '../records/notices.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
-import type { Driver } from './driver.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import type { Dispatched, Prompt, PromptStep, Turn } from './turn.ts';
+import type { Dispatched, Driver, Prompt, PromptStep, Turn } from './turn.ts';
 
 export type Listener = Pick<Driver<unknown>, 'notify' | 'tell'>;
 

@@ -6,12 +6,11 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type ReadState, readState } from '../../state/read-state.ts';
 import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
-import { parseDuration } from '../../text/duration.ts';
+import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { parseDuration } from '../../text/time.ts';
 import { projectionOf } from '../records/status-projection.ts';
-import { dispatch, handleAbort } from './dispatch.ts';
-import type { Dispatched, Turn } from './turn.ts';
+import { type Dispatched, dispatch, handleAbort, type Turn } from './turn.ts';
 
 /** Reaction time under half a second, at a cost below 0.2 % of a core. */
 const POLL_MS = 330;

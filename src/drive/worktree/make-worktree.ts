@@ -6,7 +6,7 @@ import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
 import { type CommandOutcome, runCommand } from '../../task/commands/run-command.ts';
 import { WORKTREES } from '../../task/task-file.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { copyTask, isSame } from './copy-task.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';

@@ -3,8 +3,8 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
 import { unopenedText } from '../../task/git/read-repository.ts';
+import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
-import { RalphError } from '../../text/ralph-error.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 
 /** The repository that a project is in, as a worktree is made from it. */

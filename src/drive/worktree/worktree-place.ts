@@ -1,7 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { namesIn, removeIfThere } from '../../state/files/read-regular-file.ts';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { namesIn, readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { WORKTREES } from '../../task/task-file.ts';

@@ -1,5 +1,4 @@
-import { formatDuration } from '../../text/duration.ts';
-import { elapsed, isBefore } from '../../text/instant.ts';
+import { elapsed, formatDuration, isBefore } from '../../text/time.ts';
 import { tokens, type UsageDelta } from '../events.ts';
 import { dollarText } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';

@@ -1,4 +1,4 @@
-import { after, elapsed, isBefore } from '../../text/instant.ts';
+import { after, elapsed, isBefore } from '../../text/time.ts';
 import type { IdlePolicy } from '../schema/policy.ts';
 import type { IdleState } from '../schema/state.ts';
 

@@ -1,6 +1,6 @@
-import { durationInWords } from '../../text/duration.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { type ChecklistItem, countChecklist } from '../../text/markdown/checklist.ts';
+import { durationInWords } from '../../text/time.ts';
 import { completionText } from '../signals/signals.ts';
 import {
   type AssembledPrompt,

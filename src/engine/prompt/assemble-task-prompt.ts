@@ -1,5 +1,5 @@
-import { durationInWords } from '../../text/duration.ts';
 import { shorten } from '../../text/excerpt.ts';
+import { durationInWords } from '../../text/time.ts';
 import type { TaskTerms } from '../schema/contract.ts';
 import { completionText } from '../signals/signals.ts';
 import {

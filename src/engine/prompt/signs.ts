@@ -1,7 +1,7 @@
 import { LINE_END } from '../../text/characters.ts';
 import { oneLine } from '../../text/excerpt.ts';
 import { lines } from '../../text/markdown/lines.ts';
-import type { Sign } from '../effects.ts';
+import type { Sign } from '../events.ts';
 
 const SIGN = /^Sign:[ \t]*(\S.*)$/is;
 const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/is;

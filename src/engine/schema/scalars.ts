@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { INSTANT } from '../../text/instant.ts';
+import { INSTANT } from '../../text/time.ts';
 
 /** An ISO-8601 instant in UTC, with or without fractions of a second: `2026-02-28T10:00:00Z`. */
 export const instant = z.string().regex(INSTANT);

@@ -1,5 +1,5 @@
 import { type Message, render } from '../../text/message.ts';
-import type { Effect } from '../effects.ts';
+import type { Effect } from '../events.ts';
 import type { LoopEvent } from '../schema/records.ts';
 import type { CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';
 

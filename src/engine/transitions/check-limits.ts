@@ -1,11 +1,20 @@
-import type { Effect } from '../effects.ts';
-import { budgetWarningText, PAUSED_BY_USER, windowText } from '../messages.ts';
-import { tripped } from '../policy/breaker.ts';
+import type { Effect, Sign } from '../events.ts';
+import {
+  budgetText,
+  budgetWarningText,
+  maxIterationsText,
+  PAUSED_BY_USER,
+  signalName,
+  stoppedText,
+  tripText,
+  UNKNOWN_COST,
+  windowText,
+} from '../messages.ts';
+import { type Trip, tripped } from '../policy/breaker.ts';
 import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { Failure, StateOf } from '../schema/state.ts';
-import { event, pause, type Transition, tellPause } from './build.ts';
-import { endBy, type Reached } from './end-loop.ts';
+import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import { end, event, pause, type Transition, tellPause } from './build.ts';
 
 type Running = StateOf<'running'>;
 
@@ -95,4 +104,47 @@ function warn(state: Running, at: string, readings: BudgetReading[], warnAt: num
       { type: 'notify', message: budgetWarningText(name, text) },
     ]),
   ];
+}
+
+export type Reached =
+  | { readonly by: 'failure'; readonly failure: Failure }
+  | { readonly by: 'user' | 'iterations' | 'unknown-cost' }
+  | { readonly by: 'breaker'; readonly trip: Trip }
+  | { readonly by: 'budget'; readonly budget: BudgetReading };
+
+export function endBy(state: LoopState, at: string, { pace }: Policy, reached: Reached): Transition {
+  switch (reached.by) {
+    case 'failure':
+      return end(state, at, reached.failure.as, reached.failure.message);
+    case 'user':
+      return end(state, at, 'stopped', stoppedText(state));
+    case 'iterations': {
+      const barren = pace.tracksProgress && !state.progressed;
+      const as = barren ? 'no-progress-exhaustion' : 'max-iterations';
+      return end(state, at, as, maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0));
+    }
+    case 'breaker': {
+      const { trip } = reached;
+      const stopped = end(state, at, 'circuit-open', tripText(trip));
+      const sign = tripSign(signalName(trip.signal), trip.evidence);
+      return { state: stopped.state, effects: [{ type: 'add-sign', sign } satisfies Effect, ...stopped.effects] };
+    }
+    case 'budget': {
+      const { name, text } = reached.budget;
+      return end(state, at, 'budget-exhausted', budgetText(name, text));
+    }
+    case 'unknown-cost':
+      return end(state, at, 'budget-exhausted', UNKNOWN_COST);
+    default:
+      return reached satisfies never;
+  }
+}
+
+function tripSign(signal: string, evidence: string): Sign {
+  return {
+    name: `Circuit breaker: ${signal}`,
+    trigger: `Iterations repeat themselves (${signal}).`,
+    instruction: 'Do it another way, or say plainly what blocks you.',
+    addedAfter: evidence,
+  };
 }

@@ -3,8 +3,7 @@ import { OVERRIDDEN_TEXT } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import { event, handOver, overtaken, release, type Transition } from './build.ts';
-import { limitReached, pausedByWindow } from './check-limits.ts';
-import { endBy } from './end-loop.ts';
+import { endBy, limitReached, pausedByWindow } from './check-limits.ts';
 
 /** Lets the turn end while the loop stays live: for background work or a queued message of the user. */
 export function released(state: LiveState, happened: EventOf<'turn-released'>): Transition {

@@ -1,6 +1,6 @@
 import { digest } from '../../text/digest.ts';
-import { after } from '../../text/instant.ts';
 import { render } from '../../text/message.ts';
+import { after } from '../../text/time.ts';
 import {
   AWAITING_CONSENT,
   failedText,
@@ -28,9 +28,8 @@ import {
   type Transition,
   tellPause,
 } from './build.ts';
-import { decide, withinLimits } from './check-limits.ts';
+import { decide, endBy, withinLimits } from './check-limits.ts';
 import { counted } from './checklist.ts';
-import { endBy } from './end-loop.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 
 /** The agent's turn is over: is it an iteration, and what follows from it? */

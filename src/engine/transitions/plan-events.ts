@@ -1,6 +1,5 @@
 import { shorten } from '../../text/excerpt.ts';
-import type { Effect } from '../effects.ts';
-import type { EventOf } from '../events.ts';
+import type { Effect, EventOf } from '../events.ts';
 import { reasonLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';

@@ -1,7 +1,6 @@
-import { elapsed } from '../../text/instant.ts';
 import { redact } from '../../text/redact/redact.ts';
-import type { Effect } from '../effects.ts';
-import type { EventOf } from '../events.ts';
+import { elapsed } from '../../text/time.ts';
+import type { Effect, EventOf } from '../events.ts';
 import { misplacedText, nearMissText } from '../messages.ts';
 import { repeatsOf } from '../policy/breaker.ts';
 import type { Policy } from '../schema/policy.ts';

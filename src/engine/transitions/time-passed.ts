@@ -1,4 +1,4 @@
-import { after, elapsed, isBefore } from '../../text/instant.ts';
+import { after, elapsed, isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { idleLimitText } from '../messages.ts';
 import { clockSetBack, idleElapsed, idleWait } from '../policy/idle.ts';

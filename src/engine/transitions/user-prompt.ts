@@ -1,4 +1,4 @@
-import { isBefore } from '../../text/instant.ts';
+import { isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';

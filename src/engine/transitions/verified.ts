@@ -1,6 +1,5 @@
 import { render } from '../../text/message.ts';
-import type { Effect } from '../effects.ts';
-import type { CheckResult, EventOf } from '../events.ts';
+import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import type { Policy } from '../schema/policy.ts';

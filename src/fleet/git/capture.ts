@@ -1,9 +1,9 @@
 import { accessSync, constants, copyFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { uniqueToken } from '../../state/files/write-atomically.ts';
+import { uniqueToken } from '../../state/files/regular-file.ts';
 import { askGit, bytesOfGit, type GitCall, listed, pathBytes } from './git.ts';
 import { RUNTIME } from './loop-state.ts';
-import { agentGit, agentIndex, ownCall, scratch, type Workspace } from './workspace-paths.ts';
+import { agentGit, agentIndex, ownCall, scratch, type Workspace } from './place.ts';
 
 /** A file that a checkpoint does not hold. Its version of the last commit, if any, takes its place. */
 export interface LeftOut {

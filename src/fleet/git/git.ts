@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { devNull } from 'node:os';
 import { onPath } from '../../state/process/find-program.ts';
 import { withSettings } from '../../task/git/run-git.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from './messages.ts';
 

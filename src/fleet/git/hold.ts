@@ -1,11 +1,10 @@
 import { mkdirSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { GIT_TEXTS } from './messages.ts';
 
 /** Possession of a folder for minutes or hours, which ends with its process at the latest. */

@@ -3,11 +3,10 @@ import { delimiter, dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import { type Contract, storedContract } from '../../engine/schema/contract.ts';
 import { homeOf } from '../../sandbox/terms.ts';
-import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
-import { readRecord } from '../../state/files/record-file.ts';
+import { namesIn, readRecord, readRegularFile } from '../../state/files/regular-file.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { maskBytes } from '../mask-secrets.ts';
 import { GIT_TEXTS } from './messages.ts';
 

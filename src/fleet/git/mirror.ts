@@ -1,14 +1,21 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { namesIn } from '../../state/files/read-regular-file.ts';
-import { uniqueToken } from '../../state/files/write-atomically.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { namesIn, uniqueToken } from '../../state/files/regular-file.ts';
+import { RalphError } from '../../text/message.ts';
 import { askGit, type GitCall, type GitEnd, git } from './git.ts';
 import { awaitHold } from './hold.ts';
 import { GIT_TEXTS } from './messages.ts';
-import { checkRef, environmentOf, type FleetPlace, type FleetRepository, mirrorPath, plainUrl } from './place.ts';
-import { ownCall, type Workspace } from './workspace-paths.ts';
+import {
+  checkRef,
+  environmentOf,
+  type FleetPlace,
+  type FleetRepository,
+  mirrorPath,
+  ownCall,
+  plainUrl,
+  type Workspace,
+} from './place.ts';
 
 /** A first fetch of a large repository takes minutes, and others wait for it. */
 const WAIT_MS = 1_800_000;

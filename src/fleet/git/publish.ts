@@ -6,8 +6,7 @@ import { changedFiles, headOf, treeOf } from './capture.ts';
 import { askGit, type GitCall, git } from './git.ts';
 import { PUBLISH_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
-import { checkCommit } from './place.ts';
-import { assertOwnRepository, ownGit, type Workspace } from './workspace-paths.ts';
+import { assertOwnRepository, checkCommit, ownGit, type Workspace } from './place.ts';
 
 export interface Publication {
   readonly branch: string;

@@ -1,7 +1,7 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { ENTRIES, withIndex } from './capture.ts';
 import { askGit, bytesOfGit, git, listed, pathBytes } from './git.ts';
-import { agentGit, ownCall, type Workspace } from './workspace-paths.ts';
+import { agentGit, ownCall, type Workspace } from './place.ts';
 
 const WHAT = 'the checkpoint was put back';
 const LINK_TO_REPOSITORY = '160000';

@@ -1,25 +1,29 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { uniqueToken, writeAtomically } from '../../state/files/write-atomically.ts';
+import { uniqueToken, writeAtomically } from '../../state/files/regular-file.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { readCheckpoint } from './checkpoint-meta.ts';
+import { RalphError } from '../../text/message.ts';
+import { readCheckpoint } from './checkpoint.ts';
 import { askGit, type GitCall } from './git.ts';
 import { type Hold, isHeld, takeHold } from './hold.ts';
 import { restoreState } from './loop-state.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { fetchMirror, hasCommit } from './mirror.ts';
 import {
+  agentGit,
   checkCommit,
   checkLoopId,
   environmentOf,
   type FleetPlace,
   type FleetRepository,
+  lastPath,
   loopsDir,
   mirrorPath,
+  ownGit,
+  scratch,
+  type Workspace,
 } from './place.ts';
 import { extractState, restoreWork } from './restore.ts';
-import { agentGit, lastPath, ownGit, scratch, type Workspace } from './workspace-paths.ts';
 
 export type { Workspace };
 

@@ -1,6 +1,6 @@
 import type { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { jobIdOf } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
 import type { Packages } from './load-packages.ts';

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type * as BullMQ from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { FLEET_TEXTS } from '../messages.ts';
 
 /** The two packages that the fleet needs and that its user installs beside ours. */

@@ -1,7 +1,6 @@
-import { RalphError } from '../../text/ralph-error.ts';
-import { jobIdOf, type Submission, WORD } from '../job.ts';
+import { RalphError } from '../../text/message.ts';
+import { type FleetKey, jobIdOf, type Submission, WORD } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
-import type { FleetKey } from '../signing.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 
 /** Days after which the queue forgets a loop that has ended. */

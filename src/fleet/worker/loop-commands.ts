@@ -1,11 +1,10 @@
 import { operate } from '../../drive/control/operate.ts';
 import { steering } from '../../engine/events.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import type { Submission } from '../job.ts';
+import { RalphError } from '../../text/message.ts';
+import type { FleetKey, Submission } from '../job.ts';
 import { type FleetCommand, readCommands } from '../queue/commands.ts';
 import { type FleetServer, KEYS } from '../queue/connect.ts';
-import type { FleetKey } from '../signing.ts';
 
 export interface CommandTarget {
   readonly server: FleetServer;

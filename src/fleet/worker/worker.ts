@@ -1,15 +1,14 @@
 import { hostname } from 'node:os';
 import type { Job, Worker } from 'bullmq';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { loopEnvironment } from '../contract-terms.ts';
 import type { FleetPlace } from '../git/place.ts';
-import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
+import { envelopeOf, type FleetKey, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/account.ts';
 import type { FleetLimits } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import { loopsNamed } from '../queue/loop-index.ts';
-import type { FleetKey } from '../signing.ts';
 import { withoutWork, workOn } from './claim.ts';
 import { LostLoop, PutBack } from './leaving.ts';
 import { LockKeeper } from './lock-keeper.ts';

@@ -2,7 +2,7 @@ import { homedir, tmpdir } from 'node:os';
 import { posix } from 'node:path';
 import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 import { compilePattern, patternText } from '../../text/pattern.ts';
-import { type Denial, deny } from '../guard-rules.ts';
+import { type Denial, deny } from '../guard.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
 import { FOLDS_CASE, realPath } from '../own-files/comparable-path.ts';
 import { readShellCommand } from '../shell/read-shell-command.ts';

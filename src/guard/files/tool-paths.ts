@@ -1,7 +1,6 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import { classOf, isRemoval } from '../client-tools.ts';
-import type { Guard } from '../guard.ts';
-import type { ToolCall } from '../guard-rules.ts';
+import type { Guard, ToolCall } from '../guard.ts';
 
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;

@@ -1,5 +1,5 @@
 import { currentBranch, type GitSettings, settingsOf } from '../git-repository.ts';
-import { type Denial, deny, type TaskScope } from '../guard-rules.ts';
+import { type Denial, deny, type TaskScope } from '../guard.ts';
 import { pushDenied } from '../messages.ts';
 import { gitWords, literal, programName, subcommandWords } from '../shell/program-words.ts';
 import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';

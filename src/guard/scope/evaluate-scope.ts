@@ -1,8 +1,7 @@
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
 import { newBudget, type Reached, reachedByTool, reachedPaths } from '../files/reached-paths.ts';
 import { simpleGlob } from '../files/simple-glob.ts';
-import type { Guard } from '../guard.ts';
-import { type Denial, deny, type TaskScope, type ToolCall } from '../guard-rules.ts';
+import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from '../guard.ts';
 import { scopeDenied } from '../messages.ts';
 import type { ShellReading } from '../shell/shell-reading.ts';
 

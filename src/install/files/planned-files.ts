@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/process/code-cache.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
 import { bundledText } from './bundled-text.ts';
 

@@ -1,9 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { removeIfThere } from '../../state/files/read-regular-file.ts';
-import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
-import { RalphError } from '../../text/ralph-error.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or to nothing. */
 export function safePath(projectDir: string, path: string): string {

@@ -1,5 +1,5 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser/lib/esm/main.js';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 
 /** Reads settings as the client does: it wants strict JSON with an object at the root, and ignores the file otherwise. */
 export function readSettings(text: string, path: string) {

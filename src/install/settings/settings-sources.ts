@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { readText } from '../files/project-files.ts';
 import { clientConfigDir } from '../places.ts';
 import { readSettings } from './settings-json.ts';

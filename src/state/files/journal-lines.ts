@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { jsonOrNull } from '../../text/or-else.ts';
-import { regularFile } from './read-regular-file.ts';
-import { withDescriptor } from './write-atomically.ts';
+import { regularFile, withDescriptor } from './regular-file.ts';
 
 export interface Lines {
   /** The objects of the readable lines, in order. */

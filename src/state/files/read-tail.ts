@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { jsonOrNull, orElse } from '../../text/or-else.ts';
-import { regularFile } from './read-regular-file.ts';
+import { regularFile } from './regular-file.ts';
 
 const BLOCK = 64 * 1024;
 

@@ -1,6 +1,5 @@
-import { advise } from '../../text/message.ts';
-import { RalphError } from '../../text/ralph-error.ts';
-import { pauseThread } from '../files/write-atomically.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { pauseThread } from '../files/regular-file.ts';
 import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
 import { publishLock, removeLock } from './publish.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonOrNull, orElse } from '../../text/or-else.ts';
-import { passesOnWindows, uniqueToken } from '../files/write-atomically.ts';
+import { passesOnWindows, uniqueToken } from '../files/regular-file.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../process/identity.ts';
 
 export interface LockOwner extends ProcessIdentity {

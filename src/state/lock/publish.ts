@@ -1,7 +1,13 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeIfThere } from '../files/read-regular-file.ts';
-import { passesOnWindows, quietly, uniqueToken, withDescriptor, writeWhole } from '../files/write-atomically.ts';
+import {
+  passesOnWindows,
+  quietly,
+  removeIfThere,
+  uniqueToken,
+  withDescriptor,
+  writeWhole,
+} from '../files/regular-file.ts';
 import { type LockOwner, OWNER_IN_FOLDER } from './owner.ts';
 
 /** Errors of link(2) on file systems without hard links; EACCES on Android. The draft could be created. */

@@ -1,7 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { namesIn, removeIfThere } from '../files/read-regular-file.ts';
-import { UNIQUE_TOKEN } from '../files/write-atomically.ts';
+import { namesIn, removeIfThere, UNIQUE_TOKEN } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { isAlive } from '../process/identity.ts';
 import { tddFiles } from '../tdd-store.ts';

@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
-import { removeIfThere } from '../files/read-regular-file.ts';
-import { writeAtomically } from '../files/write-atomically.ts';
+import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { outsideRoot } from '../loop-files.ts';
 
 declare const require: (path: string) => unknown;

@@ -1,6 +1,5 @@
 import { join, relative } from 'node:path';
-import { removeIfThere } from '../files/read-regular-file.ts';
-import { readRecord, writeRecord } from '../files/record-file.ts';
+import { readRecord, removeIfThere, writeRecord } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import type { FileChange } from './snapshot.ts';

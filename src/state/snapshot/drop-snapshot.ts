@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { namesIn, removeIfThere } from '../files/read-regular-file.ts';
+import { namesIn, removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 
 /** Removes the snapshot of a loop that has ended: it may hold secrets. */

@@ -11,8 +11,14 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { freePath, regularFile, removeIfThere } from '../files/read-regular-file.ts';
-import { withDescriptor, writeAtomically, writeWhole } from '../files/write-atomically.ts';
+import {
+  freePath,
+  regularFile,
+  removeIfThere,
+  withDescriptor,
+  writeAtomically,
+  writeWhole,
+} from '../files/regular-file.ts';
 import { log } from '../log.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { diskPath, plainPath } from './disk-path.ts';

@@ -1,9 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { regularFile } from '../files/read-regular-file.ts';
-import { uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/write-atomically.ts';
-import type { LockOptions } from '../lock/lock.ts';
-import { withLock } from '../lock/lock.ts';
+import { regularFile, uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
+import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { packPrefix, removePacks } from './drop-snapshot.ts';
 import { type FileSet, listFiles } from './list-files.ts';

@@ -1,8 +1,7 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
-import { RalphError } from '../../text/ralph-error.ts';
-import { freePath } from '../files/read-regular-file.ts';
-import { syncDirectory } from '../files/write-atomically.ts';
+import { RalphError } from '../../text/message.ts';
+import { freePath, syncDirectory } from '../files/regular-file.ts';
 import { hasRunDir, isRealDir, type RunFiles, whatLies } from './run-files.ts';
 
 /** Moves a task folder's run state into its archive. Throws `usage` if there is none, `refused` for links. */

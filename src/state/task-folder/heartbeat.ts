@@ -1,8 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonOrNull } from '../../text/or-else.ts';
-import { readRegularFile, removeIfThere } from '../files/read-regular-file.ts';
-import { writeAtomically } from '../files/write-atomically.ts';
+import { readRegularFile, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { hasRunDir, isRealDir, makeRunDir, type RunFiles, whatLies } from './run-files.ts';
 
 /** Age from which a heartbeat is written again. */

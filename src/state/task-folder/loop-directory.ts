@@ -5,8 +5,7 @@ import type { LoopIteration } from '../../engine/schema/run-status.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { appendLine } from '../files/journal-lines.ts';
-import { freePath } from '../files/read-regular-file.ts';
-import { writeAtomically } from '../files/write-atomically.ts';
+import { freePath, writeAtomically } from '../files/regular-file.ts';
 import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
 
 /** Paths of a loop directory's files, absolute. */

@@ -1,8 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { RalphError } from '../../text/ralph-error.ts';
-import { removeIfThere } from '../files/read-regular-file.ts';
-import { writeAtomically } from '../files/write-atomically.ts';
+import { RalphError } from '../../text/message.ts';
+import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 
 /** Paths of a task folder's run state, absolute. */
 export type RunFiles = Readonly<ReturnType<typeof runFiles>>;

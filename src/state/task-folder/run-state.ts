@@ -6,8 +6,7 @@ import { fenced } from '../../text/quote.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { checkShape } from '../check-shape.ts';
 import { appendLine, readAllLines } from '../files/journal-lines.ts';
-import { freePath, readRegularFile } from '../files/read-regular-file.ts';
-import { writeAtomically } from '../files/write-atomically.ts';
+import { freePath, readRegularFile, writeAtomically } from '../files/regular-file.ts';
 import { hasRunDir, makeRunDir, type RunFiles, refuseLink } from './run-files.ts';
 
 /*

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readLists } from '../../text/markdown/lists.ts';
 import { orElse } from '../../text/or-else.ts';
 import { isProjectFile } from '../project-file.ts';

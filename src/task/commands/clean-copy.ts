@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { namesIn, readRegularFile } from '../../state/files/read-regular-file.ts';
+import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { orElse } from '../../text/or-else.ts';
 import { copyGitView, filesUnderPins } from '../git/git-view.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import {
   type Command,

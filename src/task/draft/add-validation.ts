@@ -1,5 +1,5 @@
 import { isMap, isSeq, type Pair, parseDocument } from 'yaml';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 

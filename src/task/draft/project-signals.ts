@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { orElse } from '../../text/or-else.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../text/duration.ts';
+import { formatDuration } from '../../text/time.ts';
 import { completeIdle } from '../settings/defaults.ts';
 import { type KeyProblem, keyPath, shownValue } from './problem.ts';
 import type { Frontmatter } from './schema.ts';

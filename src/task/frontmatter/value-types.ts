@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import * as z from 'zod';
-import { parseDuration } from '../../text/duration.ts';
 import { compilePattern } from '../../text/pattern.ts';
+import { parseDuration } from '../../text/time.ts';
 
 /** Types of frontmatter values. Each message is the rule that follows the key's path. */
 

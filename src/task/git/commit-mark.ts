@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 
 /** Size and time of git's log of HEAD, which changes with each commit; '' without one. */
 export function commitMark(projectDir: string): string {

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { readRecord, writeRecord } from '../../state/files/record-file.ts';
+import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';

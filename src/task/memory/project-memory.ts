@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 
 /** Entries of longer files are not counted. */

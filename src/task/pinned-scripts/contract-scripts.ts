@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import picomatch from 'picomatch';
 import { parse as parseToml } from 'smol-toml';
 import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { isProjectFile } from '../project-file.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 
 const NAMES = ['GNUmakefile', 'makefile', 'Makefile'];
 const MAX_BYTES = 512 * 1024;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';

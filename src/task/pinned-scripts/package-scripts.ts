@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;

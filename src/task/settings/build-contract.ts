@@ -6,7 +6,7 @@ import {
 } from '../../engine/schema/contract.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { hashContract } from '../../state/hash-contract.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import type { ValidationEntry } from '../frontmatter/schema.ts';
 import { contractPins } from '../pinned-scripts/contract-scripts.ts';
 import { pinPrograms } from '../pinned-scripts/pinned-programs.ts';

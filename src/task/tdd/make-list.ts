@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TDD_VERSION } from '../../engine/schema/constants.ts';
 import type { TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 import { decidingEnvironment } from '../commands/deciding-environment.ts';
 import { contractPins, scriptsOf } from '../pinned-scripts/contract-scripts.ts';
 import type { WantedScenario } from './read-scenarios.ts';

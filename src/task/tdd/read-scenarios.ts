@@ -2,7 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import type { TddState } from '../../engine/schema/tdd.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { type ListItem, readLists } from '../../text/markdown/lists.ts';
-import { RalphError } from '../../text/ralph-error.ts';
+import { RalphError } from '../../text/message.ts';
 
 /** A requested scenario; null fields get defaults. */
 export interface WantedScenario {

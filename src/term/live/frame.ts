@@ -1,4 +1,4 @@
-import { formatDuration } from '../../text/duration.ts';
+import { formatDuration } from '../../text/time.ts';
 import { costText, countText } from '../figures.ts';
 import { graphemes, wrap } from '../wrap.ts';
 import type { InputLine } from './input-line.ts';

@@ -5,7 +5,7 @@ import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
 import { type DriverContext, driverContext } from '../../../src/drive/turn/ownership.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import type { HookName } from './case.ts';
 
 export type Decide = (context: DriverContext) => Promise<object | null> | object | null;

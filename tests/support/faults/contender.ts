@@ -1,6 +1,6 @@
 import { closeSync, linkSync, openSync, readSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { pauseThread } from '../../../src/state/files/write-atomically.ts';
+import { pauseThread } from '../../../src/state/files/regular-file.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { newOwner, ownerLives, readOwner } from '../../../src/state/lock/owner.ts';
 import { withoutLinks } from './without-links.ts';

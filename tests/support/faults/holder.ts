@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { pauseThread } from '../../../src/state/files/write-atomically.ts';
+import { pauseThread } from '../../../src/state/files/regular-file.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 
 /** Takes the lock it is given, says so, and holds it until it is killed. */

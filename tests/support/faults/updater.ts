@@ -1,6 +1,6 @@
 import { writeFileSync, writeSync } from 'node:fs';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { writeAtomically } from '../../../src/state/files/write-atomically.ts';
+import { writeAtomically } from '../../../src/state/files/regular-file.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import type { LoopFiles } from '../../../src/state/loop-files.ts';
 import { readState } from '../../../src/state/read-state.ts';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { adoptFourKeys, initialState } from '../../../src/engine/initial-state.ts';
+import { adoptFourKeys, bindSession, initialState, resumeState } from '../../../src/engine/initial-state.ts';
 import { CLOSED_BREAKER } from '../../../src/engine/policy/breaker.ts';
 import { NOT_IDLE } from '../../../src/engine/policy/idle.ts';
-import { bindSession, resumeState } from '../../../src/engine/resume-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { validateLoopState } from '../../../src/state/read-state.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import {
   after,
   at,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type EndReport, noticeLines, reportLines, type ShownNotice } from '../../../src/engine/end-report.ts';
-import { localTime } from '../../../src/text/instant.ts';
+import { localTime } from '../../../src/text/time.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { ApiError, EngineEvent } from '../../../src/engine/events.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
-import { localTime } from '../../../src/text/instant.ts';
+import { localTime } from '../../../src/text/time.ts';
 import {
   after,
   at,

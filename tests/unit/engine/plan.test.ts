@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Effect } from '../../../src/engine/effects.ts';
+import type { Effect } from '../../../src/engine/events.ts';
 import {
   attemptVerdict,
   type PlanAttempt,

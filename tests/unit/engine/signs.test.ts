@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Sign } from '../../../src/engine/effects.ts';
+import type { Sign } from '../../../src/engine/events.ts';
 import { parseSigns, signBehind } from '../../../src/engine/prompt/signs.ts';
 
 const appendSign = (text: string, sign: Sign): string => text + signBehind(text, sign);

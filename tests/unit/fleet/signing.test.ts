@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { envelopeOf, repositoryId, type Submission } from '../../../src/fleet/job.ts';
-import { FleetKey } from '../../../src/fleet/signing.ts';
+import { envelopeOf, FleetKey, repositoryId, type Submission } from '../../../src/fleet/job.ts';
 import { aSubmission } from '../../support/fleet/submission.ts';
 
 const key = new FleetKey('k'.repeat(32));

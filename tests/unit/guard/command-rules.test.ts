@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import type { CommandRule, Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateEvidence } from '../../../src/guard/commands/evaluate-rules.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
-import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
+import type { GuardRules, Verdict } from '../../../src/guard/guard.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 
 const project = createCorpusProject();

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
-import type { Verdict } from '../../../src/guard/guard-rules.ts';
+import type { Verdict } from '../../../src/guard/guard.ts';
 import { BLOCKED, OPEN_COMMANDS, UNKNOWN_COMMANDS } from './corpus/blocked-commands.ts';
 import { EVERYDAY } from './corpus/everyday-commands.ts';
 import { HARMLESS } from './corpus/harmless-commands.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { GuardRules } from '../../../src/guard/guard-rules.ts';
+import type { GuardRules } from '../../../src/guard/guard.ts';
 
 export const STATE = '.claude/context/runtime/ralph-state.json';
 export const MAIN = '.claude/skills/ralph-loop/scripts/main.cjs';

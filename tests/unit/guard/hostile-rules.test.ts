@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
-import type { Verdict } from '../../../src/guard/guard-rules.ts';
+import type { Verdict } from '../../../src/guard/guard.ts';
 import { slowPatternDenied } from '../../../src/guard/messages.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
-import type { GuardRules } from '../../../src/guard/guard-rules.ts';
+import type { GuardRules } from '../../../src/guard/guard.ts';
 import { createGuardProject, HOOK, STATE } from './guard-project.ts';
 
 const project = createGuardProject();

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
-import type { TaskScope, Verdict } from '../../../src/guard/guard-rules.ts';
+import type { TaskScope, Verdict } from '../../../src/guard/guard.ts';
 import { withPlanRules } from '../../../src/task/plan/plan-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 

@@ -3,7 +3,7 @@ import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
-import type { TaskScope } from '../../../src/guard/guard-rules.ts';
+import type { TaskScope } from '../../../src/guard/guard.ts';
 import { createGuardProject, HOOK, MAIN, STATE } from './guard-project.ts';
 import { NO_RULES } from './support/corpus-project.ts';
 

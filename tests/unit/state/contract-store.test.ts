@@ -5,7 +5,7 @@ import type { Contract } from '../../../src/engine/schema/contract.ts';
 import { dropContract, findEndedContract, readContract, writeContract } from '../../../src/state/contract-store.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import { terms } from '../../support/contract-terms.ts';
 import { aProject } from './a-loop.ts';
 

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { newOwner } from '../../../src/state/lock/owner.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import { aProject, leftovers } from './a-loop.ts';
 
 const AT_ONCE = { waitMs: 0 };

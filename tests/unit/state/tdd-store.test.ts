@@ -16,7 +16,7 @@ import type { TddRecord } from '../../../src/engine/schema/tdd.ts';
 import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import { emptyFolder } from '../../support/folder.ts';
 import { AT, after, aList } from '../../support/tdd-list.ts';
 

@@ -6,7 +6,7 @@ import { quarantine } from '../../../src/state/archive.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
-import { type ErrorCode, RalphError } from '../../../src/text/ralph-error.ts';
+import { type ErrorCode, RalphError } from '../../../src/text/message.ts';
 import { aProject, aState, leftovers, putState } from './a-loop.ts';
 
 const AT_ONCE = { waitMs: 0 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { syncDirectory, writeAtomically } from '../../../src/state/files/write-atomically.ts';
+import { syncDirectory, writeAtomically } from '../../../src/state/files/regular-file.ts';
 import { aProject } from './a-loop.ts';
 
 test('Writes every byte and leaves no draft beside the file.', (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addValidation } from '../../../src/task/draft/add-validation.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 
 const CASES: readonly (readonly [string, string, string])[] = [
   ['no frontmatter', '# Task\n', '---\nvalidation:\n  - npm test\n  - "a: b # c"\n---\n# Task\n'],

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { contract as schema } from '../../../src/engine/schema/contract.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import { terms } from '../../support/contract-terms.ts';
 import { project, writeFiles } from '../../support/folder.ts';
 

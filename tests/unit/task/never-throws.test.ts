@@ -8,7 +8,7 @@ import { extractValidationCommands } from '../../../src/task/draft/validation-se
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { pinsOf } from '../../../src/task/pinned-scripts/named-scripts.ts';
-import { RalphError } from '../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../src/text/message.ts';
 import fc from '../../support/property.ts';
 import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 

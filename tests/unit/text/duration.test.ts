@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { durationInWords, formatDuration, parseDuration } from '../../../src/text/duration.ts';
+import { durationInWords, formatDuration, parseDuration } from '../../../src/text/time.ts';
 
 describe('a duration', () => {
   const cases: [string, string, number][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { after, elapsed, INSTANT, instantOf, isBefore } from '../../../src/text/instant.ts';
+import { after, elapsed, INSTANT, instantOf, isBefore } from '../../../src/text/time.ts';
 import fc from '../../support/property.ts';
 
 const NOON = '2026-02-28T12:00:00.000Z';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hookDriver } from '../../../../src/drive/hook/hook-driver.ts';
-import { openTurn } from '../../../../src/drive/hook/open-turn.ts';
+import { openTurn } from '../../../../src/drive/hook/stop.ts';
 import { runEffects } from '../../../../src/drive/turn/run-effects.ts';
 import { readState } from '../../../../src/state/read-state.ts';
 import '../../../support/starts-processes.ts';

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
 import { readConfigs } from '../../../../src/drive/start/read-settings.ts';
 import { evaluateToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
-import type { GuardRules } from '../../../../src/guard/guard-rules.ts';
+import type { GuardRules } from '../../../../src/guard/guard.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'config-')));

@@ -7,12 +7,12 @@ import { hookDriver } from '../../../../src/drive/hook/hook-driver.ts';
 import { driverContext } from '../../../../src/drive/turn/ownership.ts';
 import { runEffects } from '../../../../src/drive/turn/run-effects.ts';
 import { newTurn } from '../../../../src/drive/turn/turn.ts';
-import type { Effect } from '../../../../src/engine/effects.ts';
+import type { Effect } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
 import { effectiveValues } from '../../../../src/task/settings/defaults.ts';
 import { DEFAULT_POLICY, readValues } from '../../../../src/task/settings/read-values.ts';
-import { instantOf } from '../../../../src/text/instant.ts';
+import { instantOf } from '../../../../src/text/time.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 

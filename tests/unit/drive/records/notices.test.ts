@@ -6,7 +6,7 @@ import { noticesOf, recordNotice } from '../../../../src/drive/records/notices.t
 import { noticeLines } from '../../../../src/engine/end-report.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
-import { localTime } from '../../../../src/text/instant.ts';
+import { localTime } from '../../../../src/text/time.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
 const at = '2026-01-01T15:54:00.000Z';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordJournal } from '../../../../src/drive/records/journal.ts';
 import { clear, deliver, enqueue } from '../../../../src/drive/records/outbox.ts';
-import type { Effect } from '../../../../src/engine/effects.ts';
+import type { Effect } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openRouter } from '../../../../src/drive/router/call.ts';
 import { report } from '../../../../src/drive/router/report.ts';
 import type { RouterAnswer } from '../../../../src/drive/router/router.ts';
-import { RalphError } from '../../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../../src/text/message.ts';
 import { aProject, type Project, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { goneClient, host, optionsOf, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 

@@ -6,7 +6,7 @@ import { acceptContract, changedContract, giveConsent, pendingTerms } from '../.
 import { consentDigest } from '../../../../src/drive/start/consent-terms.ts';
 import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
-import { RalphError } from '../../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../../src/text/message.ts';
 import {
   AT,
   aProject,

@@ -1,5 +1,4 @@
-import type { Effect } from '../../../../src/engine/effects.ts';
-import type { EngineEvent, OperatorCommand } from '../../../../src/engine/events.ts';
+import type { Effect, EngineEvent, OperatorCommand } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { Policy } from '../../../../src/engine/schema/policy.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readScenarios } from '../../../../src/task/tdd/read-scenarios.ts';
-import { RalphError } from '../../../../src/text/ralph-error.ts';
+import { RalphError } from '../../../../src/text/message.ts';
 
 const read = (text: string, name: string): (readonly [string, string | null])[] =>
   readScenarios(text, name).map(({ description, run }) => [description, run]);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { NewCheckpointMeta } from '../../../../../src/fleet/git/checkpoint-meta.ts';
+import type { NewCheckpointMeta } from '../../../../../src/fleet/git/checkpoint.ts';
 import { fetchMirror } from '../../../../../src/fleet/git/mirror.ts';
 import { type FleetPlace, type FleetRepository, placeAt } from '../../../../../src/fleet/git/place.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../../../../../src/fleet/git/workspace.ts';

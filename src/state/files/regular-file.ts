@@ -1,6 +1,68 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
-import { removeIfThere } from './read-regular-file.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
+
+/** Returns the text of a regular file of at most `limit` bytes; null for anything else. */
+export function readRegularFile(path: string, limit: number): string | null {
+  try {
+    const stat = statSync(path);
+    return stat.isFile() && stat.size <= limit ? readFileSync(path, 'utf8') : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Limit of every task and configuration file: parsing one of some gigabytes would never end. */
+export const TASK_FILE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Returns `path` if it is a regular file of at most `limit` bytes: opening a FIFO would block, and a device may be
+ * endless. Throws otherwise, with the code EFBIG if the file is too large.
+ */
+export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): string {
+  const stat = statSync(path);
+  if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
+  if (stat.size <= limit) return path;
+  throw Object.assign(new Error(`${path} has ${stat.size} bytes; at most ${limit} are read`), { code: 'EFBIG' });
+}
+
+/** Returns the first of `stem.ext`, `stem.2.ext`, … that does not exist. */
+export function freePath(stem: string, extension = '', separator = '.'): string {
+  for (let copy = 1; ; copy++) {
+    const path = `${stem}${copy === 1 ? '' : `${separator}${copy}`}${extension}`;
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  }
+}
+
+/** Lists the names in a directory; empty if it does not exist. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+export function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
 
 /**
  * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and
@@ -99,4 +161,18 @@ let cell: Int32Array | undefined;
 export function pauseThread(milliseconds: number): void {
   cell ??= new Int32Array(new SharedArrayBuffer(4));
   Atomics.wait(cell, 0, 0, milliseconds);
+}
+
+/** More than a prompt with the output of all commands. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Reads a JSON record, whose content the caller checks; null if it is missing, too large, or torn. */
+export function readRecord<T>(path: string): Partial<T> | null {
+  return jsonOrNull(readRegularFile(path, MOST_BYTES) ?? '') as Partial<T> | null;
+}
+
+/** Replaces a JSON record that only the user may read, and creates its folder. Throws system errors. */
+export function writeRecord(path: string, record: object): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeAtomically(path, `${JSON.stringify(record)}\n`, 0o600);
 }

@@ -38,3 +38,61 @@ export function localTime(instant: string): string {
   const day = [digits(date.getFullYear(), 4), digits(date.getMonth() + 1), digits(date.getDate())].join('-');
   return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => digits(part)).join(':')}`;
 }
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+] as const;
+
+/** Milliseconds of `90` (seconds), `30s`, `1h30m`, `1h 30m` or `1.5h`; null for other texts. Units fall. */
+export function parseDuration(text: string): number | null {
+  if (/^\d+(\.\d+)?$/.test(text)) return finite(Number(text) * 1000);
+  if (!/^\d+(\.\d+)?(d|h|ms|m|s)( ?\d+(\.\d+)?(d|h|ms|m|s))*$/.test(text)) return null;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(d|h|ms|m|s)/g)];
+  let total = 0;
+  let rank = -1;
+  for (const [index, [, amount = '', unit = '']] of parts.entries()) {
+    const next = UNITS.findIndex(([name]) => name === unit);
+    const size = UNITS[next]?.[1];
+    if (size === undefined || next <= rank) return null;
+    if (amount.includes('.') && index < parts.length - 1) return null;
+    rank = next;
+    total += Number(amount) * size;
+  }
+  return finite(total);
+}
+
+/** `1h 30m`, `45s`, `250ms`: the two largest units that are not zero, for people. */
+export function formatDuration(milliseconds: number): string {
+  let rest = Math.max(0, Math.round(milliseconds));
+  if (rest < 1000) return `${rest}ms`;
+  const shown: string[] = [];
+  for (const [name, size] of UNITS) {
+    const amount = Math.floor(rest / size);
+    if (amount > 0 && name !== 'ms') shown.push(`${amount}${name}`);
+    rest -= amount * size;
+    if (shown.length === 2) break;
+  }
+  return shown.join(' ');
+}
+
+/** `2 hours 5 minutes`, `1 day`, `less than a minute`: the two largest units from minutes up, in words. */
+export function durationInWords(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  const amounts = [
+    [Math.floor(minutes / 1_440), 'day'],
+    [Math.floor(minutes / 60) % 24, 'hour'],
+    [minutes % 60, 'minute'],
+  ] as const;
+  const shown = amounts.flatMap(([amount, unit]) =>
+    amount > 0 ? [`${amount} ${unit}${amount === 1 ? '' : 's'}`] : [],
+  );
+  return shown.slice(0, 2).join(' ') || 'less than a minute';
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) && value <= Number.MAX_SAFE_INTEGER ? value : null;
+}
