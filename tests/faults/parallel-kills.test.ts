@@ -32,6 +32,8 @@ exit 0
 interface Place {
   readonly dir: string;
   readonly env: NodeJS.ProcessEnv;
+  /** What the runs were killed by and printed, for the message of a failure. */
+  readonly said: string[];
 }
 
 function made(base: string): Place {
@@ -46,7 +48,7 @@ function made(base: string): Place {
     writeFileSync(join(dir, 'jobs', name, 'RALPH.md'), `---\n${keys}\n---\nDo ${name}.\n`);
   }
   writeFileSync(join(dir, 'agent.sh'), AGENT, { mode: 0o755 });
-  const place = { dir, env };
+  const place = { dir, env, said: [] };
   git(place, 'init', '-q', '-b', 'main');
   git(place, 'add', '-A');
   git(place, 'commit', '-qm', 'first');
@@ -97,8 +99,15 @@ function victimOf(dir: string, runner: number | undefined, { whom }: Kill): { pi
 }
 
 /** Kills once, if there is something to kill, and waits until everything has ended. Returns the exit code. */
-async function runAndKill({ dir, env }: Place, words: readonly string[], kill: Kill | null): Promise<number | null> {
-  const child = spawn(process.execPath, [main, ...words], { cwd: dir, env, stdio: 'ignore' });
+async function runAndKill(
+  { dir, env, said }: Place,
+  words: readonly string[],
+  kill: Kill | null,
+): Promise<number | null> {
+  const child = spawn(process.execPath, [main, ...words], { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  said.push(`# ${words.join(' ')} ${JSON.stringify(kill)}\n`);
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => said.push(text));
   const over = new Promise<number | null>((resolve) => child.once('exit', resolve));
   if (kill !== null) {
     await Promise.race([sleep(kill.afterMs), over]);
@@ -135,7 +144,11 @@ test('parallel tasks survive kills of the run, of loops and of agents', async (t
         assert.equal(git(place, 'log', '--format=%s', '--grep', `^${name} ${step}$`), `${name} ${step}`, 'once');
       }
     }
-    assert.equal(git(place, 'branch', '--list', 'ralph/*'), '');
+    assert.equal(
+      git(place, 'branch', '--list', 'ralph/*'),
+      '',
+      place.said.join('') + git(place, 'worktree', 'list') + git(place, 'log', '--graph', '--oneline', '--all'),
+    );
     assert.equal(git(place, 'worktree', 'list').split('\n').length, 1);
     assert.equal(existsSync(recordOf(place)), false);
     place = made(emptyFolder(t));

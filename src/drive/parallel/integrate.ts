@@ -41,6 +41,13 @@ export function integrate(request: Integration): Integrated {
   const git = (words: readonly string[], dir = projectDir): GitRun => userGit(dir, words, env);
   const failed = (message: string): Integrated => ({ message, outcome: 'failed' });
   const done = (message: string): Integrated => ({ message, outcome: 'done' });
+  const remove = (): unknown => removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
+  const record = readWorktreeRecord(projectDir, name, env);
+  if (record?.step === 'removing') {
+    // A process that was killed after the merge: what is missing in the worktree is no work of the agent.
+    remove();
+    return done(INTEGRATE_TEXTS.already(name));
+  }
   abandonHalfDone(git, place);
   const tip = tipOf(projectDir, place.branch, env);
   const isThere = existsSync(place.dir);
@@ -53,10 +60,9 @@ export function integrate(request: Integration): Integrated {
   const ahead = git(['rev-list', '--count', `HEAD..${place.branch}`]);
   if (!ahead.ok) return failed(INTEGRATE_TEXTS.failed(name, ahead.complaint));
   if (ahead.text.trim() === '0') {
-    const begun = readWorktreeRecord(projectDir, name, env)?.base ?? tip;
-    if (how === 'pr' || tip === begun) return done(INTEGRATE_TEXTS.nothing(name));
+    if (how === 'pr' || tip === (record?.base ?? tip)) return done(INTEGRATE_TEXTS.nothing(name));
     // A process that was killed after the merge has left it.
-    removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
+    remove();
     return done(INTEGRATE_TEXTS.already(name));
   }
   if (how === 'pr') return openPullRequest(git, request, place);
@@ -69,7 +75,7 @@ export function integrate(request: Integration): Integrated {
   if (!head.ok) return { message: INTEGRATE_TEXTS.detached, outcome: 'blocked' };
   const refused = how === 'merge' ? merge(git, place) : rebase(git, place, head.text.trim());
   if (refused !== null) return failed(INTEGRATE_TEXTS.conflict(name, place.branch, refused));
-  removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
+  remove();
   return done(
     how === 'merge' ? INTEGRATE_TEXTS.merged(name, place.branch) : INTEGRATE_TEXTS.rebased(name, place.branch),
   );

@@ -48,6 +48,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
     checkWorktree(request);
     const record = readWorktreeRecord(projectDir, name, env);
     if (record?.step === 'making') clearAway(request, place, record.hadBranch ? null : record.base);
+    if (record?.step === 'removing') clearAway(request, place, tipOf(projectDir, place.branch, env));
     if (existsSync(place.dir)) {
       const notices = [WORKTREE_TEXTS.goesOn(place.branch, place.dir), ...taskNotices(request, place)];
       return { place, needsSetUp: record?.step === 'made', notices };
@@ -65,7 +66,7 @@ export function checkWorktree({ projectDir, name, existing, env }: WorktreeReque
     throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));
   }
   // What a killed run left is removed first.
-  if (record?.step === 'making') return;
+  if (record?.step === 'making' || record?.step === 'removing') return;
   if (!existsSync(dir)) {
     if (existing !== 'resume') refuseBranch(projectDir, branch, env);
     return;
@@ -78,7 +79,7 @@ export function checkWorktree({ projectDir, name, existing, env }: WorktreeReque
   if (existing === 'refuse') throw new RalphError('refused', WORKTREE_TEXTS.exists(name, dir));
 }
 
-/** Removes what a killed run left: it holds no work yet. */
+/** Removes what a killed run left: it holds no work, or none that was to be kept. */
 function clearAway(
   { projectDir, name, env }: WorktreeRequest,
   { dir, branch }: WorktreePlace,

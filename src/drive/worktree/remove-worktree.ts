@@ -14,6 +14,7 @@ import {
   type WorktreePlace,
   worktreeLock,
   worktreePlace,
+  writeWorktreeRecord,
 } from './worktree-place.ts';
 
 /**
@@ -36,18 +37,20 @@ export function removeWorktree(
     }
     const registered = isRegistered(projectDir, dir, env);
     if (!registered && record === null) throw new RalphError('no-loop', WORKTREE_TEXTS.noWorktree(name));
-    // One that was never made to its end holds nothing, and its files are not all there.
-    const whole = record?.step !== 'making';
+    const { step = 'ready', base = '', hadBranch = false } = record ?? {};
+    // One that was never made to its end holds nothing, and of one that is half removed not all files are there.
+    const whole = step !== 'making' && step !== 'removing';
     const loss = whole ? lossText(worktreeLoss(projectDir, place, env), branch) : [];
     if (loss.length > 0 && !force) throw new RalphError('refused', WORKTREE_TEXTS.wouldLose(name, loss));
-    const kept = keepJournals(projectDir, place, env, at);
+    const kept = step === 'removing' ? null : keepJournals(projectDir, place, env, at);
+    if (step !== 'making') writeWorktreeRecord(projectDir, name, env, { step: 'removing', base, hadBranch });
     // git's own check would refuse copied files; ours has passed.
     const removed = registered ? userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env) : null;
     rmSync(dir, { recursive: true, force: true });
     // A process that was killed here has left a part that git does not know as a worktree.
     if (removed?.ok === false) askGit(projectDir, ['worktree', 'prune'], env, `${dir} could not be removed`);
     const tip = tipOf(projectDir, branch, env);
-    const gone = tip !== null && (whole || record?.hadBranch === false);
+    const gone = tip !== null && (step !== 'making' || !hadBranch);
     if (gone) askGit(projectDir, ['branch', '-D', branch], env, `the branch ${branch} could not be deleted`);
     dropWorktreeRecord(projectDir, name, env);
     return { place, tip: gone ? tip : null, kept };

@@ -54,15 +54,15 @@ function prefixOf(projectDir: string): string {
   }
 }
 
-/** Progress of a worktree's creation, kept outside the project, out of reach of its agents. */
+/** Progress of a worktree's creation or removal, kept outside the project, out of reach of its agents. */
 export interface WorktreeRecord {
-  /** `making`: files are being checked out. `made`: set-up has not finished. `ready`: it has. */
-  readonly step: 'making' | 'made' | 'ready';
+  /** `making`: files are being checked out. `made`: set-up has not finished. `ready`: it has. `removing`: it may be half gone. */
+  readonly step: 'making' | 'made' | 'ready' | 'removing';
   /** Commit from which it was created. */
   readonly base: string;
   /** true if the branch existed before. */
   readonly hadBranch: boolean;
-  /** Process that creates it. */
+  /** Process that creates or removes it. */
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }
 
@@ -70,7 +70,7 @@ export interface WorktreeRecord {
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
   const found = readRecord<WorktreeRecord>(path(projectDir, name, env));
   const { step = '', base, maker } = found ?? {};
-  const known = ['making', 'made', 'ready'].includes(step) && typeof base === 'string';
+  const known = ['making', 'made', 'ready', 'removing'].includes(step) && typeof base === 'string';
   return known && typeof maker?.pid === 'number' ? (found as WorktreeRecord) : null;
 }
 
@@ -87,7 +87,7 @@ export function dropWorktreeRecord(projectDir: string, name: string, env: NodeJS
   removeIfThere(path(projectDir, name, env));
 }
 
-/** Returns true while another process creates it. */
+/** Returns true while another process creates or removes it. */
 export function isBeingMade({ step, maker }: WorktreeRecord): boolean {
   return step !== 'ready' && maker.pid !== process.pid && isAlive(maker);
 }

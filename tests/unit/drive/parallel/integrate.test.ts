@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { integrate } from '../../../../src/drive/parallel/integrate.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
+import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { repository } from '../../../support/repository.ts';
 
@@ -25,7 +26,9 @@ function worktree(t: TestContext, commits: boolean) {
     git('-C', place.dir, 'add', 'made.txt');
     git('-C', place.dir, 'commit', '-q', '-m', 'Make it');
   }
-  return { projectDir, place, git, again: () => integrate({ projectDir, name: 'one', how: 'merge', report: '', env }) };
+  const again = (path = env.PATH) =>
+    integrate({ projectDir, name: 'one', how: 'merge', report: '', env: { ...env, PATH: path } });
+  return { projectDir, base, env, place, git, again };
 }
 
 /** What a process has done that was killed after the merge, before it noted that. */
@@ -59,4 +62,50 @@ test('a branch without commits is left with its worktree', (t) => {
   assert.deepEqual(again(), { message: 'one: there are no changes to integrate.', outcome: 'done' });
   assert.equal(existsSync(place.dir), true);
   assert.equal(git('branch', '--list', 'ralph/*'), '+ ralph/one');
+});
+
+/** The moment at which `git worktree remove` has deleted a part of the files. */
+function halfRemoved(t: TestContext, step: 'ready' | 'removing') {
+  const made = worktree(t, true);
+  made.git('merge', '-q', '--no-edit', 'ralph/one');
+  rmSync(join(made.place.dir, 'made.txt'));
+  const base = made.git('rev-parse', 'HEAD~1');
+  writeWorktreeRecord(made.projectDir, 'one', made.env, { step, base, hadBranch: false });
+  return made;
+}
+
+test('files that a killed removal deleted are not taken for deletions by the agent', (t) => {
+  const { projectDir, place, git, again } = halfRemoved(t, 'removing');
+  assert.deepEqual(again(), { message: 'one: its work was already integrated or removed.', outcome: 'done' });
+  assert.equal(existsSync(join(projectDir, 'made.txt')), true);
+  assert.equal(existsSync(place.dir), false);
+  assert.equal(git('branch', '--list', 'ralph/*'), '');
+});
+
+test('control: without the note of the removal they are', (t) => {
+  const { projectDir, again } = halfRemoved(t, 'ready');
+  assert.equal(again().outcome, 'done');
+  assert.equal(existsSync(join(projectDir, 'made.txt')), false);
+});
+
+test('a worktree that is half removed makes room for a new one', (t) => {
+  const { projectDir, env, place, git } = halfRemoved(t, 'removing');
+  const head = git('rev-parse', 'HEAD');
+  makeWorktree({ projectDir, name: 'one', taskPath: null, existing: 'refuse', env });
+  assert.equal(readFileSync(join(place.dir, 'made.txt'), 'utf8'), 'made\n');
+  assert.equal(readWorktreeRecord(projectDir, 'one', env)?.base, head);
+});
+
+test('a removal is noted before git deletes the first file', (t) => {
+  const { projectDir, base, env, again } = worktree(t, true);
+  const bin = join(base, 'bin');
+  mkdirSync(bin);
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const record = join(base, 'at-removal');
+  const note = `find "$XDG_STATE_HOME" -name 'worktree.one.json' -exec cp {} '${record}' \\;`;
+  const script = `#!/bin/sh\ncase "$*" in *"worktree remove"*) ${note} ;; esac\nexec '${real}' "$@"\n`;
+  writeFileSync(join(bin, 'git'), script, { mode: 0o755 });
+  assert.equal(again(`${bin}:${env.PATH}`).outcome, 'done');
+  assert.equal((JSON.parse(readFileSync(record, 'utf8')) as { step: string }).step, 'removing');
+  assert.equal(readWorktreeRecord(projectDir, 'one', env), null);
 });
