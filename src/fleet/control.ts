@@ -8,6 +8,7 @@ import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
 import { addLoop, loopNamed } from './queue/loop-index.ts';
+import type { LoopProgress } from './worker/loop-result.ts';
 
 /** What a member of the fleet signs with, and where it sends what it signed. */
 export interface FleetMember {
@@ -70,6 +71,18 @@ async function promote(job: Job | undefined): Promise<void> {
   await job.promote().catch(() => undefined);
 }
 
+/** Returns how far a loop that has ended is. A result without a checkpoint, as of a blocked loop, says nothing of it. */
+function standOf({ progress, result }: FleetLoop): LoopProgress | null {
+  if (progress === null) return null;
+  const {
+    iterations: iteration,
+    costUsd,
+    tokens,
+    sha,
+  } = result?.sha ? result : { ...progress, iterations: progress.iteration };
+  return { ...progress, iteration, costUsd, tokens, sha, worker: '', waits: null };
+}
+
 /** Queues a loop again, from its last checkpoint. */
 async function nextGeneration({ server, key }: FleetMember, loop: FleetLoop): Promise<Controlled> {
   const { account, loopId, generation } = loop;
@@ -80,6 +93,6 @@ async function nextGeneration({ server, key }: FleetMember, loop: FleetLoop): Pr
   // What was not signed is not signed now.
   if (envelope === null || !isOurs) throw new RalphError('refused', FLEET_TEXTS.unsigned(loopId));
   const next: Submission = { ...envelope.submission, generation: generation + 1 };
-  await addLoop(server, key, next);
+  await addLoop(server, key, next, standOf(loop));
   return { message: CONTROL_TEXTS.again, generation: next.generation };
 }

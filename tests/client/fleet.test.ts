@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
-import { fleet } from '../support/fleet/fleet.ts';
+import { fleet, SOON } from '../support/fleet/fleet.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
 
@@ -30,7 +30,7 @@ test('a loop whose worker was killed in an iteration ends verified on a second w
     const added = f.ask(['add', '.claude/ralph/PROMPT.md', ...words]);
     assert.equal(added.code, 0, added.stderr);
     const id = added.stdout.trim();
-    const one = f.worker('one', [], environment('one'));
+    const one = f.worker('one', [], { ...environment('one'), ...SOON });
     await until('the agent is in its second iteration', () => existsSync(begun));
     one.child.kill('SIGKILL');
     await one.over;

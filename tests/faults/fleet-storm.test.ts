@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkpointLine } from '../support/fleet/checkpoint-line.ts';
-import { type FleetLoopStatus, type FleetMachine, fleet } from '../support/fleet/fleet.ts';
+import { type FleetLoopStatus, type FleetMachine, fleet, SOON } from '../support/fleet/fleet.ts';
 import fc from '../support/property.ts';
 
 /** `npm run stress:fleet` has the long form: 100 loops, 5 iterations, 20 kills, 5 freezes, 3 restarts of the server. */
@@ -58,7 +58,7 @@ test('a storm of kills, freezes and restarts loses, repeats and forks nothing', 
   assert.equal(added.code, 0, added.stderr);
   const ids = added.stdout.trim().split('\n');
   assert.equal(ids.length, LOOPS);
-  const begin = (name: string): FleetMachine => f.worker(name, ['--slots', '2'], { WORKER: name });
+  const begin = (name: string): FleetMachine => f.worker(name, ['--slots', '2'], { ...SOON, WORKER: name });
   const workers = WORKERS.map(begin);
   const loops = (): (FleetLoopStatus & { loopId: string })[] => {
     const { code, stdout } = f.ask(['status', '--json']);

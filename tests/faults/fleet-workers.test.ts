@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { onPath } from '../../src/state/process/find-program.ts';
 import { checkpointLine } from '../support/fleet/checkpoint-line.ts';
-import { type Fleet, fleet } from '../support/fleet/fleet.ts';
+import { type Fleet, fleet, SOON } from '../support/fleet/fleet.ts';
 import { until } from '../support/until.ts';
 
 /** Notes each run, and waits for a file `go-N` before its Nth iteration ends; the third is the last. */
 const AGENT = `#!/bin/sh
 cat > /dev/null
 n=$(git rev-list --count HEAD)
-echo "+$n $WORKER" >> "$NOTES/runs"
 echo $$ > "$NOTES/pid-$WORKER"
+echo "+$n $WORKER" >> "$NOTES/runs"
 while [ ! -e "$NOTES/go-$n" ] && [ ! -e "$NOTES/go-$WORKER" ]; do sleep 0.05; done
 echo "$n" > "step-$n.txt"; git add "step-$n.txt"; git commit -qm "Step $n"
 echo "-$n $WORKER" >> "$NOTES/runs"
@@ -52,7 +52,7 @@ function isAlive(pid: number): boolean {
 test('a loop whose worker was killed continues from its last checkpoint', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
-  const one = worker(f, 'one');
+  const one = worker(f, 'one', SOON);
   go(f, 'go-1');
   await until('the second iteration', () => runs(f).includes('+2 one'));
   one.child.kill('SIGKILL');
@@ -74,7 +74,7 @@ test('a loop whose worker was killed continues from its last checkpoint', async 
 test('a frozen worker ends its agent when it wakes, publishes nothing and takes other loops', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
-  const one = worker(f, 'one');
+  const one = worker(f, 'one', SOON);
   await until('the first iteration', () => runs(f).includes('+1 one'));
   const agent = Number(readFileSync(join(f.notes, 'pid-one'), 'utf8'));
   one.child.kill('SIGSTOP');
@@ -96,7 +96,7 @@ test('a frozen worker ends its agent when it wakes, publishes nothing and takes 
 test('a restart of the server neither loses nor repeats an iteration', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
-  const one = worker(f, 'one');
+  const one = worker(f, 'one', { RALPH_FLEET_LOCK: '10m' });
   await until('the first iteration', () => runs(f).includes('+1 one'));
   await f.redis.kill();
   await f.redis.start();
@@ -135,7 +135,7 @@ test('a loop that kills each of its workers ends by itself', async (t) => {
   const f = await madeFleet(t, killer);
   const id = f.add('jobs/a', ['--take-overs', '1']);
   for (const name of ['one', 'two']) {
-    const victim = worker(f, name);
+    const victim = worker(f, name, SOON);
     writeFileSync(join(f.notes, `${name}.pid`), String(victim.child.pid));
     await victim.over;
   }
@@ -179,7 +179,7 @@ const WITHOUT_LEASE = `for word do
 async function latePush(t: TestContext, change: string): Promise<{ f: Fleet; id: string; pushed: string }> {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
-  const one = worker(f, 'one', slowGit(f, change));
+  const one = worker(f, 'one', { ...slowGit(f, change), ...SOON });
   await until('the first iteration', () => runs(f).includes('+1 one'));
   go(f, 'hold');
   go(f, 'go-one');
@@ -190,7 +190,7 @@ async function latePush(t: TestContext, change: string): Promise<{ f: Fleet; id:
   go(f, 'push-go');
   const pushed = await until('the push was answered', () => {
     const path = join(f.notes, 'pushed');
-    return existsSync(path) && readFileSync(path, 'utf8').trim();
+    return existsSync(path) && (readFileSync(path, 'utf8').trim() || null);
   });
   one.child.kill('SIGCONT');
   return { f, id, pushed };

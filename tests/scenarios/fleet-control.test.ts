@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 const AGENT = `#!/bin/sh
 prompt=$(cat)
 n=$(git rev-list --count HEAD)
-printf '%s\\n' "$prompt" > "$NOTES/prompt-$n"
+printf '%s\\n' "$prompt" > "$NOTES/new" && mv "$NOTES/new" "$NOTES/prompt-$n"
 echo $$ > "$NOTES/pid"
 touch "$NOTES/at-$n"
 while [ ! -e "$NOTES/go-$n" ] && [ ! -e "$NOTES/go" ]; do sleep 0.05; done
@@ -124,9 +124,8 @@ test('a loop starts after the one that it depends on is complete', async (t) => 
   const first = f.add('jobs/a');
   const second = f.add('jobs/b', ['--after', first]);
   f.worker('one', ['--slots', '2']);
-  await f.reaches(second, 'waits', ({ progress }) => progress?.waits === 'after');
   await until('the agent works', () => noted(f, 'at-1'));
-  assert.equal(f.status(second).state, 'waiting');
+  await f.reaches(second, 'waits', ({ state, progress }) => state === 'waiting' && progress?.waits === 'after');
   go(f, 'go');
   assert.equal((await f.ended(first)).outcome, 'complete');
   assert.equal((await f.ended(second)).outcome, 'complete');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fleet } from '../support/fleet/fleet.ts';
+import { fleet, SOON } from '../support/fleet/fleet.ts';
 import { until } from '../support/until.ts';
 
 const KEYS = `max_iterations: 10
@@ -26,7 +26,7 @@ exit 0
 test('each worker sets up the work tree that its checks need', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a', keys: `${KEYS}\n${SET_UP}` }], agent: AGENT, files: FILES });
   const id = f.add('jobs/a');
-  const one = f.worker('one', [], { WORKER: 'one' });
+  const one = f.worker('one', [], { ...SOON, WORKER: 'one' });
   await until('the agent is in its second run', () => existsSync(join(f.notes, 'at-2')));
   one.child.kill('SIGKILL');
   await one.over;
@@ -57,7 +57,7 @@ test('the next worker runs the set-up that was agreed to, not one that the agent
   const agent = AGENT.replace('touch "$NOTES/at-$n"', `touch "$NOTES/at-$n"; ${rewrite.replace('$NOTES', '\\$NOTES')}`);
   const f = await fleet(t, { tasks: [{ name: 'a', keys: `${KEYS}\n${SET_UP}` }], agent, files: FILES });
   const id = f.add('jobs/a');
-  const one = f.worker('one', [], { WORKER: 'one' });
+  const one = f.worker('one', [], { ...SOON, WORKER: 'one' });
   await until('the agent is in its second run', () => existsSync(join(f.notes, 'at-2')));
   one.child.kill('SIGKILL');
   await one.over;

@@ -6,6 +6,7 @@ import { FleetServer, queueOf } from '../../src/fleet/queue/connect.ts';
 import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
 import { loadPackages } from '../../src/fleet/queue/load-packages.ts';
 import { addLoop } from '../../src/fleet/queue/loop-index.ts';
+import type { LoopProgress, LoopResult } from '../../src/fleet/worker/loop-result.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 
@@ -31,16 +32,21 @@ async function queued(t: TestContext, count: number): Promise<Queued> {
 }
 
 /** Takes the next loop from the queue and ends it with this outcome. */
-async function end({ server }: Queued, outcome: string): Promise<void> {
+async function end({ server }: Queued, outcome: string, more: Partial<LoopResult> = {}): Promise<void> {
   const worker = new server.packages.bullmq.Worker(queueOf('default'), null, { connection: server.redis });
   const job = await worker.getNextJob('token');
-  await job.moveToCompleted(result(outcome), 'token', false);
+  await job.moveToCompleted({ ...result(outcome), ...more }, 'token', false);
   await worker.close();
 }
 
 function result(outcome: string) {
   const none = { costUsd: null, tokens: 0, sha: null, branch: null, reason: '', report: '' };
   return { ...none, outcome, verified: false, iterations: 1 };
+}
+
+function told(more: Partial<LoopProgress>): LoopProgress {
+  const none = { attempt: 0, iteration: 0, sha: null, costUsd: null, tokens: 0, takeOvers: 0, waits: null };
+  return { ...none, maxIterations: 10, worker: 'one:1', at: '2026-01-01T00:00:00.000Z', ...more };
 }
 
 async function bytesOf({ server }: Queued, most: number): Promise<number> {
@@ -77,6 +83,36 @@ test('a loop that is retried is one loop, without the job of its former generati
   assert.deepEqual([total, loops.map(({ generation, state }) => `${generation} ${state}`)], [1, ['3 queued']]);
   const jobs = await q.server.queue('default').getJobCountByTypes('completed', 'waiting');
   assert.equal(jobs, 1);
+});
+
+test('a loop that is queued again shows how far it is until a worker tells more', async (t) => {
+  const q = await queued(t, 1);
+  const member = { server: q.server, key: KEY };
+  const job = async (generation: number) => {
+    const found = await q.server.queue('default').getJob(jobIdOf({ loopId: id(0), generation }));
+    assert.ok(found);
+    return found;
+  };
+  const shown = async () => (await fleetStatus(q.server, 50)).loops[0]?.progress;
+  await (await job(1)).updateProgress(told({ attempt: 1, iteration: 1, sha: 'a'.repeat(40), waits: 'idle' }));
+  await end(q, 'paused', { iterations: 2, costUsd: 0.5, tokens: 70, sha: 'b'.repeat(40) });
+  await controlLoop(member, id(0), 'resume');
+  const stand = told({ attempt: 1, iteration: 2, sha: 'b'.repeat(40), costUsd: 0.5, tokens: 70, worker: '' });
+  assert.deepEqual(await shown(), stand);
+  assert.match(q.f.ask(['status']).stdout, /^a-0000000000 +queued +2\/10 +\$0\.50 /m);
+  const one = q.f.ask(['status', id(0)]).stdout;
+  assert.match(one, /^iteration +2 of 10$/m);
+  assert.doesNotMatch(one, /^worker/m);
+  // A worker without the label puts it back.
+  await (await job(2)).updateProgress(told({ maxIterations: 0, waits: 'labels' }));
+  assert.deepEqual(await shown(), { ...stand, waits: 'labels' });
+  // The control: what its holder tells.
+  const newer = told({ attempt: 2, iteration: 3 });
+  await (await job(2)).updateProgress(newer);
+  assert.deepEqual(await shown(), newer);
+  await end(q, 'blocked');
+  await controlLoop(member, id(0), 'retry');
+  assert.deepEqual(await shown(), { ...newer, worker: '' });
 });
 
 test('the same work that is added again after its end is another loop beside the ended one', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Fleet, fleet } from '../support/fleet/fleet.ts';
+import { type Fleet, fleet, SOON } from '../support/fleet/fleet.ts';
 import { until } from '../support/until.ts';
 
 /**
@@ -53,7 +53,7 @@ test('a loop whose agent changed a pinned script ends after a take-over as with 
   const alone = single.add('jobs/a');
   single.worker('one', [], { WORKER: 'one' });
   const id = taken.add('jobs/a');
-  const one = taken.worker('one', [], { WORKER: 'one' });
+  const one = taken.worker('one', [], { ...SOON, WORKER: 'one' });
   await until('the agent is in its second run', () => runs(taken).includes('2 one'));
   one.child.kill('SIGKILL');
   await one.over;

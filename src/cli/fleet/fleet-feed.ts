@@ -36,6 +36,8 @@ interface Opened {
 /** Serves the dashboard over the loops of the fleet until a signal ends it. What the page asks for is signed here. */
 export async function serveFleet(context: FleetContext): Promise<number> {
   const { serveFeed } = await import('../web/serve.ts').catch(noWeb);
+  // What was on its way when the server went away fails instead of waiting for it: the page says that it is away.
+  context.server.redis.options.maxRetriesPerRequest = 0;
   return serveFeed(context, new FleetFeed(context));
 }
 
@@ -76,7 +78,7 @@ class FleetFeed extends NewsFeed {
     const { kind } = request;
     if (kind === 'stop' || kind === 'wake') throw new RalphError('refused', noControl(kind));
     const text = kind === 'steer' ? request.text : '';
-    return (await controlLoop(this.#context, loopId, kind, text)).message;
+    return (await this.#answered(controlLoop(this.#context, loopId, kind, text))).message;
   }
 
   /** Throws RalphError while the server is away: a page that asks gets an answer. */
@@ -84,6 +86,15 @@ class FleetFeed extends NewsFeed {
     this.#refuseLost();
     if (!this.#listed.has(key)) await this.#look();
     return this.#listed.get(key);
+  }
+
+  async #answered<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      this.#refuseLost();
+      throw error;
+    }
   }
 
   #refuseLost(): void {
@@ -102,7 +113,7 @@ class FleetFeed extends NewsFeed {
   /** Reads the queue, and of the loops that pages show whether they have new events. Returns whether anything has changed. */
   async #look(): Promise<boolean> {
     this.#refuseLost();
-    const { loops, total } = await fleetStatus(this.#context.server, MOST);
+    const { loops, total } = await this.#answered(fleetStatus(this.#context.server, MOST));
     let changed = total !== this.#total || loops.length !== this.#listed.size;
     this.#total = total;
     const listed = new Map<string, Listed>();
@@ -177,7 +188,7 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
   const facts: readonly (readonly [string, string | null])[] = [
     ['repository', repository],
     ['submitted by', generation > 1 ? `${by}, submission ${generation}` : by],
-    ['worker', progress && `${progress.worker}, attempt ${progress.attempt}`],
+    ['worker', progress?.worker ? `${progress.worker}, attempt ${progress.attempt}` : null],
     ['checkpoint', result?.sha ?? progress?.sha ?? null],
     ['branch', branch],
     ['loop', loopId],

@@ -84,7 +84,7 @@ function oneLoop(loop: FleetLoop): string[] {
       ? []
       : ([
           ['iteration', `${progress.iteration}${progress.maxIterations === 0 ? '' : ` of ${progress.maxIterations}`}`],
-          ['worker', `${progress.worker}, attempt ${progress.attempt}`],
+          ...(progress.worker === '' ? [] : [['worker', `${progress.worker}, attempt ${progress.attempt}`] as const]),
           ['checkpoint', progress.sha ?? 'none'],
         ] as const)),
     ...(result === null

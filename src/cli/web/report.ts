@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
+import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
@@ -44,8 +45,11 @@ function reportedLoop(context: CommandContext): ShownLoop {
   if (word !== null && values['loop'] !== undefined) {
     throw new RalphError('usage', 'report takes a name or path, or --loop, not both.');
   }
-  const isName = word !== null && !existsSync(resolve(word)) && loopNames(projectDir, env).includes(word);
-  const files = isName ? loopFiles(projectDir, word, env) : context.files;
+  // A loop of that name may be in a worktree, as those of a parallel run are.
+  const name = word === null || existsSync(resolve(word)) ? context.files.name : word;
+  const project = projectOfLoop(projectDir, name, env);
+  const isName = name === word && word !== null && loopNames(project, env).includes(word);
+  const files = isName || word === null ? loopFiles(project, name, env) : context.files;
   const path = isName ? null : word;
   const { archived } = values;
   if (typeof archived === 'string')

@@ -10,7 +10,6 @@ export type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' |
 /** One loop of the fleet as `fleet status` shows it. */
 export interface FleetLoop extends LoopEntry {
   readonly state: QueueState;
-  readonly progress: LoopProgress | null;
   readonly result: LoopResult | null;
   /** Why the machinery gave the loop up; null if it did not. */
   readonly failure: string | null;
@@ -122,11 +121,19 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
   const commands = server.redis.pipeline();
   for (const loop of loops) commands.hmget(server.queue(loop.account).toKey(jobIdOf(loop)), ...FIELDS);
   const answers = await answersOf<(string | null)[]>(commands);
-  return answers.map(([progress, result, failure]) => ({
-    progress: (progress && loopProgress.safeParse(jsonOf(progress)).data) || null,
+  return answers.map(([progress, result, failure], index) => ({
+    progress: latest(
+      (progress && loopProgress.safeParse(jsonOf(progress)).data) || null,
+      loops[index]?.progress ?? null,
+    ),
     result: (result && loopResult.safeParse(jsonOf(result)).data) || null,
     failure: failure ?? null,
   }));
+}
+
+/** What no worker has held in this generation, but perhaps put back, stands where its last one left it. */
+function latest(told: LoopProgress | null, before: LoopProgress | null): LoopProgress | null {
+  return before === null || (told?.attempt ?? 0) > 0 ? told : { ...before, waits: told?.waits ?? null };
 }
 
 /** Returns how often jobs and commands came that this fleet has not signed, by job. */

@@ -1,6 +1,7 @@
 import { RalphError } from '../../text/message.ts';
 import { type FleetKey, jobIdOf, type Submission, WORD } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
+import { type LoopProgress, loopProgress } from '../worker/loop-result.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 
 /** Days after which the queue forgets a loop that has ended. */
@@ -9,7 +10,11 @@ const KEPT_SECONDS = 30 * 24 * 3600;
 const TEXTS = ['account', 'name', 'task', 'repository', 'by', 'at'] as const;
 
 /** What `status` needs of a loop without its job's data. */
-export type LoopEntry = Readonly<Record<'loopId' | (typeof TEXTS)[number], string>> & { readonly generation: number };
+export interface LoopEntry extends Readonly<Record<'loopId' | (typeof TEXTS)[number], string>> {
+  readonly generation: number;
+  /** How far the loop was when it was queued again; null for one that is new. */
+  readonly progress: LoopProgress | null;
+}
 
 /** Throws RalphError `refused` where the fleet's members use another key. */
 export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<void> {
@@ -21,7 +26,12 @@ export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<v
  * Adds a loop to its queue, in place of its former generation. Returns the id of the loop that is queued: of an equal one,
  * if that has not ended.
  */
-export async function addLoop(server: FleetServer, key: FleetKey, submission: Submission): Promise<string> {
+export async function addLoop(
+  server: FleetServer,
+  key: FleetKey,
+  submission: Submission,
+  progress: LoopProgress | null = null,
+): Promise<string> {
   const { loopId, account, generation } = submission;
   const job = await server.queue(account).add('loop', key.seal(submission), {
     jobId: jobIdOf(submission),
@@ -31,7 +41,8 @@ export async function addLoop(server: FleetServer, key: FleetKey, submission: Su
     deduplication: { id: sameWork(submission) },
   });
   const queued = (job.id ?? '').replace(/\.\d+$/, '');
-  const entry = JSON.stringify({ ...entryOf(submission), generation: Number(/\d+$/.exec(job.id ?? '')?.[0] ?? 1) });
+  const generationOf = Number(/\d+$/.exec(job.id ?? '')?.[0] ?? 1);
+  const entry = JSON.stringify({ ...entryOf(submission), generation: generationOf, ...(progress && { progress }) });
   if (queued !== loopId) {
     // Only a sender that was killed has left a job without its entry.
     await server.redis.hsetnx(KEYS.loops, queued, entry);
@@ -90,7 +101,8 @@ function entryFrom(loopId: string, text: string): LoopEntry[] {
   try {
     const found = { ...(JSON.parse(text) as LoopEntry), loopId };
     const hasTexts = TEXTS.every((key) => typeof found[key] === 'string') && WORD.test(found.account);
-    return hasTexts && Number.isInteger(found.generation) && found.generation > 0 ? [found] : [];
+    if (!hasTexts || !Number.isInteger(found.generation) || found.generation < 1) return [];
+    return [{ ...found, progress: (found.progress && loopProgress.safeParse(found.progress).data) ?? null }];
   } catch {
     return [];
   }

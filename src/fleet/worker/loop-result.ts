@@ -28,6 +28,7 @@ export const loopProgress = z.object({
   costUsd: z.number().nullable(),
   tokens: z.number(),
   takeOvers: z.int().min(0),
+  /** Empty in what a loop had before it was queued again. */
   worker: z.string(),
   /** Why the loop waits; null while it works. */
   waits: z.string().nullable(),

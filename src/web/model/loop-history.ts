@@ -21,6 +21,8 @@ export class LoopHistory {
   readonly decisions: Decision[] = [];
   start: StartFacts = { limits: {}, checks: [], facts: {} };
   #open: Iteration | null = null;
+  /** When the last event was recorded. */
+  #last = '';
   readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
   readonly #steering = new Map<string, string>();
   readonly #shown: (text: string) => string;
@@ -37,6 +39,7 @@ export class LoopHistory {
     this.#endWait(text(type), at);
     if (isActivity(type) || type === 'agent.ended') this.#activity(text(type), at, event);
     else this.#decision(text(type), at, event);
+    this.#last = at;
   }
 
   checks(): CheckSummary[] {
@@ -218,16 +221,28 @@ export class LoopHistory {
   #started({ limits, checks, ...facts }: Entry): void {
     // A pause that is over resumes the loop under the same terms, and says none.
     if (limits === undefined) return;
+    this.#interrupt();
     const named = Array.isArray(checks) ? checks.filter(isNamed) : this.start.checks;
     this.start = { limits: { ...this.start.limits, ...(limits as object) }, checks: named, facts };
+  }
+
+  /** An iteration that is open when the loop begins again was left so by a process that was killed. */
+  #interrupt(): void {
+    const open = this.#open;
+    if (open?.outcome === 'open') {
+      const durationMs = Math.max(0, Date.parse(this.#last) - Date.parse(open.startedAt));
+      Object.assign(open, { outcome: 'interrupted', endedAt: this.#last, durationMs } satisfies Partial<Iteration>);
+    }
+    this.#open = null;
   }
 
   /** Returns the iteration at work; the first sign of activity begins one. */
   #current(at: string): Iteration {
     if (this.#open !== null) return this.#open;
     const before = this.iterations.at(-1);
+    const number = (before?.number ?? 0) + (before?.outcome === 'interrupted' ? 0 : 1);
     this.#open = {
-      ...{ index: this.iterations.length + 1, number: (before?.number ?? 0) + 1, outcome: 'open', startedAt: at },
+      ...{ index: this.iterations.length + 1, number, outcome: 'open', startedAt: at },
       ...{ endedAt: null, durationMs: null, costUsd: null, tokens: null, context: null, window: null, findings: null },
       breaker: null,
       ...{ toolCalls: 0, denied: 0, model: null, decision: '', said: '', error: null, reasons: [], calls: [] },

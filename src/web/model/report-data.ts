@@ -35,7 +35,7 @@ export interface Work {
 }
 
 /** How an iteration came out. `open`: it is at work, or its end was never recorded. */
-export type Outcome = 'open' | 'worked' | 'claimed' | 'rejected' | 'complete' | 'idle' | 'failed';
+export type Outcome = 'open' | 'worked' | 'claimed' | 'rejected' | 'complete' | 'idle' | 'failed' | 'interrupted';
 
 export interface Breaker {
   readonly signal: string;

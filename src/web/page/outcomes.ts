@@ -9,6 +9,7 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonl
   complete: { sign: '✓', label: 'complete' },
   idle: { sign: '–', label: 'idle' },
   failed: { sign: '!', label: 'failed' },
+  interrupted: { sign: '/', label: 'interrupted' },
 };
 
 /** Tone of a loop's status, for its badge. */

@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { streamed } from '../../../src/state/event-stream.ts';
 import { DIST, type Project, project } from '../../support/project.ts';
+import { until } from '../../support/until.ts';
 import {
   assertAccessible,
   assertFits,
+  counts,
   screenshot,
+  shows,
   startBrowser,
   VIEWS,
   watchedPage,
@@ -69,10 +72,13 @@ test('the dashboard shows live loops: events, a message, an end, without errors 
   await page.fill('.controls input', 'Mind the tests');
   await page.click('.controls form button');
   await page.waitForSelector('.controls [role=status]:has-text("The agent receives it")');
-  assert.match(readFileSync(files.events, 'utf8'), /"type":"operator\.steer".*Mind the tests/);
+  await until('the message is recorded', () =>
+    /"type":"operator\.steer".*Mind the tests/.test(readFileSync(files.events, 'utf8')),
+  );
   await page.click('.controls button.cancel');
   await page.click('[role=alertdialog] button:has-text("No")');
-  assert.equal(await page.locator('.badge').first().innerText(), 'interrupted');
+  await counts(page, '[role=alertdialog]', (count) => count === 0);
+  await shows(page, '.badge >> nth=0', /^interrupted$/);
   const ended = {
     ...state,
     status: 'ended',
@@ -81,7 +87,7 @@ test('the dashboard shows live loops: events, a message, an end, without errors 
   writeFileSync(join(files.archiveDir, '2026-03-03T00-00-00.000Z-complete.json'), JSON.stringify(ended));
   rmSync(files.state);
   await page.waitForSelector('.badge:has-text("complete, verified")');
-  assert.equal(await page.locator('.controls').count(), 0);
+  await counts(page, '.controls', (count) => count === 0);
   assert.deepEqual(problems, []);
   await page.context().close();
 });

@@ -6,7 +6,9 @@ import { planProject, planText } from '../../support/plan-beside.ts';
 import {
   assertAccessible,
   assertFits,
+  counts,
   screenshot,
+  shows,
   startBrowser,
   VIEWS,
   watchedPage,
@@ -33,10 +35,9 @@ test('one file reports on all loops of a parallel run, with a link to each of th
   for (const view of VIEWS) {
     const { page, problems } = await watchedPage(browser, view, 'file:');
     await page.goto(pathToFileURL(join(p.dir, '..', 'all.html')).href);
-    await page.waitForSelector('h1');
-    assert.equal(await page.innerText('h1'), '1 of 2 tasks complete');
+    await shows(page, 'h1', /^1 of 2 tasks complete$/);
+    await counts(page, '.loops li', (count) => count === 2);
     const rows = await page.locator('.loops li').allInnerTexts();
-    assert.equal(rows.length, 2);
     assert.match(
       rows[0] ?? '',
       /^a complete, not verified[\s\S]*commit [0-9a-f]{7}/i,
@@ -47,11 +48,10 @@ test('one file reports on all loops of a parallel run, with a link to each of th
     await assertAccessible(page);
     await assertFits(page);
     await page.click('.loops li:nth-child(2) a');
-    await page.waitForSelector('.cell');
-    assert.match(await page.innerText('h1'), /^b/);
-    assert.ok((await page.locator('.cell').count()) >= 3);
+    await shows(page, 'h1', /^b/);
+    await counts(page, '.cell', (count) => count >= 3);
     await page.click('nav a');
-    assert.equal(await page.innerText('h1'), '1 of 2 tasks complete');
+    await shows(page, 'h1', /^1 of 2 tasks complete$/);
     assert.deepEqual(problems, [], JSON.stringify(view));
     await page.context().close();
   }
@@ -63,11 +63,23 @@ test('the report of a plan has the loops whose worktrees are gone', async (t) =>
   assert.equal(code, 0, stderr);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '..', 'plan.html')).href);
-  assert.equal(await page.innerText('h1'), '2 of 2 tasks complete');
+  await shows(page, 'h1', /^2 of 2 tasks complete$/);
   await page.click('.loops li:nth-child(1) a');
-  assert.ok((await page.locator('.cell').count()) >= 1);
+  await counts(page, '.cell', (count) => count >= 1);
   assert.deepEqual(problems, []);
   await page.context().close();
+});
+
+test('a report finds a loop by its name in the worktree where it ran', (t) => {
+  const p = repository(t, ['a', 'b'], CLAIMS);
+  assert.equal(run(p, [...jobs(['a', 'b']), '--parallel', '2']).code, 1);
+  for (const words of [['a'], ['--loop', 'a']]) {
+    const { json, stderr } = p.ralph(['report', ...words, '--json']);
+    assert.deepEqual([json['path'], json['status']], ['ralph-report-a.html', 'complete'], stderr);
+  }
+  assert.equal(p.has('ralph-report-a.html'), true);
+  // The controls: a name that no loop has, and the path of a task that has not run here.
+  for (const word of ['c', 'jobs/a']) assert.match(p.ralph(['report', word]).stderr, /no loop has worked on/);
 });
 
 test('a report that could not be written is refused before a loop begins', (t) => {

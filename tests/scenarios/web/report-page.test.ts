@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { project } from '../../support/project.ts';
+import { until } from '../../support/until.ts';
 import {
   assertAccessible,
   assertFits,
+  counts,
   screenshot,
+  shows,
   startBrowser,
   VIEWS,
   watchedPage,
@@ -28,9 +31,8 @@ test('a report of 300 iterations is one file that opens without network, errors 
   for (const view of VIEWS) {
     const { page, problems } = await watchedPage(browser, view, 'file:');
     await page.goto(pathToFileURL(path).href);
-    await page.waitForSelector('h1');
-    assert.equal(await page.locator('.cell').count(), 300);
-    assert.match((await page.textContent('.why')) ?? '', /^stopped by the circuit breaker after 290 iterations/);
+    await counts(page, '.cell', (count) => count === 300);
+    await shows(page, '.why', /^stopped by the circuit breaker after 290 iterations/);
     await screenshot(page, 'report', view);
     await assertAccessible(page);
     await assertFits(page);
@@ -48,6 +50,7 @@ test('the report says what was proved, and shows each iteration by key and click
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await counts(page, 'section[aria-labelledby=proof] tbody tr', (count) => count === 3);
   const rows = await page.locator('section[aria-labelledby=proof] tbody tr').allInnerTexts();
   assert.deepEqual(
     rows.map((row) => row.replaceAll(/\s+/g, ' ')),
@@ -58,16 +61,16 @@ test('the report says what was proved, and shows each iteration by key and click
     ],
   );
   await page.click('.cell[data-index="17"]');
-  assert.match(await page.innerText('#chosen'), /Iteration 17: worked/);
-  assert.match(await page.innerText('.panel'), /denied.*blocked by guardrail/s);
+  await shows(page, '#chosen', /Iteration 17: worked/);
+  await shows(page, '.panel', /denied.*blocked by guardrail/s);
   await page.keyboard.press('ArrowRight');
-  assert.match(await page.innerText('#chosen'), /Iteration 18/);
+  await shows(page, '#chosen', /Iteration 18/);
   await page.keyboard.press('Home');
-  assert.match(await page.innerText('#chosen'), /Iteration 1:/);
+  await shows(page, '#chosen', /Iteration 1:/);
   await page.click('.cell[data-index="41"]');
-  assert.match(await page.innerText('.panel'), /Your messages\s+Leave the public API as it is/);
+  await shows(page, '.panel', /Your messages\s+Leave the public API as it is/);
   await page.click('.cell[data-index="23"]');
-  assert.match(await page.innerText('.panel'), /Why the claim was rejected\s+tests: exit code 1/);
+  await shows(page, '.panel', /Why the claim was rejected\s+tests: exit code 1/);
   assert.deepEqual(problems, []);
   await page.context().close();
 });
@@ -78,6 +81,7 @@ test("an agent's text stays text: tags, script ends, terminal codes, direction m
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await shows(page, '.said', /hidden/);
   const said = await page.innerText('.said');
   assert.ok(said.startsWith(HOSTILE.split('\n')[0] ?? ''), said);
   assert.match(said, /<U\+202E>txt\.exe<U\+2066> hidden <U\+200F>/);
@@ -99,7 +103,7 @@ test('control: a page whose data could end its element runs what an agent wrote'
   p.write('broken.html', broken);
   const { page } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'broken.html')).href);
-  assert.equal(await page.title(), 'owned');
+  await until('the script has run', async () => (await page.title()) === 'owned');
   await page.context().close();
 });
 
@@ -134,7 +138,7 @@ test('a report shows uncommitted changes without the path of the project', async
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
   await page.click('section[aria-labelledby=uncommitted] summary');
   await page.waitForSelector('section[aria-labelledby=uncommitted] details > :not(summary)');
-  assert.match(await page.innerText('section[aria-labelledby=uncommitted]'), /1 file changed.*-one\s+\+two at x/s);
+  await shows(page, 'section[aria-labelledby=uncommitted]', /1 file changed.*-one\s+\+two at x/s);
   await assertAccessible(page);
   assert.deepEqual(problems, []);
   await page.context().close();

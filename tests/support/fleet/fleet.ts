@@ -31,6 +31,9 @@ export interface FleetMachine {
   readonly over: Promise<number | null>;
 }
 
+/** Environment of a worker that a test kills or freezes: others take its loop over soon. */
+export const SOON = { RALPH_FLEET_LOCK: '5s' };
+
 /** A fleet of a test: a server, a repository and a folder in which agents leave notes. */
 export interface Fleet {
   readonly base: string;
@@ -101,8 +104,8 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
     NOTES: notes,
     RALPH_FLEET_URL: redis.url,
     RALPH_FLEET_KEY: FLEET_KEY,
-    // No multiple of three: parts of it are whole milliseconds all the same.
-    RALPH_FLEET_LOCK: '5s',
+    // Long enough that a busy machine loses no lock. No multiple of three: its parts are whole milliseconds all the same.
+    RALPH_FLEET_LOCK: '20s',
   };
   const remote = join(base, 'remote.git');
   makeRepository(join(base, 'first'), remote, { tasks, agent, files }, env);

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { pathOfProgram } from '../programs.ts';
 import { screenshotPath } from '../screenshots.ts';
+import { TEST_TIMEOUT_MS, until } from '../until.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -34,6 +35,7 @@ export interface WatchedPage {
 /** Opens a page that notes every error and every request to an address that does not begin so. */
 export async function watchedPage(browser: Browser, { scheme, width }: View, allowed: string): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, bypassCSP: false });
+  context.setDefaultTimeout(TEST_TIMEOUT_MS);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on('console', (message) => {
@@ -45,6 +47,23 @@ export async function watchedPage(browser: Browser, { scheme, width }: View, all
       problems.push(`request: ${request.url()}`);
   });
   return { page, problems };
+}
+
+/** Waits until the element that a selector finds shows this text. A page draws some time after what made it draw. */
+export async function shows(page: Page, selector: string, text: RegExp): Promise<void> {
+  let shown = '';
+  const isShown = async (): Promise<boolean> => {
+    shown = await page.innerText(selector);
+    return text.test(shown);
+  };
+  await until(`${selector} shows ${text}`, isShown).catch((error: Error) => {
+    throw new Error(`${error.message}, but ${shown}`, { cause: error });
+  });
+}
+
+/** Waits until a selector finds so many elements. */
+export async function counts(page: Page, selector: string, wanted: (count: number) => boolean): Promise<void> {
+  await until(`as many ${selector} as expected`, async () => wanted(await page.locator(selector).count()));
 }
 
 /** Asserts that axe finds nothing serious. Its script is run by the test, not loaded by the page. */

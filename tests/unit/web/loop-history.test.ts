@@ -115,6 +115,34 @@ test('a wait ends with the next event, and one that is announced twice is one', 
   );
 });
 
+test('an iteration that a killed process left open ends before the one that repeats it', () => {
+  const { iterations, waits } = historyOf(
+    ['loop.started', { limits: {} }],
+    ended(1),
+    ['iteration.started', { begins: 2 }],
+    ['tool.started', { id: 'a', tool: 'Bash', about: 'ls' }],
+    ['loop.paused', { reason: 'operator' }],
+    ['loop.resumed', { why: 'operator' }],
+    ['agent.text', { text: 'still at it' }],
+    ['loop.resumed', { limits: {} }],
+    ['iteration.started', { begins: 2 }],
+    ['agent.text', { text: 'once more' }],
+    ended(2),
+  );
+  assert.deepEqual(
+    iterations.map(({ number, outcome, said, durationMs }) => [number, outcome, said, durationMs]),
+    [
+      [1, 'worked', '', 5],
+      [2, 'interrupted', 'still at it', 4_000],
+      [2, 'worked', 'once more', 5],
+    ],
+  );
+  assert.deepEqual(
+    waits.map(({ from, to }) => [from.slice(17, 19), to?.slice(17, 19)]),
+    [['04', '05']],
+  );
+});
+
 test('shows steering with the iteration that it was delivered to', () => {
   const { iterations } = historyOf(
     ['operator.steer', { id: 's', text: 'Mind the tests' }],
