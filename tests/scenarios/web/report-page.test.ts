@@ -103,7 +103,8 @@ test('control: a page whose data could end its element runs what an agent wrote'
   p.write('broken.html', broken);
   const { page } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'broken.html')).href);
-  await until('the script has run', async () => (await page.title()) === 'owned');
+  const isOwned = await until('the script has run', async () => (await page.title()) === 'owned');
+  assert.ok(isOwned);
   await page.context().close();
 });
 
