@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { storedContract } from '../src/engine/schema/contract.ts';
+import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
-import { policy } from '../src/engine/schema/policy.ts';
-import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/run-status.ts';
+import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import {

@@ -1,12 +1,10 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
-import type { LoopFiles } from '../state/loop-files.ts';
-import { processChain, terminalOf } from '../state/process/terminal.ts';
-import { readState } from '../state/read-state.ts';
-import { printable } from '../term/paint.ts';
-import { wrapText } from '../term/wrap.ts';
-import { columnsOf } from '../term/write-text.ts';
+import { type LoopFiles, readState } from '../state/loop-files.ts';
+import { processChain, terminalOf } from '../state/process/ancestors.ts';
+import { printable } from '../term/format.ts';
+import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */

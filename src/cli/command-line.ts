@@ -7,7 +7,7 @@ import { bundleDir, projectDirOf } from '../install/places.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { MARK } from '../sandbox/without-git-excludes.ts';
 import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
-import { painter } from '../term/paint.ts';
+import { painter } from '../term/format.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import { advise, type LoopMode, type Message, type MessageContext, RalphError } from '../text/message.ts';
 import { COMMON_OPTIONS, type Command } from './command.ts';

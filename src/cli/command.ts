@@ -1,6 +1,6 @@
 import type { ParseArgsConfig } from 'node:util';
 import type { LoopFiles } from '../state/loop-files.ts';
-import type { Paint } from '../term/paint.ts';
+import type { Paint } from '../term/format.ts';
 
 export interface CommandContext {
   /** Values of the command's options, checked by node's parseArgs. */

@@ -3,8 +3,7 @@ import { CLOSED_BREAKER } from './policy/breaker.ts';
 import { NOT_IDLE } from './policy/idle.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
-import { NO_NOTICES, running } from './transitions/build.ts';
-import { counted } from './transitions/checklist.ts';
+import { counted, NO_NOTICES, running } from './transitions/build.ts';
 import { takenBack } from './transitions/delivery.ts';
 
 export interface NewLoop {

@@ -1,9 +1,8 @@
 import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, sharedBudgetText } from './messages.ts';
-import type { Policy } from './schema/policy.ts';
+import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
-import { end, event, pause, type Transition } from './transitions/build.ts';
-import { withChecklist } from './transitions/checklist.ts';
+import { end, event, pause, type Transition, withChecklist } from './transitions/build.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';

@@ -4,8 +4,7 @@ import { type ConsentTerms, consentDigest } from '../drive/start/consent-terms.t
 import { portableTerms } from '../drive/start/portable-terms.ts';
 import { type PreparedContract, prepareContract } from '../drive/start/prepare-contract.ts';
 import type { ContractRequest } from '../drive/start/read-settings.ts';
-import type { Sandbox } from '../engine/schema/contract.ts';
-import type { Policy } from '../engine/schema/policy.ts';
+import type { Policy, Sandbox } from '../engine/schema/contract.ts';
 import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
+import { sha256 } from '../state/hash-contract.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { RalphError } from '../text/message.ts';
@@ -83,7 +84,7 @@ function isConsistent({ loopId, branch, checkpointRef, repository }: Submission)
 /** Returns the id of a repository: the first 16 hexadecimal digits of the SHA-256 of its address. */
 export function repositoryId(url: string): string {
   const normal = url.replace(/\/+$/, '').replace(/\.git$/, '');
-  return createHash('sha256').update(normal).digest('hex').slice(0, 16);
+  return sha256(normal).slice(0, 16);
 }
 
 /** Shortest key, in characters: 128 bits in hexadecimal. */

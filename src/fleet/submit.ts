@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import type { RiskySetting } from '../drive/start/agreed-settings.ts';
 import { fitName } from '../drive/start/find-task.ts';
+import { sha256 } from '../state/hash-contract.ts';
 import { readHead } from '../task/plan/task-lines.ts';
 import { hasFolder, taskKind } from '../task/task-file.ts';
 import { RalphError } from '../text/message.ts';
@@ -120,8 +121,4 @@ async function commitOf(mirror: string, ref: string, url: string, env: NodeJS.Pr
     if (ok) return output.toString('utf8').trim();
   }
   throw new RalphError('usage', FLEET_TEXTS.noBase(ref, url));
-}
-
-export function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

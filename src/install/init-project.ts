@@ -2,16 +2,19 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import { sha256 } from '../state/hash-contract.ts';
+import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
 import {
   type InsertedSpan,
   type InstallManifest,
   MANIFEST_PATH,
+  placeFile,
   readManifest,
+  readText,
+  removeFile,
   type SettingsRecord,
+  safePath,
   withoutMark,
-} from './files/install-manifest.ts';
-import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
-import { placeFile, readText, removeFile, safePath } from './files/project-files.ts';
+} from './files/project-files.ts';
 import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import { type CommandHook, type HookGroup, type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';

@@ -2,8 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopState } from '../engine/schema/state.ts';
 import { freePath, namesIn, syncDirectory, writeAtomically } from './files/regular-file.ts';
-import type { LoopFiles } from './loop-files.ts';
-import { type ReadState, readState } from './read-state.ts';
+import { type LoopFiles, type ReadState, readState } from './loop-files.ts';
 import { serialise } from './with-state.ts';
 
 /** Writes an ended state into the archive and returns its path. Called under the lock; idempotent after a crash. */

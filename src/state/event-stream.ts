@@ -1,8 +1,7 @@
 import { EVENT_VERSION } from '../engine/schema/constants.ts';
 import { jsonOrNull } from '../text/or-else.ts';
 import { redact } from '../text/redact/redact.ts';
-import { appendLine, readLines } from './files/journal-lines.ts';
-import { readTail } from './files/read-tail.ts';
+import { appendLine, readLines, readTail } from './files/journal-lines.ts';
 import type { LoopFiles } from './loop-files.ts';
 
 /** Size of an event as JSON, in bytes. */

@@ -16,7 +16,5 @@ export function hashContract(contract: Contract): string {
 /** SHA-256 of a list's scenarios and commands, without its progress. */
 export function hashTddList({ listId, scenarios }: Pick<TddRecord, 'listId' | 'scenarios'>): string {
   const fixed = scenarios.map(({ id, description, run, timeoutSeconds }) => [id, description, run, timeoutSeconds]);
-  return createHash('sha256')
-    .update(JSON.stringify([listId, fixed]))
-    .digest('hex');
+  return sha256(JSON.stringify([listId, fixed]));
 }

@@ -1,8 +1,15 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
+import shapes from '../../.build/contract-shapes.json' with { type: 'json' };
+import schemas from '../../.build/state-shapes.json' with { type: 'json' };
+import { SCHEMA_VERSION } from '../engine/schema/constants.ts';
+import type { StoredContract } from '../engine/schema/contract.ts';
+import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { digest } from '../text/digest.ts';
+import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
-import { namesIn, writeAtomically } from './files/regular-file.ts';
+import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import { namesIn, regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 
 /** Paths of one loop's files, absolute. */
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
@@ -114,4 +121,117 @@ export function hideRuntimeDir({ runtimeDir }: Pick<LoopFiles, 'runtimeDir'>): v
   mkdirSync(runtimeDir, { recursive: true });
   const ignore = join(runtimeDir, '.gitignore');
   if (!existsSync(ignore)) writeAtomically(ignore, '*\n');
+}
+
+export type ReadState =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'loop'; readonly state: LoopState }
+  /** A file of four keys (see fourKeyState). */
+  | { readonly kind: 'four-keys'; readonly file: FourKeyState }
+  | { readonly kind: 'newer'; readonly version: number }
+  | { readonly kind: 'corrupt'; readonly problem: string };
+
+/** A larger file is no state of ours. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Reads and validates a state file. Throws the system's error for a file that cannot be opened. */
+export function readState(path: string): ReadState {
+  let text: string;
+  try {
+    text = readFileSync(regularFile(path), 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return { kind: 'absent' };
+    if (code === undefined) return { kind: 'corrupt', problem: message };
+    throw error;
+  }
+  return parseState(text);
+}
+
+/** Returns the state of this loop; null once it has ended, was replaced or cannot be read. */
+export function readLoop(files: Pick<LoopFiles, 'state'>, loopId: string): LoopState | null {
+  const current = readState(files.state);
+  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+}
+
+/** Validates the text of a state file. Never throws. */
+export function parseState(text: string): ReadState {
+  if (text.length > MAX_BYTES) return { kind: 'corrupt', problem: `it has ${text.length} characters` };
+  let value: unknown;
+  try {
+    // Windows PowerShell begins a UTF-8 file with a byte order mark.
+    value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (error) {
+    return { kind: 'corrupt', problem: (error as Error).message };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { kind: 'corrupt', problem: 'it is not a JSON object' };
+  }
+  if (isTooDeep(value)) return { kind: 'corrupt', problem: 'it is nested too deeply' };
+  const version = (value as { schemaVersion?: unknown }).schemaVersion;
+  if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
+  if (version === undefined) {
+    const problem = checkShape(value, fourKeyState);
+    return problem === null ? { kind: 'four-keys', file: value as FourKeyState } : { kind: 'corrupt', problem };
+  }
+  const problem = validateLoopState(value);
+  return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
+}
+
+const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;
+
+/** Returns null for a valid state, else what is wrong and where. */
+export function validateLoopState(value: unknown): string | null {
+  return checkShape(value, commonPart) ?? checkShape(value, statusPart);
+}
+
+export type { StoredContract };
+
+/** Reads the loop's contract, whose hash `hashContract` proves. `unreadable`: not as a hook needs it. Never throws. */
+export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
+  return contractIn(files.contract);
+}
+
+/** Returns the contract under which this loop ended; null if unknown. Never throws. */
+export function findEndedContract(files: LoopFiles, loopId: string): StoredContract | null {
+  const found = contractIn(`${files.contract}.ended`);
+  return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
+}
+
+function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
+  try {
+    const stored = JSON.parse(readFileSync(regularFile(path), 'utf8')) as StoredContract;
+    return checkShape(stored, shapes.contract) === null ? stored : 'unreadable';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';
+  }
+}
+
+/** Reads the contract of the caller's own loop; null if there is none. Throws `contract-changed` if it is unreadable. */
+export function readContract(files: LoopFiles): StoredContract | null {
+  const found = findContract(files);
+  if (found !== 'unreadable') return found === 'absent' ? null : found;
+  const message = `the contract ${files.contract} cannot be read.`;
+  throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));
+}
+
+export function writeContract(files: LoopFiles, stored: StoredContract): void {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
+}
+
+/** Another kind of file is in the way: the next start needs the whole command line again. */
+const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
+
+/** Puts the contract of a loop that has ended aside, for a resume. */
+export function dropContract(files: LoopFiles): void {
+  try {
+    renameSync(files.contract, `${files.contract}.ended`);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;
+    removeIfThere(files.contract);
+  }
+  // A contract that came back after a power cut would make the next loop's state look tampered with.
+  if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
 }

@@ -3,8 +3,7 @@ import type { LoopState } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
 import { removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
-import type { LoopFiles } from './loop-files.ts';
-import { parseState, type ReadState, readState } from './read-state.ts';
+import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 
 export interface Change<T> {
   /** The new state, `keep` for no change, or `remove` once it is in the archive. */

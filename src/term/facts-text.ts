@@ -1,6 +1,6 @@
 import { dollarText } from '../engine/messages.ts';
 import { localTime } from '../text/time.ts';
-import { timeText } from './figures.ts';
+import { timeText } from './format.ts';
 
 /** Text of a detail that needs no name; '' for one that says nothing, null for a value of another kind. */
 const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {

@@ -1,7 +1,124 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
+import { eastAsianWidth } from 'get-east-asian-width';
 import { statFields } from '../state/process/identity.ts';
 import { orElse } from '../text/or-else.ts';
-import { wrapText } from './wrap.ts';
+
+/** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
+export interface Grapheme {
+  readonly text: string;
+  readonly cells: number;
+}
+
+/** Latin letters and our own signs: one cell each. */
+const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u21b3\u25b8\u2500-\u257f\u2713\u2717]*$/;
+const EMOJI = /\ufe0f|\u200d|[\u{1f1e6}-\u{1f1ff}]{2}|[\u{1f3fb}-\u{1f3ff}]/u;
+/** Combining marks and invisible characters. */
+const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u115f\u1160-\u11ff\u3164\uffa0]$/u;
+
+/** Created on first use: that takes 7 ms. */
+let segmenter: Intl.Segmenter | null = null;
+
+/** Splits a text without control characters into graphemes. */
+export function graphemes(text: string): Grapheme[] {
+  if (PLAIN.test(text)) return [...text].map((one) => ({ text: one, cells: 1 }));
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, cells: cellsOf(segment) }));
+}
+
+/** Counts the terminal cells of a text. Where terminals differ, rather too many than too few. */
+export function cells(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  return graphemes(text).reduce((sum, one) => sum + one.cells, 0);
+}
+
+function cellsOf(grapheme: string): number {
+  let sum = 0;
+  for (const character of grapheme) {
+    if (!NOTHING.test(character)) sum += eastAsianWidth(character.codePointAt(0) ?? 0);
+  }
+  // Several code points shown as one picture.
+  return EMOJI.test(grapheme) && sum > 0 ? 2 : sum;
+}
+
+/** Counts the cells of a text with colours. */
+export function paintedCells(text: string): number {
+  return cells(text.includes('\u001b') ? stripVTControlCharacters(text) : text);
+}
+
+/** Wraps each line of a text with colours between words; a word that is too long stays whole. */
+export function wrapText(text: string, columns: number): string {
+  return text
+    .split('\n')
+    .map((line) => (paintedCells(line) <= columns ? line : wrapLine(line, columns)))
+    .join('\n');
+}
+
+/** Indents the further rows as the line, its list item or its last column is. */
+function wrapLine(line: string, columns: number): string {
+  const hang = /^\s*(?:[-*✓✗] |\d+\. )?/.exec(line)?.[0].length ?? 0;
+  const gaps = stripVTControlCharacters(line).matchAll(/\S {2,}(?=\S)/g);
+  const starts = Array.from(gaps, ({ 0: gap, index }) => index + gap.length).filter((start) => start <= columns / 2);
+  const indent = ' '.repeat(Math.max(hang, ...starts));
+  let row = '';
+  let used = 0;
+  const rows: string[] = [];
+  for (const [, space = '', word = ''] of line.matchAll(/(\s*)(\S+)/g)) {
+    const wide = paintedCells(word);
+    if (used > indent.length && used + space.length + wide > columns) {
+      rows.push(row);
+      row = indent + word;
+      used = indent.length + wide;
+    } else {
+      row += space + word;
+      used += space.length + wide;
+    }
+  }
+  return [...rows, row].join('\n');
+}
+
+export interface Wrapped {
+  readonly text: string;
+  /** Offset of the row in the text. */
+  readonly from: number;
+}
+
+/** Wraps a line, between words if possible. Added text changes only the last row. A character too wide becomes "?". */
+export function wrap(line: string, columns: number): Wrapped[] {
+  const width = Math.max(1, columns);
+  const rows: Wrapped[] = [];
+  let row = { text: '', from: 0, cells: 0 };
+  /** Beginning of the row's last word, once something precedes it. */
+  let word: { readonly length: number; readonly from: number; readonly cells: number } | null = null;
+  let at = 0;
+  for (const { text, cells } of graphemes(line)) {
+    const shown = cells > width ? '?' : text;
+    const wide = cells > width ? 1 : cells;
+    if (row.cells + wide > width) {
+      if (text === ' ') {
+        // The space at which a row is broken is not shown.
+        rows.push({ text: row.text, from: row.from });
+        row = { text: '', from: at + 1, cells: 0 };
+        word = null;
+        at += 1;
+        continue;
+      }
+      const carried = word === null ? '' : row.text.slice(word.length);
+      const kept = word === null ? row.text : row.text.slice(0, word.length).trimEnd();
+      rows.push({ text: kept, from: row.from });
+      row =
+        word === null
+          ? { text: '', from: at, cells: 0 }
+          : { text: carried, from: word.from, cells: row.cells - word.cells };
+      word = null;
+    }
+    row = { text: row.text + shown, from: row.from, cells: row.cells + wide };
+    at += text.length;
+    if (text === ' ' && row.text.trim() !== '') word = { length: row.text.length, from: at, cells: row.cells };
+  }
+  rows.push({ text: row.text, from: row.from });
+  return rows;
+}
 
 const unread = new Set<1 | 2>();
 

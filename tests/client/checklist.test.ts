@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loopIteration } from '../../src/engine/schema/run-status.ts';
+import { loopIteration } from '../../src/engine/schema/records.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';

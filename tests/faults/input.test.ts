@@ -7,7 +7,7 @@ import { type HookInput, parseHookInput } from '../../src/claude/hook-io/hook-in
 import type { DriverContext } from '../../src/drive/turn/ownership.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { pauseThread } from '../../src/state/files/regular-file.ts';
-import { readState } from '../../src/state/read-state.ts';
+import { readState } from '../../src/state/loop-files.ts';
 import { withState } from '../../src/state/with-state.ts';
 import { scratch } from '../support/faults/bundle-state.ts';
 import fc from '../support/property.ts';

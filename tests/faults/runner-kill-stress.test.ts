@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readState } from '../../src/state/read-state.ts';
+import { readState } from '../../src/state/loop-files.ts';
 import { scratch } from '../support/faults/bundle-state.ts';
 import { bundleVariant } from '../support/faults/bundle-variant.ts';
 import {

@@ -3,14 +3,14 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
+import { painter, printable } from '../../src/term/format.ts';
 import { NOTHING_DRAWN, nextPicture } from '../../src/term/live/draw.ts';
 import { frameOf } from '../../src/term/live/frame.ts';
 import { EDITS, inserted, NEW_INPUT, sent } from '../../src/term/live/input-line.ts';
 import { type Key, readKeys } from '../../src/term/live/keys.ts';
 import { nextView } from '../../src/term/live/next-view.ts';
 import { NEW_VIEW, rowCells } from '../../src/term/live/view.ts';
-import { painter, printable } from '../../src/term/paint.ts';
-import { cells, wrap } from '../../src/term/wrap.ts';
+import { cells, wrap } from '../../src/term/write-text.ts';
 import fc from '../support/property.ts';
 import { liveScreen, NO_COLOURS, START } from '../support/terminal/live-screen.ts';
 

@@ -7,8 +7,7 @@ import { consentDigest, consentTerms } from '../../src/drive/start/consent-terms
 import { makeCheckpoint, pushCheckpoint } from '../../src/fleet/git/checkpoint.ts';
 import { relocateContract } from '../../src/fleet/git/loop-state.ts';
 import type { Workspace } from '../../src/fleet/git/workspace.ts';
-import { findContract } from '../../src/state/contract-store.ts';
-import { loopFiles } from '../../src/state/loop-files.ts';
+import { findContract, loopFiles } from '../../src/state/loop-files.ts';
 import { shareCodeCache } from '../support/code-cache.ts';
 import { TEST_TIMEOUT_MS, until } from '../support/until.ts';
 import { type Fleet, fleet, meta, open, REF, status } from '../unit/fleet/git/support/fleet-place.ts';

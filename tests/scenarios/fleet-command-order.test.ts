@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FleetKey } from '../../src/fleet/job.ts';
 import { readCommands, sendCommand } from '../../src/fleet/queue/commands.ts';
-import { FleetServer } from '../../src/fleet/queue/connect.ts';
-import { loadPackages } from '../../src/fleet/queue/load-packages.ts';
+import { FleetServer, loadPackages } from '../../src/fleet/queue/connect.ts';
 import { FLEET_KEY } from '../support/fleet/fleet.ts';
 import { redisServer } from '../support/fleet/redis-server.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { commandHelp } from '../../src/cli/help.ts';
-import { paintedCells, wrapText } from '../../src/term/wrap.ts';
+import { paintedCells, wrapText } from '../../src/term/write-text.ts';
 import { type Project, project } from '../support/project.ts';
 import { keepScreen } from '../support/screenshots.ts';
 import { type ShownLine, shownRows } from '../support/terminal/shown-rows.ts';

@@ -3,7 +3,7 @@ import { exactCost } from '../../engine/policy/budget.ts';
 import type { UsageWindow } from '../../engine/schema/state.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
-import { messageUsage } from '../transcript/usage.ts';
+import { messageUsage } from '../transcript/transcript.ts';
 import type { AgentMessage, AgentResult } from './agent-message.ts';
 
 /** Reads one line of the client's stream-json output; null if it is no object. Tolerates unknown types and fields. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
-import { addTokens, type Totals } from '../transcript/usage.ts';
+import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type EndedBy } from './classify-run.ts';

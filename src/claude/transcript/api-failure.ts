@@ -1,5 +1,5 @@
 import type { ApiError } from '../../engine/events.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { readTail } from '../../state/files/journal-lines.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 const TAIL_BYTES = 1024 * 1024;

@@ -3,10 +3,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { readTail } from '../../state/files/journal-lines.ts';
 import { orElse } from '../../text/or-else.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import { addTokens, readUsage, type Totals } from './usage.ts';
+import { addTokens, readUsage, type Totals } from './transcript.ts';
 
 export interface SubagentWork {
   readonly text: string;

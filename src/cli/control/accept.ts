@@ -1,5 +1,5 @@
 import { acceptContract, changedContract } from '../../drive/start/consent.ts';
-import { readState } from '../../state/read-state.ts';
+import { readState } from '../../state/loop-files.ts';
 import { askInPerson } from '../ask.ts';
 import { chosenLoop, noLoop } from '../choose-loop.ts';
 import type { Command } from '../command.ts';

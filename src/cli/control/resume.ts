@@ -6,16 +6,20 @@ import { describeLoop } from '../../drive/status/loop-report.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { findContract, findEndedContract } from '../../state/contract-store.ts';
-import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import {
+  findContract,
+  findEndedContract,
+  LOOP_NAME,
+  type LoopFiles,
+  loopFiles,
+  readState,
+} from '../../state/loop-files.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
-import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume } from '../choose-loop.ts';
+import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume, onePath, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { RUN_COMMAND } from '../run/run.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
-import { onePath, taskPlace } from '../task-place.ts';
 import { operateOn } from './operator-commands.ts';
 
 /** Commands that start a loop of each mode, with their words. */

@@ -9,14 +9,12 @@ import { listArchive } from '../../state/archive.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
-import { instantText } from '../../term/figures.ts';
-import { printable, table } from '../../term/paint.ts';
+import { instantText, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
 import { agrees } from '../ask.ts';
-import { activeText, endedLast, liveLoopsOn } from '../choose-loop.ts';
+import { activeText, endedLast, liveLoopsOn, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { taskPlace } from '../task-place.ts';
 
 interface ArchivedFile {
   readonly file: string;

@@ -8,12 +8,11 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop, onePath, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
 import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
 import { journalLine } from '../show/journal-line.ts';
-import { onePath, taskPlace } from '../task-place.ts';
 
 const POLL_MS = 500;
 

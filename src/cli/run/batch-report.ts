@@ -5,9 +5,8 @@ import type { BatchEnd } from '../../drive/parallel/run-batch.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { dollarText } from '../../engine/messages.ts';
-import { countText, timeText } from '../../term/figures.ts';
-import { printable, table } from '../../term/paint.ts';
-import { cells } from '../../term/wrap.ts';
+import { countText, printable, table, timeText } from '../../term/format.ts';
+import { cells } from '../../term/write-text.ts';
 import { advise } from '../../text/message.ts';
 
 /** Returns what `--json` prints of a task. */

@@ -1,7 +1,6 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
-import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from '../control/operator-commands.ts';

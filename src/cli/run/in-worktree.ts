@@ -13,7 +13,7 @@ import { safePath } from '../../install/files/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
-import { printable, table } from '../../term/paint.ts';
+import { printable, table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import type { CommandContext } from '../command.ts';

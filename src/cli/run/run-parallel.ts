@@ -13,18 +13,21 @@ import { PlanRunner } from '../../drive/parallel/plan-runner.ts';
 import { type BatchEnd, type BatchRun, BatchRunner, batchCode } from '../../drive/parallel/run-batch.ts';
 import { fitName } from '../../drive/start/find-task.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { steering } from '../../engine/events.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { countText } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
+import type { LoopRow, ReportData } from '../../web/model/report-data.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { startTarget } from '../start/start-request.ts';
-import { agreedBatch } from './batch-consent.ts';
+import { noWeb } from '../web/no-web.ts';
+import { agreedBatch, beginPlan, takeUp } from './batch-consent.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
-import { batchPages } from './batch-pages.ts';
-import { published, reportLines } from './batch-report.ts';
-import { beginPlan, takeUp } from './plan-batch.ts';
+import { counts, published, reportLines, whereOf, whyOf } from './batch-report.ts';
 import { runTask } from './run-task.ts';
 import { loopView } from './runner-lines.ts';
 
@@ -159,4 +162,53 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
 /** Returns a name for the loop on a task file that is in no folder of its own. */
 function loopNameOf(taskPath: string): string {
   return fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task';
+}
+
+/** The HTML report of loops that run side by side. */
+export interface BatchPages {
+  /** Takes up what is shown of a loop, at its end: its worktree may be removed then. */
+  readonly take: (name: string) => Promise<void>;
+  readonly write: (tasks: readonly BatchTask[]) => Promise<void>;
+}
+
+/** Returns the report that `--report` asks for; null for none. Throws RalphError where it could not be written. */
+export async function batchPages(context: CommandContext): Promise<BatchPages | null> {
+  const { values, projectDir, env, err } = context;
+  if (typeof values['report'] !== 'string') return null;
+  const { dataOf, placeOf, shownLoop, writePage } = await import('../web/write-report.ts').catch(noWeb);
+  const path = placeOf(values['report'], context);
+  const loops = new Map<string, ReportData>();
+  // A failure changes no exit code: the loops themselves have ended.
+  const told = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      err(withPrefix(`the report is not whole: ${(error as Error).message}`));
+    }
+  };
+  const take = (name: string): Promise<void> =>
+    told(async () => {
+      const loop = shownLoop(loopFiles(worktreePlace(projectDir, name).projectDir, name, env));
+      if (loop !== null) loops.set(name, await dataOf(context, loop));
+    });
+  /** A task without a loop is in the title alone. */
+  const rowsOf = (task: BatchTask, there: readonly string[]): LoopRow[] => {
+    const { name, planTask, end } = task;
+    const row = loops.get(name)?.row;
+    if (row === undefined) return [];
+    const tokens = end === null || end.tokens === 0 ? '' : `${countText(end.tokens)} tokens`;
+    const where = whereOf(task, there);
+    const place = where === '' ? '' : `${end?.commit === where ? 'commit' : 'branch'} ${where}`;
+    const about = [place, tokens, ...whyOf(task)].filter((part) => part !== '').join(' · ');
+    return [{ ...row, name: planTask ?? name, about }];
+  };
+  const write = (tasks: readonly BatchTask[]): Promise<void> =>
+    told(async () => {
+      for (const { name } of tasks) if (!loops.has(name)) await take(name);
+      const there = worktreePlaces(projectDir).map(({ name }) => name);
+      const title = `${counts(tasks)} tasks complete`;
+      const page = { title, rows: tasks.flatMap((task) => rowsOf(task, there)), loops: [...loops.values()] };
+      err(withPrefix(`the report is in ${writePage(path, page)}.`));
+    });
+  return { take, write };
 }

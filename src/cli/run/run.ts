@@ -6,22 +6,22 @@ import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts
 import { takeFixedTerms } from '../../drive/start/portable-terms.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
+import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
+import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { ringBell } from '../../term/write-text.ts';
-import { RalphError } from '../../text/message.ts';
-import { type Command, type CommandContext, options } from '../command.ts';
-import { approveStart } from '../start/approve.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
+import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
+import { approveStart, askSandbox, printWarnings, withStartPoint } from '../start/approve.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart, refuseAlone, refuseOverLoop } from '../start/start-plan.ts';
-import { startRequest, startTarget } from '../start/start-request.ts';
-import { askSandbox, printWarnings, withStartPoint } from '../start/start-warnings.ts';
+import { startFlags, startRequest, startTarget } from '../start/start-request.ts';
 import { withInput } from '../start/with-input.ts';
 import { noWeb } from '../web/no-web.ts';
 import { askForMode, once } from './ask-mode.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
-import { requestedLoop } from './requested-loop.ts';
 import { runTask } from './run-task.ts';
 import { runnerAgent } from './runner-agent.ts';
 import { loopView } from './runner-lines.ts';
@@ -147,4 +147,42 @@ async function withMode(context: CommandContext, projectDir: string): Promise<nu
     if (mode === null) return 1;
     return runToEnd({ ...context, values: { ...context.values, 'permission-mode': mode } }, projectDir);
   }
+}
+
+/** Finds the loop of `run --consent [NAME]`; the agent's settings hold unless the user gives others. */
+export function requestedLoop(context: CommandContext): CommandContext {
+  const { values } = context;
+  const stray = ['task', 'path', 'resume', 'fresh', 'worktree', 'arg', 'tdd'].find((key) => values[key] !== undefined);
+  if (stray !== undefined) {
+    throw new RalphError('usage', `--consent starts a loop as it was requested: it takes no --${stray}.`);
+  }
+  const files = loopAwaitingRun(context);
+  const stored = readContract(files);
+  if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
+  const { contract } = stored;
+  const flags = startFlags(context);
+  const former = Object.entries(contract.flags).filter(([key]) => flags[key] === undefined);
+  const set = [...former.map(([key, value]) => `${key}=${value}`), ...valuesOf(context, 'set')];
+  const own = { set, resume: true, loop: files.name ?? undefined, tdd: contract.tdd !== undefined || undefined };
+  return { ...context, files, positionals: [], values: { ...values, ...own } };
+}
+
+/** A router's loop is not among them: it stays with its session, and `start --consent` approves it. */
+function loopAwaitingRun(context: CommandContext): LoopFiles {
+  const { positionals, values, projectDir, env } = context;
+  const word = onePath('run --consent', positionals);
+  if (word !== null && values['loop'] !== undefined) throw new RalphError('usage', 'name the loop once.');
+  const name = word ?? context.files.name;
+  const ownDir = loopFiles(projectDir, null, env).projectDir;
+  const waiting = liveLoops(context).filter(
+    ({ found, files, status }) =>
+      files.projectDir === ownDir &&
+      status === 'awaiting-consent' &&
+      (found.kind !== 'loop' || found.state.mode !== 'router') &&
+      (name === null || files.name === name),
+  );
+  const only = onlyOf(waiting, 'loops await your consent', 'run --consent NAME');
+  if (only !== undefined) return only.files;
+  const which = name === null ? 'no loop here awaits' : `there is no loop ${name} here that awaits`;
+  throw new RalphError('no-loop', advise(`${which} your consent.`, 'List the loops', 'list'));
 }

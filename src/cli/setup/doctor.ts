@@ -3,7 +3,7 @@ import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';

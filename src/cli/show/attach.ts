@@ -7,15 +7,13 @@ import { followLoop } from '../../drive/records/live-events.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, readLoop, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { readLoop, readState } from '../../state/read-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import { chosenLoop, liveLoops, noLoop } from '../choose-loop.ts';
+import { chosenLoop, liveLoops, noLoop, onePath } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { STOP } from '../control/operator-commands.ts';
 import { loopView } from '../run/runner-lines.ts';
-import { onePath } from '../task-place.ts';
 
 const POLL_MS = 300;
 /** Polls after the end of a loop in which its runner can still report it. */

@@ -4,11 +4,9 @@ import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import type { ReadState } from '../../state/read-state.ts';
-import { instantText } from '../../term/figures.ts';
-import { printable } from '../../term/paint.ts';
+import { instantText, printable } from '../../term/format.ts';
 import type { MessageContext } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';

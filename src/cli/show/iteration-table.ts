@@ -1,7 +1,6 @@
 import { fieldsOf } from '../../claude/fields.ts';
 import { tokensOf } from '../../term/facts-text.ts';
-import { costText, timeText } from '../../term/figures.ts';
-import { bar, type Paint, printable, table } from '../../term/paint.ts';
+import { bar, costText, type Paint, printable, table, timeText } from '../../term/format.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,6 @@
 import { dollarText, reasonLines } from '../../engine/messages.ts';
 import { factsText } from '../../term/facts-text.ts';
-import { timeText } from '../../term/figures.ts';
-import { type Paint, printable } from '../../term/paint.ts';
+import { type Paint, printable, timeText } from '../../term/format.ts';
 import { localTime } from '../../text/time.ts';
 import { figuresOf } from './iteration-table.ts';
 

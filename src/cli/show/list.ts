@@ -11,10 +11,8 @@ import {
   type TaskKind,
   taskKind,
 } from '../../task/task-file.ts';
-import { instantText } from '../../term/figures.ts';
-import { type Paint, printable, table } from '../../term/paint.ts';
-import { paintedCells } from '../../term/wrap.ts';
-import { columnsOf } from '../../term/write-text.ts';
+import { instantText, type Paint, printable, table } from '../../term/format.ts';
+import { columnsOf, paintedCells } from '../../term/write-text.ts';
 import { advise } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
 import type { Command, CommandContext } from '../command.ts';

@@ -7,9 +7,8 @@ import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { advise } from '../../text/message.ts';
-import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { taskPlace } from '../task-place.ts';
 import { EXPLAIN_TEXTS } from './messages.ts';
 import { noLoopOnText, noLoopText, type Status, statusText } from './status-text.ts';
 

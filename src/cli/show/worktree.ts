@@ -4,7 +4,7 @@ import { lossText, removeWorktree, worktreeLoss } from '../../drive/worktree/rem
 import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { table } from '../../term/paint.ts';
+import { table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { refuseAgent } from '../refuse-agent.ts';

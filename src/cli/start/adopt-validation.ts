@@ -7,7 +7,7 @@ import { extractValidationCommands } from '../../task/draft/validation-section.t
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';

@@ -3,9 +3,7 @@ import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../dri
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { readContract } from '../../state/contract-store.ts';
-import { hideRuntimeDir, type LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { hideRuntimeDir, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';

@@ -6,16 +6,14 @@ import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { bundleDir } from '../../install/places.ts';
-import { findEndedContract, readContract } from '../../state/contract-store.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { findEndedContract, type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
-import { loopAwaitingConsent, loopToResume } from '../choose-loop.ts';
+import { loopAwaitingConsent, loopToResume, pathNamed } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
-import { pathNamed } from '../task-place.ts';
 
 type StartTarget = ReturnType<typeof startTarget>;
 

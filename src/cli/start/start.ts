@@ -10,21 +10,26 @@ import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
-import { readState } from '../../state/read-state.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { advise, commandLine, offer, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { handleRunningLoop } from '../run/handle-running-loop.ts';
-import { approveStart, REQUEST_HEADING } from './approve.ts';
+import {
+  approveStart,
+  askSandbox,
+  printManualStartWarnings,
+  printWarnings,
+  REQUEST_HEADING,
+  withStartPoint,
+} from './approve.ts';
 import { withSandbox } from './sandbox-settings.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget } from './start-request.ts';
-import { askSandbox, printManualStartWarnings, printWarnings, withStartPoint } from './start-warnings.ts';
 import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {

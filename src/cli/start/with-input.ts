@@ -4,10 +4,10 @@ import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { checkInput, unknownKeys } from '../../task/skill-contract/check-input.ts';
 import { evaluateJson } from '../../task/skill-contract/schema-problems.ts';
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
+import { readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
-import { readTaskText } from '../task-place.ts';
 
 /** Fills in options that were not given from the file of `--input`. Throws `usage` with all problems. */
 export function withInput(context: CommandContext): CommandContext {

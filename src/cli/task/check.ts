@@ -7,12 +7,12 @@ import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
 import { isDuration, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
-import { printable, table } from '../../term/paint.ts';
+import { printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { formatDuration } from '../../text/time.ts';
+import { pathNamed, readTaskText } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { pathNamed, readTaskText } from '../task-place.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',

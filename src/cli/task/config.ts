@@ -6,7 +6,7 @@ import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
-import { table } from '../../term/paint.ts';
+import { table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, options } from '../command.ts';
 

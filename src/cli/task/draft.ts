@@ -8,12 +8,12 @@ import { type Draft, draftTask } from '../../task/draft/draft-task.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { LOOP_DIRECTORIES, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { ask } from '../ask.ts';
+import { readTaskText, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { readTaskText, taskPlace } from '../task-place.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
 
 /** A longer text is a document that belongs in RALPH.md itself. */

@@ -7,11 +7,11 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { type Paint, printable, table } from '../../term/paint.ts';
+import { type Paint, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
+import { readTaskText } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { readTaskText } from '../task-place.ts';
 
 export const PLAN_COMMAND: Command = {
   name: 'plan',

@@ -7,17 +7,16 @@ import { listOf } from '../../drive/tdd/scenario-list.ts';
 import { listThere } from '../../drive/tdd/tdd-terms.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
-import { findContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles } from '../../state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
+import { readTaskText } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { readTaskText } from '../task-place.ts';
 import { forReading, statusOf } from './tdd-status.ts';
 
 export function tddInit(context: CommandContext): number {

@@ -4,7 +4,7 @@ import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
-import { type Paint, table } from '../../term/paint.ts';
+import { type Paint, table } from '../../term/format.ts';
 import type { CommandContext } from '../command.ts';
 
 /** Prints data, which agents read, except to a user at a terminal. */

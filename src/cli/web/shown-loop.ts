@@ -4,8 +4,7 @@ import { liveStatus } from '../../drive/status/loop-report.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { lastArchived, listArchive } from '../../state/archive.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 

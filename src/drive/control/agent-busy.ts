@@ -1,5 +1,5 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 

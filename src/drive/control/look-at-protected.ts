@@ -1,7 +1,7 @@
 import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readContract } from '../../state/contract-store.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { readTail } from '../../state/files/journal-lines.ts';
+import { readContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Turn } from '../turn/turn.ts';
 import { isAgentBusy } from './agent-busy.ts';

@@ -1,9 +1,8 @@
 import type { Effect, OperatorCommand } from '../../engine/events.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { readContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';

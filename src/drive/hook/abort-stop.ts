@@ -1,5 +1,5 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { StoredContract } from '../../state/contract-store.ts';
+import type { StoredContract } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { clearCancellation } from '../control/cancellation.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';

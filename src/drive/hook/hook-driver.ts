@@ -1,7 +1,6 @@
 import type { Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { recordLive } from '../records/live-events.ts';
 import { deliveryOf } from '../turn/make-prompt.ts';
 import { announcement, nextText, withPrefix } from '../turn/messages.ts';

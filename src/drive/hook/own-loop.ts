@@ -1,11 +1,9 @@
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readContract } from '../../state/contract-store.ts';
-import { readState } from '../../state/read-state.ts';
+import { readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import type { DriverContext } from '../turn/ownership.ts';
-import { ownership } from '../turn/ownership.ts';
+import { type DriverContext, ownership } from '../turn/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
-import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import { lastWhere } from '../../state/event-stream.ts';
-import type { ReadState } from '../../state/read-state.ts';
+import { findContract, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { lastRecord, recordJournal } from '../records/journal.ts';

@@ -1,7 +1,7 @@
 import { isNotification } from '../../claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../claude/transcript/transcript.ts';
 import type { Effect, EngineEvent } from '../../engine/events.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import { transition } from '../../engine/transition.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 
 /** Checks JSON from an argument (text or file) or standard input. Prints problems; exits with 0, or 2 if any. */
 export function validateInput(

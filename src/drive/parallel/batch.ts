@@ -8,6 +8,7 @@ import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 const task = z.strictObject({
@@ -88,17 +89,9 @@ export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | n
   const path = pathOf(projectDir, env);
   const text = readRegularFile(path, MAX_BYTES);
   if (text === null) return null;
-  const parsed = batch.safeParse(jsonOf(text));
+  const parsed = batch.safeParse(jsonOrNull(text));
   if (!parsed.success) throw new RalphError('state-corrupt', `${path} is not a record of a parallel run. Remove it.`);
   return parsed.data;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null; // refused by its shape
-  }
 }
 
 /** Throws `refused` while another process runs it. */

@@ -5,7 +5,7 @@ import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { type CommitIntent, clearIntent, replaceText, rollBack, writeIntent } from './commit-journal.ts';

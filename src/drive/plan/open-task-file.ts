@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 
 /** The open task: the baseline of its attempts, and what the guard enforces. */
 export interface OpenTask {
@@ -51,12 +52,8 @@ export function writeOpenTask(files: LoopFiles, task: OpenTask): void {
 }
 
 export function readOpenTask(files: LoopFiles, loopId: string): OpenTask | null {
-  try {
-    const task = JSON.parse(readRegularFile(openTaskPath(files), MOST_BYTES) ?? 'null') as OpenTask | null;
-    return task?.loopId === loopId && Array.isArray(task.scope) ? task : null;
-  } catch {
-    return null;
-  }
+  const task = jsonOrNull(readRegularFile(openTaskPath(files), MOST_BYTES) ?? '') as OpenTask | null;
+  return task?.loopId === loopId && Array.isArray(task.scope) ? task : null;
 }
 
 export function dropOpenTask(files: LoopFiles): void {

@@ -12,10 +12,9 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { clearIntent } from './commit-journal.ts';
-import { recoverTask, withMarkers } from './integrate-task.ts';
+import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
-import { adoptPlan, copyPlan, moveTask, switchTree } from './move-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readLines } from '../../state/files/journal-lines.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { readLines, readTail } from '../../state/files/journal-lines.ts';
 import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';

@@ -2,8 +2,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { log } from '../../state/log.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readLoop } from '../../state/read-state.ts';
+import { type LoopFiles, readLoop } from '../../state/loop-files.ts';
 
 /** How far the events of a loop were exported. */
 interface Cursor {

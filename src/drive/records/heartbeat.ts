@@ -1,8 +1,7 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
-import { beat } from '../../state/task-folder/heartbeat.ts';
-import { runFiles } from '../../state/task-folder/run-files.ts';
+import { readContract } from '../../state/loop-files.ts';
+import { beat, runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 

@@ -1,8 +1,7 @@
 import type { CheckResult, Effect, EngineEvent, UsageDelta } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { AgentRecord, IterationRecord } from '../../engine/schema/records.ts';
-import type { TaskIterationRecord } from '../../engine/schema/run-status.ts';
+import type { AgentRecord, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Measured } from '../prompt/gather-evidence.ts';

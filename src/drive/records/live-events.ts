@@ -3,8 +3,7 @@ import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { log } from '../../state/log.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readLoop } from '../../state/read-state.ts';
+import { type LoopFiles, readLoop } from '../../state/loop-files.ts';
 
 /** Types in the event stream of what a driver tells; the rest is recorded elsewhere, or shown only. */
 const TYPES: { readonly [T in RunnerEvent['type']]?: string } = {

@@ -1,8 +1,7 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
-import type { IterationRecord } from '../../engine/schema/records.ts';
-import type { CommandOutcome, TaskIterationRecord } from '../../engine/schema/run-status.ts';
+import type { CommandOutcome, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { lastEntry } from '../../state/files/read-tail.ts';
+import { lastEntry } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { RunFiles } from '../../state/task-folder/run-files.ts';
 import type { TranscriptParts } from '../../state/task-folder/run-state.ts';

@@ -4,11 +4,16 @@ import { basename, join } from 'node:path';
 import type { Effect } from '../../engine/events.ts';
 import type { Notify } from '../../engine/schema/contract.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
-import { findContract, findEndedContract, type StoredContract } from '../../state/contract-store.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { log } from '../../state/log.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import {
+  findContract,
+  findEndedContract,
+  type LoopFiles,
+  loopFiles,
+  readState,
+  type StoredContract,
+} from '../../state/loop-files.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 type Kind = Notify['on'][number];

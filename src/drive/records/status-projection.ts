@@ -1,11 +1,9 @@
 import type { Effect } from '../../engine/events.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
-import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/run-status.ts';
+import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { beat, endBeat, prune } from '../../state/task-folder/heartbeat.ts';
+import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import {
   keepOutOfGit,
   putRunAway,
@@ -14,7 +12,7 @@ import {
   showState,
   summaryOf,
 } from '../../state/task-folder/loop-directory.ts';
-import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import { beat, endBeat, prune, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import {
   mirrorEvent,
   mirrorIteration,

@@ -16,8 +16,7 @@ import { readOpenTask } from '../plan/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { lockOptions, type Prompt } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import type { Router, SpawnAnswer } from './router.ts';
-import { lastSpawn, readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
+import { lastSpawn, type Router, readSpawn, type SpawnAnswer, type SpawnRecord, writeSpawn } from './router.ts';
 
 export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
   const contract = router.turn.loaded.stored?.contract;

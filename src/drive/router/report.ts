@@ -7,9 +7,17 @@ import { endTurn } from '../turn/end-turn.ts';
 import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import type { Router, RouterAnswer } from './router.ts';
+import {
+  assignedSpawn,
+  isReported,
+  lastSpawn,
+  type Router,
+  type RouterAnswer,
+  type SpawnRecord,
+  spawnMark,
+  updateSpawn,
+} from './router.ts';
 import { answerAfter, answerNow } from './router-driver.ts';
-import { assignedSpawn, isReported, lastSpawn, type SpawnRecord, spawnMark, updateSpawn } from './spawn-record.ts';
 
 export interface Report {
   /** Number of the spawn; null if the host does not say, which means the assigned one. */

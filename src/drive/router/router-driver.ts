@@ -1,6 +1,6 @@
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readLoop } from '../../state/read-state.ts';
+import { readLoop } from '../../state/loop-files.ts';
 import { after, isBefore } from '../../text/time.ts';
 import { recordLive } from '../records/live-events.ts';
 import { reportAtEnd } from '../status/end-report.ts';
@@ -9,8 +9,15 @@ import { runEffects } from '../turn/run-effects.ts';
 import { type Dispatched, type Driver, dispatch, isStep, type Next, startFreshTurn } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
-import { type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
-import { assignedSpawn, type SpawnRecord, updateSpawn } from './spawn-record.ts';
+import {
+  assignedSpawn,
+  type Router,
+  type RouterAnswer,
+  RouterLeft,
+  type SpawnRecord,
+  type StopAnswer,
+  updateSpawn,
+} from './router.ts';
 import {
   consentAnswer,
   endAnswer,

@@ -1,8 +1,6 @@
 import { hostSession } from '../../claude/host-session.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
-import { readContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { giveConsent, pendingTerms } from '../start/consent.ts';

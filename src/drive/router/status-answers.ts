@@ -1,8 +1,7 @@
 import { exitCode } from '../../engine/exit-code.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
-import { findContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import type { Message } from '../../text/message.ts';
@@ -11,8 +10,7 @@ import { endedLoop } from '../status/ended-loop.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Hold } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import type { Router, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
-import { readSpawn } from './spawn-record.ts';
+import { type Router, type RouterOptions, readSpawn, type StopAnswer, type WaitAnswer } from './router.ts';
 
 export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer {
   const { iteration, maxIterations, sessionId, clientPid, mode, loopId } = state;

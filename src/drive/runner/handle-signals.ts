@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { readState } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
-import { readState } from '../../state/read-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';

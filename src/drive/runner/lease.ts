@@ -1,9 +1,8 @@
 import * as fs from 'node:fs';
 import lockfile from 'proper-lockfile';
 import { readRecord, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { leasePaths } from '../../state/lock/lease-holder.ts';
 import { withLock } from '../../state/lock/lock.ts';
-import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { leasePaths, newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';

@@ -1,11 +1,10 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { findContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
+import { findContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { readLoop } from '../../state/read-state.ts';
-import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
+import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';

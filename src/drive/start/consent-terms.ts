@@ -3,7 +3,7 @@ import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 
 /** Everything that a user agrees to, as key and value; a list has an entry for each item. Ids and times are no part of it. */

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { sha256 } from '../../state/hash-contract.ts';
 import { RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { preparedTerms } from './consent.ts';
@@ -38,8 +38,4 @@ export function takeFixedTerms(env: NodeJS.ProcessEnv): PreparedContract | undef
   const text = readRegularFile(path, MOST_BYTES) ?? '';
   if (sha256(text) !== hash) throw new RalphError('contract-changed', START_TEXTS.otherTerms);
   return JSON.parse(text) as PreparedContract;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { clientSandboxProblem } from '../../claude/sandbox-problem.ts';
+import { clientSandboxProblem } from '../../claude/find-client.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
-import type { TaskTerms } from '../../engine/schema/contract.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy, TaskTerms } from '../../engine/schema/contract.ts';
 import { sandboxProblem } from '../../sandbox/availability.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { sandboxTerms } from '../../sandbox/terms.ts';

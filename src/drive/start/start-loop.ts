@@ -6,14 +6,21 @@ import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { counted } from '../../engine/transitions/checklist.ts';
-import { readContract, type StoredContract, writeContract } from '../../state/contract-store.ts';
+import { counted } from '../../engine/transitions/build.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import { log } from '../../state/log.ts';
-import { type LoopFiles, loopFiles, makeRuntimeDir, PROJECT_FILE } from '../../state/loop-files.ts';
+import {
+  type LoopFiles,
+  loopFiles,
+  makeRuntimeDir,
+  PROJECT_FILE,
+  readContract,
+  readState,
+  type StoredContract,
+  writeContract,
+} from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
-import { readState } from '../../state/read-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
@@ -22,7 +29,7 @@ import { writeStartPoint } from '../../task/git/start-point.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { about, RalphError } from '../../text/message.ts';
-import { restoreBeforeResume, storeProtected } from '../control/store-snapshot.ts';
+import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
 import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';

@@ -1,6 +1,6 @@
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { Entry } from '../../state/event-stream.ts';
-import { readTail } from '../../state/files/read-tail.ts';
+import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 

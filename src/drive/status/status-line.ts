@@ -1,8 +1,7 @@
 import { currentIteration, dollarText } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 import { withPrefix } from '../turn/messages.ts';

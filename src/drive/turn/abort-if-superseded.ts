@@ -1,6 +1,5 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 
 const POLL_MS = 330;
 

@@ -1,6 +1,6 @@
 import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
-import { readContract } from '../../state/contract-store.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
+import { readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { fileTask } from '../prompt/file-task.ts';

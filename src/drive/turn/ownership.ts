@@ -2,7 +2,7 @@ import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
-import { runnerLives } from '../../state/lock/lease-holder.ts';
+import { runnerLives } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { jsonOrNull } from '../../text/or-else.ts';

@@ -1,11 +1,10 @@
 import type { Effect, EngineEvent } from '../../engine/events.ts';
 import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { findContract, type StoredContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles, type StoredContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';

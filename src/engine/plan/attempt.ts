@@ -1,5 +1,5 @@
+import type { Policy } from '../schema/contract.ts';
 import type { PlanState } from '../schema/plan.ts';
-import type { Policy } from '../schema/policy.ts';
 import { nextPlanTask, type PlanChoice, type PlanTask, planKey, readyTasks } from './task-order.ts';
 
 /** A task as the engine sees it: its acceptance is what a person is asked to verify. */

@@ -1,4 +1,4 @@
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { BreakerState } from '../schema/state.ts';
 
 export interface Streak {

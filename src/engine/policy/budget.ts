@@ -1,7 +1,7 @@
 import { elapsed, formatDuration, isBefore } from '../../text/time.ts';
 import { tokens, type UsageDelta } from '../events.ts';
 import { dollarText } from '../messages.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { LoopState, UsageState, UsageWindow } from '../schema/state.ts';
 
 export interface BudgetReading {

@@ -1,5 +1,5 @@
 import { after, elapsed, isBefore } from '../../text/time.ts';
-import type { IdlePolicy } from '../schema/policy.ts';
+import type { IdlePolicy } from '../schema/contract.ts';
 import type { IdleState } from '../schema/state.ts';
 
 export const NOT_IDLE: IdleState = { since: null, consecutive: 0, lastCallAt: null };

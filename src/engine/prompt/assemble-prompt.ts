@@ -1,5 +1,5 @@
 import { shorten } from '../../text/excerpt.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { Notices, Steering } from '../schema/state.ts';
 import { completionText } from '../signals/signals.ts';
 

@@ -1,5 +1,5 @@
 import { LINE_END } from '../../text/characters.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import { type AssembledPrompt, wholePrompt } from './assemble-prompt.ts';
 
 /** How a prompt goes back into the session: `reason` reaches the model twice, `context` once. */

@@ -1,8 +1,6 @@
 import * as z from 'zod';
-import { commandRule, contract, evidenceCommand, guardrails, taskTerms } from './contract.ts';
-import { policy } from './policy.ts';
-import { iterationRecord } from './records.ts';
-import { commandOutcome, runStatus, taskIterationRecord } from './run-status.ts';
+import { commandRule, contract, evidenceCommand, guardrails, policy, taskTerms } from './contract.ts';
+import { commandOutcome, iterationRecord, runStatus, taskIterationRecord } from './records.ts';
 import { count, instant } from './scalars.ts';
 
 /** Views: the parts of stored files that readers use, less strict than the definitions; the build makes shapes of them. */

@@ -1,6 +1,6 @@
 import { oneLine } from '../../text/excerpt.ts';
 import { lines } from '../../text/markdown/lines.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 
 export interface Signals {
   /** `claimed` where it counts, `misplaced` where it was seen but does not count. */

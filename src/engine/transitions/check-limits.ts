@@ -12,7 +12,7 @@ import {
 } from '../messages.ts';
 import { type Trip, tripped } from '../policy/breaker.ts';
 import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
 import { end, event, pause, type Transition, tellPause } from './build.ts';
 

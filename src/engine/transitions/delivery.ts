@@ -1,6 +1,6 @@
 import type { EventOf } from '../events.ts';
 import { OVERRIDDEN_TEXT } from '../messages.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import { event, handOver, overtaken, release, type Transition } from './build.ts';
 import { endBy, limitReached, pausedByWindow } from './check-limits.ts';

@@ -13,11 +13,12 @@ import {
 import { sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
 import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
-import type { IdlePolicy, Policy } from '../schema/policy.ts';
+import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
 import {
   common,
+  counted,
   end,
   event,
   pause,
@@ -29,7 +30,6 @@ import {
   tellPause,
 } from './build.ts';
 import { decide, endBy, withinLimits } from './check-limits.ts';
-import { counted } from './checklist.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 
 /** The agent's turn is over: is it an iteration, and what follows from it? */

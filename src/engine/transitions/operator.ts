@@ -2,8 +2,7 @@ import type { EventOf, OperatorCommand } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import type { LiveState, LoopState, Steering } from '../schema/state.ts';
-import { end, event, pause, running, type Transition } from './build.ts';
-import { counted } from './checklist.ts';
+import { counted, end, event, pause, running, type Transition } from './build.ts';
 
 type Kind = OperatorCommand['kind'];
 type Command<K extends Kind> = (

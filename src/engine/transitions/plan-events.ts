@@ -5,8 +5,8 @@ import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone 
 import { passedOverText, planStopText } from '../plan/messages.ts';
 import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { PlanState } from '../schema/plan.ts';
-import type { Policy } from '../schema/policy.ts';
 import type { LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';

@@ -3,7 +3,7 @@ import { elapsed } from '../../text/time.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { misplacedText, nearMissText } from '../messages.ts';
 import { repeatsOf } from '../policy/breaker.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { CommonState, Failure, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, type Signals } from '../signals/signals.ts';

@@ -2,7 +2,7 @@ import { after, elapsed, isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { idleLimitText } from '../messages.ts';
 import { clockSetBack, idleElapsed, idleWait } from '../policy/idle.ts';
-import type { IdlePolicy, Policy } from '../schema/policy.ts';
+import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, prompt, release, running, type Transition } from './build.ts';
 import { withinLimits } from './check-limits.ts';

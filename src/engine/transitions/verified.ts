@@ -2,7 +2,7 @@ import { render } from '../../text/message.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
 import { decide } from './check-limits.ts';

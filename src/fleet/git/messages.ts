@@ -1,4 +1,4 @@
-import { printable } from '../../term/paint.ts';
+import { printable } from '../../term/format.ts';
 
 const shown = (text: string): string => printable(text).slice(0, 200);
 

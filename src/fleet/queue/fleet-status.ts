@@ -1,4 +1,5 @@
 import type { ChainableCommander } from 'ioredis';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { jobIdOf } from '../job.ts';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '../worker/loop-result.ts';
 import { type FleetServer, KEYS } from './connect.ts';
@@ -123,10 +124,10 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
   const answers = await answersOf<(string | null)[]>(commands);
   return answers.map(([progress, result, failure], index) => ({
     progress: latest(
-      (progress && loopProgress.safeParse(jsonOf(progress)).data) || null,
+      (progress && loopProgress.safeParse(jsonOrNull(progress)).data) || null,
       loops[index]?.progress ?? null,
     ),
-    result: (result && loopResult.safeParse(jsonOf(result)).data) || null,
+    result: (result && loopResult.safeParse(jsonOrNull(result)).data) || null,
     failure: failure ?? null,
   }));
 }
@@ -140,12 +141,4 @@ function latest(told: LoopProgress | null, before: LoopProgress | null): LoopPro
 export async function refusedJobs({ redis }: FleetServer): Promise<Readonly<Record<string, number>>> {
   const found = await redis.hgetall(KEYS.refused);
   return Object.fromEntries(Object.entries(found).map(([id, count]) => [id, Number(count)]));
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -13,8 +13,7 @@ import {
 } from '../shell/shell-reading.ts';
 import { splitOptions } from '../shell/words.ts';
 import { comparableForms, comparablePath } from './comparable-path.ts';
-import { searchFinds } from './glob-hit.ts';
-import { isBelowProject } from './own-files.ts';
+import { isBelowProject, searchFinds } from './own-files.ts';
 
 const NODE_VALUES =
   '-r -C -e -p --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';

@@ -4,9 +4,10 @@ import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { comparablePath } from './comparable-path.ts';
-import { hitByGlob, hitByOddGlob, searchFinds } from './glob-hit.ts';
 import {
   hitByCopy,
+  hitByGlob,
+  hitByOddGlob,
   hitByRemoval,
   hitByTree,
   hitByTreeBelow,
@@ -14,6 +15,7 @@ import {
   isBelowProject,
   ownFilesIn,
   ownPaths,
+  searchFinds,
 } from './own-files.ts';
 
 /** The protected path that a write of a shell command changes; undefined when none is seen. */

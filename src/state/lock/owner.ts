@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { passesOnWindows, uniqueToken } from '../files/regular-file.ts';
+import type { LoopFiles } from '../loop-files.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../process/identity.ts';
 
 export interface LockOwner extends ProcessIdentity {
@@ -65,4 +66,17 @@ function hostIdentity(): string {
 /** Without an import: node:os would cost every hook half a millisecond. */
 function machineName(): string {
   return process.getBuiltinModule?.('node:os').hostname() ?? process.env['HOSTNAME'] ?? process.platform;
+}
+
+/** Paths of a runner's lease and of its holder, outside the project. */
+export function leasePaths({ outsideDir, name }: LoopFiles): Record<'path' | 'lease' | 'holder', string> {
+  const path = join(outsideDir, `runner${name === null ? '' : `.${name}`}`);
+  return { path, lease: `${path}.lease`, holder: `${path}.holder.json` };
+}
+
+/** Returns true if a runner works on this loop; one of another machine counts while its lease is renewed. */
+export function runnerLives(files: LoopFiles): boolean {
+  const { lease, holder } = leasePaths(files);
+  const owner = readOwner(holder);
+  return typeof owner === 'object' && ownerLives(owner, lease);
 }

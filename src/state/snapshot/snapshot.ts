@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { regularFile, uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
@@ -91,13 +92,11 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): Sn
 
 /** Reads the snapshot of a loop; null if there is none, or it belongs to another loop or cannot be read. */
 export function readSnapshot(files: LoopFiles, loopId: string): Snapshot | null {
-  try {
-    const found = JSON.parse(readFileSync(regularFile(`${files.snapshot}.json`), 'utf8')) as Partial<Snapshot> | null;
-    const isOurs = found?.version === VERSION && found.loopId === loopId && typeof found.files === 'object';
-    return isOurs ? (found as Snapshot) : null;
-  } catch {
-    return null; // missing, or torn: the caller treats both as no snapshot
-  }
+  // Missing, or torn: the caller treats both as no snapshot.
+  const text = orElse(() => readFileSync(regularFile(`${files.snapshot}.json`), 'utf8'), '');
+  const found = jsonOrNull(text) as Partial<Snapshot> | null;
+  const isOurs = found?.version === VERSION && found.loopId === loopId && typeof found.files === 'object';
+  return isOurs ? (found as Snapshot) : null;
 }
 
 export function storeSnapshot(files: LoopFiles, snapshot: Snapshot): void {

@@ -1,7 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { LoopEvent } from '../../engine/schema/records.ts';
-import type { LoopIteration } from '../../engine/schema/run-status.ts';
+import type { LoopEvent, LoopIteration } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { appendLine } from '../files/journal-lines.ts';

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
-import type { LoopEvent } from '../../engine/schema/records.ts';
-import type { CommandOutcome, RunStatus, TaskIterationRecord } from '../../engine/schema/run-status.ts';
+import type { CommandOutcome, LoopEvent, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
 import { fenced } from '../../text/quote.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { checkShape } from '../check-shape.ts';

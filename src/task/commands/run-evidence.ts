@@ -1,5 +1,5 @@
 import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
-import type { CommandOutcome as CommandRecord } from '../../engine/schema/run-status.ts';
+import type { CommandOutcome as CommandRecord } from '../../engine/schema/records.ts';
 import { show } from '../../state/process/program.ts';
 import { PREVIEW_LIMIT, shorten } from '../../text/excerpt.ts';
 import { advise } from '../../text/message.ts';

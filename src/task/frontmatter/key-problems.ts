@@ -1,5 +1,5 @@
 import picomatch from 'picomatch';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 
 /** The form in which `{{ commands.NAME }}` and `{{ args.NAME }}` are found. */
 export const ARGUMENT_NAME = /^\w[\w-]*$/;

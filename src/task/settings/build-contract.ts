@@ -4,8 +4,8 @@ import {
   type Contract,
   contract as schema,
 } from '../../engine/schema/contract.ts';
-import type { StoredContract } from '../../state/contract-store.ts';
 import { hashContract } from '../../state/hash-contract.ts';
+import type { StoredContract } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import type { ValidationEntry } from '../frontmatter/schema.ts';
 import { contractPins } from '../pinned-scripts/contract-scripts.ts';

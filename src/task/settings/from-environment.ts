@@ -1,4 +1,4 @@
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import { signalProblem } from '../../engine/signals/signals.ts';
 import { DEFAULT_POLICY } from './read-values.ts';
 

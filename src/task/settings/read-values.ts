@@ -1,5 +1,4 @@
-import type { CommandRule, Guardrails, TaskTerms } from '../../engine/schema/contract.ts';
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { CommandRule, Guardrails, Policy, TaskTerms } from '../../engine/schema/contract.ts';
 import type { TaskKind } from '../task-file.ts';
 import { BY_FILE, type EffectiveValues, effectiveValues, PROGRESS_FILE } from './defaults.ts';
 

@@ -1,4 +1,4 @@
-import type { Policy } from '../../engine/schema/policy.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import { commandTimeoutProblems, idleProblems } from '../frontmatter/cross-key-problems.ts';
 import { keyPath, type Problem } from '../frontmatter/problem.ts';
 import { type Frontmatter, ITERATION_CAP, TASK_KEYS } from '../frontmatter/schema.ts';

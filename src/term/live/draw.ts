@@ -1,9 +1,8 @@
-import type { Paint } from '../paint.ts';
-import { wrap, wrapText } from '../wrap.ts';
+import type { Paint } from '../format.ts';
+import { wrap, wrapText } from '../write-text.ts';
 import { type Frame, frameOf, type Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
-import type { Line, View } from './view.ts';
-import { clipped, closeText, painted, printRows, rowCells } from './view.ts';
+import { clipped, closeText, type Line, painted, printRows, rowCells, type View } from './view.ts';
 
 /** Bottom of the terminal as it was last drawn. */
 export interface Drawn {

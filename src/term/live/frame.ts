@@ -1,6 +1,6 @@
 import { formatDuration } from '../../text/time.ts';
-import { costText, countText } from '../figures.ts';
-import { graphemes, wrap } from '../wrap.ts';
+import { costText, countText } from '../format.ts';
+import { graphemes, wrap } from '../write-text.ts';
 import type { InputLine } from './input-line.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { clipped, needsGap, openText, type Row, rowCells, type Span, type View } from './view.ts';

@@ -1,4 +1,4 @@
-import { graphemes } from '../wrap.ts';
+import { graphemes } from '../write-text.ts';
 
 export interface InputLine {
   readonly text: string;

@@ -1,4 +1,4 @@
-import type { Paint } from '../paint.ts';
+import type { Paint } from '../format.ts';
 import { inForeground } from '../write-text.ts';
 import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture, type Scene } from './draw.ts';
 import type { Size } from './frame.ts';

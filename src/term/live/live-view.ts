@@ -1,7 +1,7 @@
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { show } from '../../state/process/program.ts';
 import { RalphError } from '../../text/message.ts';
-import { painter, printable } from '../paint.ts';
+import { painter, printable } from '../format.ts';
 import { EDITS, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
 import { type LiveTerminal, takeTerminal } from './live-terminal.ts';

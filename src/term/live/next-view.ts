@@ -3,11 +3,9 @@ import { dollarText } from '../../engine/messages.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { oneLine } from '../../text/excerpt.ts';
-import { deniedText, runFigures, timeText } from '../figures.ts';
-import { printable } from '../paint.ts';
+import { deniedText, printable, runFigures, timeText } from '../format.ts';
 import { LIVE_TEXTS } from './messages.ts';
-import type { Span } from './view.ts';
-import { addText, BLANK, closeText, type Line, type OpenCall, type View } from './view.ts';
+import { addText, BLANK, closeText, type Line, type OpenCall, type Span, type View } from './view.ts';
 
 type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 

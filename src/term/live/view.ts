@@ -1,6 +1,6 @@
 import type { RunnerEvent, WaitReason } from '../../engine/runner-event.ts';
-import { type Paint, printable, type Style } from '../paint.ts';
-import { cells, graphemes, wrap } from '../wrap.ts';
+import { type Paint, printable, type Style } from '../format.ts';
+import { cells, graphemes, wrap } from '../write-text.ts';
 
 /** Line to be printed above the live rows, once: it belongs to the scroll-back from then on. */
 export interface Line {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { SCHEMA_VERSION } from '../../../src/engine/schema/constants.ts';
+import { parseState } from '../../../src/state/loop-files.ts';
 import { identityOf } from '../../../src/state/process/identity.ts';
-import { parseState } from '../../../src/state/read-state.ts';
 import type { Laid } from './case.ts';
 
 /** What lies on disk before a hook is called. */

@@ -9,13 +9,12 @@ import {
   blockOverridden,
   clientVersion,
   lastAssistantText,
+  readUsage,
   transcriptSize,
 } from '../../../src/claude/transcript/transcript.ts';
-import { readUsage } from '../../../src/claude/transcript/usage.ts';
 import { readSignals } from '../../../src/engine/signals/signals.ts';
-import { readLines } from '../../../src/state/files/journal-lines.ts';
-import { readTail } from '../../../src/state/files/read-tail.ts';
-import { parseState } from '../../../src/state/read-state.ts';
+import { readLines, readTail } from '../../../src/state/files/journal-lines.ts';
+import { parseState } from '../../../src/state/loop-files.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { policyFromEnvironment } from '../../../src/task/settings/from-environment.ts';
 import fc from '../../support/property.ts';

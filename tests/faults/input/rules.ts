@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import { readState } from '../../../src/state/read-state.ts';
+import { readState } from '../../../src/state/loop-files.ts';
 import fc from '../../support/property.ts';
 import { aCase, type HookName, type Laid, lay } from './case.ts';
 import { type Asked, ask, type Decide, HOOKS, isExpected } from './hooks.ts';

@@ -5,8 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
-import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { readState } from '../../../src/state/read-state.ts';
+import { type LoopFiles, loopFiles, readState } from '../../../src/state/loop-files.ts';
 import { iterationsIn } from '../../support/journal.ts';
 import { TEST_TIMEOUT_MS } from '../../support/until.ts';
 

@@ -1,5 +1,5 @@
 import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/engine/events.ts';
-import type { Policy } from '../../../src/engine/schema/policy.ts';
+import type { Policy } from '../../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import type { Reply } from '../../support/arbitraries/arbitraries.ts';
 

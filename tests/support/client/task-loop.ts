@@ -3,7 +3,7 @@ import {
   runStatus,
   type TaskIterationRecord,
   taskIterationRecord,
-} from '../../../src/engine/schema/run-status.ts';
+} from '../../../src/engine/schema/records.ts';
 import type { Script } from '../model/scripted-model.ts';
 import {
   inLoopProject,

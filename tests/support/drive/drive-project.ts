@@ -8,8 +8,7 @@ import { stop } from '../../../src/drive/hook/stop.ts';
 import { type StartedLoop, startLoop } from '../../../src/drive/start/start-loop.ts';
 import { type DriverContext, driverContext } from '../../../src/drive/turn/ownership.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { parseState } from '../../../src/state/read-state.ts';
+import { type LoopFiles, loopFiles, parseState } from '../../../src/state/loop-files.ts';
 import { emptyFolder } from '../folder.ts';
 
 /** Who agrees in tests that have no terminal. */

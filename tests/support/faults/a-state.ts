@@ -1,8 +1,7 @@
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import type { StoredContract } from '../../../src/state/contract-store.ts';
-import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { type LoopFiles, loopFiles, type StoredContract } from '../../../src/state/loop-files.ts';
 import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/settings/read-values.ts';
 
 export function filesIn(directory: string): LoopFiles {

@@ -1,5 +1,4 @@
-import type { LoopFiles } from '../../../src/state/loop-files.ts';
-import { readState } from '../../../src/state/read-state.ts';
+import { type LoopFiles, readState } from '../../../src/state/loop-files.ts';
 import { tallyOf } from './a-state.ts';
 import type { Past, Verdict } from './stress.ts';
 

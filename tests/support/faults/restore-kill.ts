@@ -1,9 +1,7 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { restoreProtected } from '../../../src/drive/control/restore-protected.ts';
-import { readContract } from '../../../src/state/contract-store.ts';
-import { loopFiles } from '../../../src/state/loop-files.ts';
-import { readState } from '../../../src/state/read-state.ts';
+import { loopFiles, readContract, readState } from '../../../src/state/loop-files.ts';
 import { withFaults, writeOnly } from './faulty-fs.ts';
 
 /**

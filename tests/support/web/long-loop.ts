@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { streamed } from '../../../src/state/event-stream.ts';
-import { leasePaths } from '../../../src/state/lock/lease-holder.ts';
-import { newOwner } from '../../../src/state/lock/owner.ts';
+import { leasePaths, newOwner } from '../../../src/state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 
 const START = Date.parse('2026-03-02T21:00:00.000Z');

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
 import { apiFailure, lastApiError } from '../../../src/claude/transcript/api-failure.ts';
 import { watchQueue } from '../../../src/claude/transcript/queued-messages.ts';
-import { readUsage } from '../../../src/claude/transcript/usage.ts';
+import { readUsage } from '../../../src/claude/transcript/transcript.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 /** JSON that has no way to become a string: String() throws on it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reportLines } from '../../../src/cli/run/batch-report.ts';
 import { type BatchTask, NEW_END } from '../../../src/drive/parallel/batch.ts';
-import { cells, wrapText } from '../../../src/term/wrap.ts';
+import { cells, wrapText } from '../../../src/term/write-text.ts';
 
 const DONE = {
   ...NEW_END,

@@ -4,7 +4,7 @@ import { adoptFourKeys, bindSession, initialState, resumeState } from '../../../
 import { CLOSED_BREAKER } from '../../../src/engine/policy/breaker.ts';
 import { NOT_IDLE } from '../../../src/engine/policy/idle.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { validateLoopState } from '../../../src/state/read-state.ts';
+import { validateLoopState } from '../../../src/state/loop-files.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import {
   after,

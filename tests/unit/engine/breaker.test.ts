@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type BreakerSample, CLOSED_BREAKER, sampleBreaker, tripped } from '../../../src/engine/policy/breaker.ts';
-import type { Policy } from '../../../src/engine/schema/policy.ts';
+import type { Policy } from '../../../src/engine/schema/contract.ts';
 import type { BreakerState } from '../../../src/engine/schema/state.ts';
 
 const OFF: Policy['breaker'] = { findings: 0, noProgress: 0, sameReply: 0, sameError: 0, denials: 0, tdd: 0 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { transition } from '../../../src/engine/transition.ts';
-import { isFinished, lostItems } from '../../../src/engine/transitions/checklist.ts';
+import { isFinished, lostItems } from '../../../src/engine/transitions/build.ts';
 import { checklistItems, countChecklist } from '../../../src/text/markdown/checklist.ts';
 import { at, command, policy, recorded, running, step, turnEnded } from './support/loop.ts';
 

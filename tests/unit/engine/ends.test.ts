@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { adoptFourKeys, initialState, resumeState } from '../../../src/engine/initial-state.ts';
-import type { Policy } from '../../../src/engine/schema/policy.ts';
+import type { Policy } from '../../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import {

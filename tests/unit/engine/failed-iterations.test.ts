@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Policy } from '../../../src/engine/schema/policy.ts';
+import type { Policy } from '../../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import {

@@ -9,7 +9,7 @@ import {
   totalCost,
 } from '../../../src/engine/policy/budget.ts';
 import type { UsageState } from '../../../src/engine/schema/state.ts';
-import { validateLoopState } from '../../../src/state/read-state.ts';
+import { validateLoopState } from '../../../src/state/loop-files.ts';
 import { at, policy, running } from './support/loop.ts';
 
 const NOTHING: UsageState = running().usage;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { installLine } from '../../../src/fleet/queue/connect.ts';
 import { withoutStale } from '../../../src/fleet/queue/events.ts';
-import { installLine } from '../../../src/fleet/queue/load-packages.ts';
 
 const event = (id: string, attempt: number) => ({ id, attempt, event: { type: 'notice' } });
 

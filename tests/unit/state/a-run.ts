@@ -1,4 +1,4 @@
-import type { RunStatus, TaskIterationRecord } from '../../../src/engine/schema/run-status.ts';
+import type { RunStatus, TaskIterationRecord } from '../../../src/engine/schema/records.ts';
 
 /** A run status for tests. */
 export function aStatus(change: Partial<RunStatus> = {}): RunStatus {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { archiveState, listArchive, quarantine } from '../../../src/state/archive.ts';
-import { readState } from '../../../src/state/read-state.ts';
+import { readState } from '../../../src/state/loop-files.ts';
 import { serialise } from '../../../src/state/with-state.ts';
 import { anEndedState, aProject, aState, putState } from './a-loop.ts';
 

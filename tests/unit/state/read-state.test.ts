@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import schema from '../../../schemas/state.schema.json' with { type: 'json' };
-import { parseState, readState } from '../../../src/state/read-state.ts';
+import { parseState, readState } from '../../../src/state/loop-files.ts';
 import { serialise } from '../../../src/state/with-state.ts';
 import { anEndedState, aProject, aState, putState } from './a-loop.ts';
 

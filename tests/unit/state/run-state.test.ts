@@ -12,9 +12,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { runStatus, taskIterationRecord } from '../../../src/engine/schema/run-status.ts';
-import { beat, endBeat, liveBeats, prune } from '../../../src/state/task-folder/heartbeat.ts';
-import { type RunFiles, runFiles, takeFlags } from '../../../src/state/task-folder/run-files.ts';
+import { runStatus, taskIterationRecord } from '../../../src/engine/schema/records.ts';
+import {
+  beat,
+  endBeat,
+  liveBeats,
+  prune,
+  type RunFiles,
+  runFiles,
+  takeFlags,
+} from '../../../src/state/task-folder/run-files.ts';
 import {
   mirrorEvent,
   mirrorIteration,

@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
-import type { LoopIteration } from '../../../src/engine/schema/run-status.ts';
-import { loopIteration } from '../../../src/engine/schema/run-status.ts';
+import { type LoopIteration, loopIteration } from '../../../src/engine/schema/records.ts';
 import {
   keepOutOfGit,
   loopDirectoryIn,

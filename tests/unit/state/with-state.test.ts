@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { quarantine } from '../../../src/state/archive.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
-import { readState } from '../../../src/state/read-state.ts';
+import { readState } from '../../../src/state/loop-files.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
 import { type ErrorCode, RalphError } from '../../../src/text/message.ts';
 import { aProject, aState, leftovers, putState } from './a-loop.ts';

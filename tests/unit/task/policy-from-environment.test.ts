@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { policy as schema } from '../../../src/engine/schema/policy.ts';
+import { policy as schema } from '../../../src/engine/schema/contract.ts';
 import { policyFromEnvironment } from '../../../src/task/settings/from-environment.ts';
 import { DEFAULT_POLICY } from '../../../src/task/settings/read-values.ts';
 

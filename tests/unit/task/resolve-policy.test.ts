@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { policy as policySchema } from '../../../src/engine/schema/policy.ts';
+import { policy as policySchema } from '../../../src/engine/schema/contract.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { costProblem } from '../../../src/task/frontmatter/key-problems.ts';
 import type { Frontmatter } from '../../../src/task/frontmatter/schema.ts';

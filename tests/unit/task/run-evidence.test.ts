@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { EvidenceCommand } from '../../../src/engine/schema/contract.ts';
-import { commandOutcome } from '../../../src/engine/schema/run-status.ts';
+import { commandOutcome } from '../../../src/engine/schema/records.ts';
 import { runEvidence } from '../../../src/task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';

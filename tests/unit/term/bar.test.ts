@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { iterationColumns, iterationTable } from '../../../src/cli/show/iteration-table.ts';
-import { bar, painter } from '../../../src/term/paint.ts';
+import { bar, painter } from '../../../src/term/format.ts';
 import fc from '../../support/property.ts';
 
 test('a bar is as long as its value, to an eighth of a cell, and anything above zero is visible', () => {

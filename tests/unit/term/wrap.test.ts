@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { paintedCells, wrapText } from '../../../src/term/wrap.ts';
+import { paintedCells, wrapText } from '../../../src/term/write-text.ts';
 import fc from '../../support/property.ts';
 
 /** Values as they stand in messages: a number, a path, a command that names the program by its path. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { hookDriver } from '../../../../src/drive/hook/hook-driver.ts';
 import { openTurn } from '../../../../src/drive/hook/stop.ts';
 import { runEffects } from '../../../../src/drive/turn/run-effects.ts';
-import { readState } from '../../../../src/state/read-state.ts';
+import { readState } from '../../../../src/state/loop-files.ts';
 import '../../../support/starts-processes.ts';
 import { AT, aHook, aProject, rewrite, start } from '../../../support/drive/drive-project.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
+import { readContract, writeContract } from '../../../../src/state/loop-files.ts';
 import { AT, aHook, aProject, type Project, put, rewrite, start } from '../../../support/drive/drive-project.ts';
 import { callsOf } from '../../../support/journal.ts';
 

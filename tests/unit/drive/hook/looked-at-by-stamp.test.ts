@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restoreProtected } from '../../../../src/drive/control/restore-protected.ts';
-import { readContract } from '../../../../src/state/contract-store.ts';
+import { readContract } from '../../../../src/state/loop-files.ts';
 import { readLook, stampOf } from '../../../../src/state/snapshot/look.ts';
 import { readSnapshot, storeLook } from '../../../../src/state/snapshot/snapshot.ts';
 import { statAt } from '../../../../src/state/snapshot/version.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readSpawn, updateSpawn } from '../../../../src/drive/router/spawn-record.ts';
+import { readSpawn, updateSpawn } from '../../../../src/drive/router/router.ts';
 import { aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 

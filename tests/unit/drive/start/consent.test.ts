@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract, giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
 import { consentDigest } from '../../../../src/drive/start/consent-terms.ts';
-import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
+import { readContract, writeContract } from '../../../../src/state/loop-files.ts';
 import { RalphError } from '../../../../src/text/message.ts';
 import {
   AT,

@@ -8,8 +8,7 @@ import { taskLoopName, taskPathOf } from '../../../../src/drive/start/find-task.
 import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
-import { readContract } from '../../../../src/state/contract-store.ts';
-import { LOOP_NAME } from '../../../../src/state/loop-files.ts';
+import { LOOP_NAME, readContract } from '../../../../src/state/loop-files.ts';
 import { DEFAULT_POLICY } from '../../../../src/task/settings/read-values.ts';
 import { AT, aProject, PERSON, type Project, put } from '../../../support/drive/drive-project.ts';
 

@@ -12,7 +12,7 @@ import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import { tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
 import { listThere } from '../../../../src/drive/tdd/tdd-terms.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
-import { readContract } from '../../../../src/state/contract-store.ts';
+import { readContract } from '../../../../src/state/loop-files.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
 import { aProject, aStop, PERSON, type Project, stateOf } from '../../../support/drive/drive-project.ts';
 import { AT, after, aList } from '../../../support/tdd-list.ts';

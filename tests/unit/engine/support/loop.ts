@@ -1,6 +1,6 @@
 import type { Effect, EngineEvent, OperatorCommand } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
-import type { Policy } from '../../../../src/engine/schema/policy.ts';
+import type { Policy } from '../../../../src/engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
 import { transition } from '../../../../src/engine/transition.ts';
 

@@ -3,9 +3,15 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectState, relocateContract, restoreState } from '../../../../src/fleet/git/loop-state.ts';
-import { findContract, type StoredContract, writeContract } from '../../../../src/state/contract-store.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
-import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
+import {
+  findContract,
+  type LoopFiles,
+  loopFiles,
+  makeRuntimeDir,
+  type StoredContract,
+  writeContract,
+} from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';
 import { emptyFolder } from '../../../support/folder.ts';
