@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { homeFolder } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 
@@ -46,7 +46,7 @@ export function bundleDir(): string {
 }
 
 export function clientConfigDir(env: NodeJS.ProcessEnv): string {
-  return env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
+  return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }
 
 /** Throws `refused` if the project's .claude is the client's own directory, whose settings.json counts in every project. */

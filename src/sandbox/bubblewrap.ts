@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
+import { homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
-import { homeOf, secretNames } from './terms.ts';
+import { secretNames } from './terms.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -85,7 +86,7 @@ function hidden(path: string): string[] {
 
 /** Files and folders that decide what runs outside the sandbox later: the client's settings, ours, and those of git. */
 function controlFiles(project: string, env: Environment): string[] {
-  const home = homeOf(env);
+  const home = homeFolder(env);
   const client = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const config = env['XDG_CONFIG_HOME'];
   return [

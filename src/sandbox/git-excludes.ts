@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { readRegularFile, writeAtomically } from '../state/files/regular-file.ts';
+import { homeFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { countOf, MARK } from './without-git-excludes.ts';
 
@@ -53,7 +53,7 @@ function ownExcludes(projectDir: string, env: Environment): string {
   const path = ask(projectDir, ['config', '--type=path', 'core.excludesFile'], env);
   if (isAbsolute(path)) return path;
   const config = env['XDG_CONFIG_HOME'];
-  return join(config && isAbsolute(config) ? config : join(env['HOME'] || homedir(), '.config'), 'git', 'ignore');
+  return join(config && isAbsolute(config) ? config : join(homeFolder(env), '.config'), 'git', 'ignore');
 }
 
 /** Returns what git prints; '' where it fails or is missing. */

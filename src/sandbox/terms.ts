@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
+import { homeFolder } from '../state/home-folder.ts';
 
 /** Settings of a task file, as it names them. */
 export interface SandboxSettings {
@@ -12,7 +13,7 @@ export interface SandboxSettings {
 
 /** Returns the sandbox of a contract. Its paths are absolute: the client ignores others in `--settings` (measured). */
 export function sandboxTerms(settings: SandboxSettings, projectDir: string, env: NodeJS.ProcessEnv): Sandbox {
-  const home = homeOf(env);
+  const home = homeFolder(env);
   const absolute = (path: string): string =>
     path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(projectDir, path);
   const { allow_write, deny_write, deny_read, network } = settings;
@@ -22,11 +23,6 @@ export function sandboxTerms(settings: SandboxSettings, projectDir: string, env:
     denyRead: deny_read.map(absolute),
     network: typeof network === 'boolean' ? network : [...network],
   };
-}
-
-/** An import of node:os would cost every hook half a millisecond. */
-export function homeOf(env: Readonly<Record<string, string | undefined>>): string {
-  return env['HOME'] || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
 }
 
 /** Returns the names of secrets in an environment, except those that one of the user's commands names. */

@@ -10,6 +10,7 @@ import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { namesIn, regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
+import { homeFolder } from './home-folder.ts';
 
 /** Paths of one loop's files, absolute. */
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
@@ -89,18 +90,15 @@ export function loopNamesIn(runtimeDir: string): (string | null)[] {
 
 /** `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system. A relative XDG_STATE_HOME is ignored, as specified. */
 export function outsideRoot(env: NodeJS.ProcessEnv): string {
-  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData, HOME: unix, USERPROFILE: windows } = env;
+  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
   if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');
-  // An import of node:os costs every hook half a millisecond.
-  const home = unix || windows || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
-  return join(home, '.local', 'state', 'ralph-loop');
+  return join(homeFolder(env), '.local', 'state', 'ralph-loop');
 }
 
-function cacheRoot({ XDG_CACHE_HOME: cache, HOME: unix, USERPROFILE: windows }: NodeJS.ProcessEnv): string {
-  return cache && isAbsolute(cache)
-    ? join(cache, 'ralph-loop')
-    : join(unix || windows || '/tmp', '.cache', 'ralph-loop');
+function cacheRoot(env: NodeJS.ProcessEnv): string {
+  const { XDG_CACHE_HOME: cache } = env;
+  return join(cache && isAbsolute(cache) ? cache : join(homeFolder(env), '.cache'), 'ralph-loop');
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../engine/schema/contract.ts';
+import { homeFolder } from '../state/home-folder.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/loop-directory.ts';
 
@@ -61,7 +61,7 @@ export function configFiles(
   projectDir: string,
   env: NodeJS.ProcessEnv,
 ): Readonly<Record<'run config' | 'project config' | 'user config', string>> {
-  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
+  const base = env['XDG_CONFIG_HOME'] || join(homeFolder(env), '.config');
   return {
     'run config': join(projectDir, RUN_CONFIG),
     'project config': join(projectDir, PROJECT_CONFIG),

@@ -117,14 +117,17 @@ const NO_TESTS = [
   /^\t\S+\t+coverage: 0\.0% of statements$/, // go with -cover
 ];
 
+/** Node.js 22 and newer print a relative path, which only the name of a test file tells from the name of a test. */
+const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.*)?|.*[._-](?:test|spec)))\.[cm]?[jt]sx?`;
+const NODE_FILE_LINES = [`^ok \\d+ - ${NODE_FILE}$`, `^✔ ${NODE_FILE} \\([\\d.]+ms\\)$`].map(
+  (line) => new RegExp(line),
+);
+
 /** A file without a test, which node:test passes under the file's own path. Only where nothing stands beneath it. */
 const nodeFile: Reader = (line, count) => {
   if (/^(?: {4}(?:not )?ok \d| {2}[✔✖] )/.test(line)) return count.nested ? count : { ...count, nested: true };
-  const tap = /^ok \d+ - (?:\/|[A-Za-z]:[\\/]).*\.[cm]?[jt]sx?$/.test(line);
-  const spec = /^✔ (?:\/|[A-Za-z]:[\\/]).*\.[cm]?[jt]sx? \([\d.]+ms\)$/.test(line);
-  if (!tap && !spec) return null;
   // A TAP line would count for itself and in the summary; here it counts in the summary alone.
-  return { ...count, emptyFiles: count.emptyFiles + 1 };
+  return NODE_FILE_LINES.some((pattern) => pattern.test(line)) ? { ...count, emptyFiles: count.emptyFiles + 1 } : null;
 };
 
 /** jest `Tests: 1 skipped, 2 passed, 3 total`, vitest `Tests  2 passed | 1 skipped (3)`, Pest, phpunit. */

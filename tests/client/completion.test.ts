@@ -104,7 +104,11 @@ test('a claim that is rejected twice for one reason leaves one sign', async () =
 
 test('a test run without an executed test proves nothing', async () => {
   await inLoopProject(
-    { standIn: true, frontmatter: validated('node --test'), files: { 'package.json': '{"name":"empty"}\n' } },
+    {
+      standIn: true,
+      frontmatter: validated('node --test --test-reporter=spec'),
+      files: { 'package.json': '{"name":"empty"}\n' },
+    },
     steps([
       text(claim),
       bash("printf %s \"require('node:test').test('one', () => {});\" > one.test.js"),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -55,6 +55,28 @@ test('the packed program installs into an empty prefix and runs by npx, in an em
   );
   run(project, 'git', 'init', '-q');
   npx(project, 'run', 'job', '--agent', './agent.sh', '--yes');
+});
+
+/** Functions of newer versions of Node.js than the oldest that package.json allows, by which a result could differ. */
+const TOO_NEW =
+  /\b(?:getBuiltinModule|globSync|enableCompileCache|withResolvers|fromAsync|groupBy|isSubsetOf|crc32)\b/g;
+
+test('the program consists of ASCII, as which it is read', () => {
+  for (const file of readdirSync(join(DIST, 'scripts'))) {
+    const lines = readFileSync(join(DIST, 'scripts', file), 'utf8').split('\n');
+    const odd = lines.flatMap((line) => /.{0,30}[^\0-\x7f].{0,30}/.exec(line)?.[0] ?? []);
+    assert.deepEqual(odd, [], file);
+  }
+});
+
+test('the program calls nothing that the oldest supported Node.js lacks', () => {
+  for (const folder of ['scripts', 'hooks']) {
+    const files = readdirSync(join(DIST, folder)).filter((file) => file.endsWith('.cjs'));
+    assert.ok(files.length > 1, folder);
+    for (const file of files) {
+      assert.deepEqual(readFileSync(join(DIST, folder, file), 'utf8').match(TOO_NEW) ?? [], [], file);
+    }
+  }
 });
 
 test('the version is the same in package, plugin, skills and program', () => {

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
@@ -6,6 +5,7 @@ import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
 import { prepareGuard } from '../../guard/guard.ts';
 import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
@@ -15,7 +15,7 @@ import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/
 
 /** Returns what the contract protects, and the own files that the loop itself does not write. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
-  const home = env['HOME'] || homedir();
+  const home = homeFolder(env);
   return {
     own: ownFiles(files, contract, env, home),
     protect: setOf(files, contract, home, contract.guardrails.protectedFiles),
@@ -24,7 +24,7 @@ export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.Proces
 
 /** Returns the files that the contract wants unchanged. */
 export function unchangedSet(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): FileSet {
-  return setOf(files, contract, env['HOME'] || homedir(), contract.unchanged ?? []);
+  return setOf(files, contract, homeFolder(env), contract.unchanged ?? []);
 }
 
 /** Leaves out what the loop itself writes. */

@@ -1,10 +1,10 @@
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard.ts';
 import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
 import { checkShape } from '../../state/check-shape.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
 import { shownIn } from '../../state/task-folder/loop-directory.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
@@ -45,7 +45,7 @@ const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
 
 /** Returns the rules for a tool call: the loop's own files and the user's guardrails. */
 export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
-  const home = env['HOME'] || homedir();
+  const home = homeFolder(env);
   const claude = join(files.projectDir, '.claude');
   // A worktree is inside the project that it was made from, whose loops are protected as well.
   const main = mainProjectOf(files.projectDir);

@@ -3,6 +3,7 @@ import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
 import { log, REPEATED } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
+import { orElse } from '../../text/or-else.ts';
 import { instantOf } from '../../text/time.ts';
 import { type DriverContext, driverContext } from '../turn/ownership.ts';
 
@@ -28,9 +29,10 @@ export async function runHook(
     }
   } catch (error) {
     const { message, stack } = error as Error;
-    const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
-    log(files, instantOf(Date.now()), events[0] ?? 'hook', stack ?? message);
-    const answer = failed(message, files.log);
+    // A user without a home folder has none.
+    const files = orElse(() => loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env), null);
+    if (files !== null) log(files, instantOf(Date.now()), events[0] ?? 'hook', stack ?? message);
+    const answer = failed(message, files?.log ?? 'there is no log');
     if (answer !== null) writeStdout(answer);
   }
   // All output is written; exiting at once saves a millisecond of shutdown.

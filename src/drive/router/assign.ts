@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -123,7 +123,7 @@ export function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS
 
 /** Returns the file of an agent that the client uses: the project’s before the user’s; null if neither exists. */
 function agentFile(type: string, projectDir: string, env: NodeJS.ProcessEnv): string | null {
-  const users = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
+  const users = env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
   const files = [join(projectDir, '.claude'), users].map((folder) => join(folder, 'agents', `${type}.md`));
   return files.find((file) => existsSync(file)) ?? null;
 }

@@ -2,9 +2,9 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { delimiter, dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import { type Contract, storedContract } from '../../engine/schema/contract.ts';
-import { homeOf } from '../../sandbox/terms.ts';
 import { namesIn, readRecord, readRegularFile } from '../../state/files/regular-file.ts';
 import { hashContract } from '../../state/hash-contract.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { maskBytes } from '../mask-secrets.ts';
@@ -41,7 +41,7 @@ export function collectState(project: string, env: NodeJS.ProcessEnv, to: string
     if (CONTRACT.test(name)) copyFile(path, join(to, 'outside', name));
     else copyMasked(path, join(to, 'outside', name), env);
   }
-  writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeOf(env) }));
+  writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeFolder(env) }));
 }
 
 /**
@@ -52,7 +52,7 @@ export function collectState(project: string, env: NodeJS.ProcessEnv, to: string
 export function restoreState(from: string, project: string, env: NodeJS.ProcessEnv): void {
   const files = filesOf(project, env);
   const old = readFolders(from);
-  const here: Folders = { project, home: homeOf(env) };
+  const here: Folders = { project, home: homeFolder(env) };
   const hashes = new Map<string, string>();
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   for (const name of namesIn(join(from, 'outside'))) {

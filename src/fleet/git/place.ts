@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { homeOf } from '../../sandbox/terms.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { isWithin } from '../../task/project-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -32,7 +32,7 @@ export function environmentOf({ env = process.env }: FleetPlace): NodeJS.Process
  */
 export function placeAt(given: string | null, env: NodeJS.ProcessEnv): FleetPlace {
   const { XDG_DATA_HOME: data } = env;
-  const share = data && isAbsolute(data) ? data : join(homeOf(env), '.local', 'share');
+  const share = data && isAbsolute(data) ? data : join(homeFolder(env), '.local', 'share');
   const dir = given ?? join(share, 'ralph-loop', 'fleet');
   const closed = outsideRoot(env);
   if (isWithin(realOf(closed), realOf(dir))) throw new RalphError('usage', GIT_TEXTS.closedPlace(dir, closed));

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { clientSandboxProblem, failOpenText, OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
 import { removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { orElse } from '../../text/or-else.ts';
 import { atLeast } from '../../text/version.ts';
@@ -113,7 +113,7 @@ export const workspaceTrust: Check = ({ projectDir, env }) => {
 };
 
 function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
-  const path = join(env['CLAUDE_CONFIG_DIR'] || env['HOME'] || homedir(), '.claude.json');
+  const path = join(env['CLAUDE_CONFIG_DIR'] || homeFolder(env), '.claude.json');
   // Without the file no client has run for this user yet.
   const { projects } = readObject(path) as { projects?: Record<string, { hasTrustDialogAccepted?: unknown } | null> };
   const entries = Object.entries(projects ?? {});

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { passesOnWindows, uniqueToken } from '../files/regular-file.ts';
@@ -60,12 +61,7 @@ let knownNamespace: string | null = null;
  */
 function hostIdentity(): string {
   knownNamespace ??= procLink('self/ns/pid');
-  return knownNamespace === null ? `${process.platform} ${machineName()}` : `${bootId()} ${knownNamespace}`;
-}
-
-/** Without an import: node:os would cost every hook half a millisecond. */
-function machineName(): string {
-  return process.getBuiltinModule?.('node:os').hostname() ?? process.env['HOSTNAME'] ?? process.platform;
+  return knownNamespace === null ? `${process.platform} ${hostname()}` : `${bootId()} ${knownNamespace}`;
 }
 
 /** Paths of a runner's lease and of its holder, outside the project. */

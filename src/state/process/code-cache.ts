@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
+import { orElse } from '../../text/or-else.ts';
 import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { outsideRoot } from '../loop-files.ts';
 
@@ -54,10 +55,10 @@ function programFolder(): string {
   return existsSync(join(own, PROGRAM_FILES[0])) ? own : join(__dirname, '..', 'skills', 'ralph-loop', 'scripts');
 }
 
-/** The folder of the code caches, outside the project; null on a machine that never had a loop: nothing is written there. */
+/** The folder of the code caches, outside the project; null for a user who never had a loop: nothing is written there. */
 function cacheFolder(): string | null {
-  const root = outsideRoot(process.env);
-  return existsSync(root) ? join(root, 'code-cache') : null;
+  const root = orElse(() => outsideRoot(process.env), null); // what the entry runs says that there is no home folder
+  return root !== null && existsSync(root) ? join(root, 'code-cache') : null;
 }
 
 /**
@@ -67,7 +68,7 @@ function cacheFolder(): string | null {
  * shell parser at every command. The cache is only an accelerator: without it, or where V8 rejects it, the file is compiled.
  */
 function loadFile(filename: string, caches: string | null, entry: string, loaded: ReadonlyMap<string, object>): Parts {
-  const source = readFileSync(filename, 'latin1'); // esbuild writes ASCII only
+  const source = readFileSync(filename, 'latin1'); // the build writes ASCII only
   const [path, prefix] = cachePath(filename, caches ?? '', entry);
   const { cachedData, covered: known, isDue } = caches === null ? NO_CACHE : readCache(path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });

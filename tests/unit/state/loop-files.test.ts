@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { LOOP_NAME, type LoopFiles, loopFiles, outsideRoot } from '../../../src/state/loop-files.ts';
+import { orElse } from '../../../src/text/or-else.ts';
 import { aProject } from './a-loop.ts';
 
 const SHARED = new Set(['projectDir', 'name', 'runtimeDir', 'outsideDir', 'log']);
@@ -61,4 +62,18 @@ test('The folder outside follows XDG_STATE_HOME if it is absolute, and the home 
     assert.equal(outsideRoot(env), '/h/.local/state/ralph-loop');
   }
   assert.equal(outsideRoot({}), join(homedir(), '.local/state/ralph-loop'));
+});
+
+test('An empty or relative HOME puts no state into the project.', (t) => {
+  const { HOME } = process.env;
+  t.after(() => {
+    if (HOME === undefined) delete process.env['HOME'];
+    else process.env['HOME'] = HOME;
+  });
+  for (const odd of ['', 'relative']) {
+    process.env['HOME'] = odd;
+    const known = orElse(() => userInfo().homedir, null);
+    if (known === null) assert.throws(() => outsideRoot({ HOME: odd }), /Set HOME/);
+    else assert.equal(outsideRoot({ HOME: odd }), join(known, '.local/state/ralph-loop'));
+  }
 });

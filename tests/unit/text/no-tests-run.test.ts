@@ -30,6 +30,17 @@ const RUNS: readonly (readonly [runner: string, vacuous: boolean, output: string
     '✔ /p/empty.test.js (56.38ms)\nℹ tests 1\nℹ pass 1\nℹ fail 0\n',
   ],
   [
+    'node:test of node 22 over a file without a test',
+    true,
+    "TAP version 13\n# Subtest: src/empty.test.js\nok 1 - src/empty.test.js\n  ---\n  type: 'test'\n  ...\n1..1\n# tests 1\n# pass 1\n",
+  ],
+  [
+    'node:test of node 24 over files without a test, for people',
+    true,
+    '✔ empty.test.mjs (56.38ms)\n✔ test/test-b.ts (5.2ms)\n✔ c_spec.ts (5.2ms)\nℹ tests 3\nℹ pass 3\nℹ fail 0\n',
+  ],
+  ['node:test with a test that bears the name of a file', false, '✔ src/index.js (0.4ms)\nℹ tests 1\nℹ pass 1\n'],
+  [
     'node:test over a file without and one with a test',
     false,
     '✔ /p/empty.test.js (56.38ms)\n✔ adds (1ms)\nℹ tests 2\nℹ pass 2\nℹ fail 0\n',
