@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import { orElse } from '../../text/or-else.ts';
 import { procIsOurs, statFields } from './identity.ts';
 
@@ -83,5 +84,7 @@ export function processChain(): string[] {
 }
 
 function nameOf(pid: number): string {
-  return orElse(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), 'process');
+  const name = orElse(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), 'process');
+  // Node.js 24 shows the name of its first thread there.
+  return name.endsWith('MainThread') ? orElse(() => basename(readlinkSync(`/proc/${pid}/exe`)), 'node') : name;
 }
