@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Answer, type Project, project } from '../support/project.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
@@ -47,6 +49,18 @@ test('status of a live default loop names no others', (t) => {
     [p.ralph(['status', '--json']).json['active'], 'loops' in p.ralph(['status', '--json']).json],
     [true, false],
   );
+});
+
+test('--resume without a task says that no loop was ever here, not that a task file is missing', (t) => {
+  const p = project(t);
+  for (const words of [['run'], ['start'], ['run', '--loop', 'a']]) {
+    const { code, stderr } = p.ralph([...words, '--resume']);
+    assert.equal(code, 1);
+    assert.match(stderr, /There is no loop to resume, neither live nor archived\. Start one: .*run TASK/);
+  }
+  startedDefault(p);
+  rmSync(join(p.dir, '.claude/ralph/PROMPT.md'));
+  assert.match(p.ralph(['start', '--resume']).stderr, /Task file .* does not exist/);
 });
 
 /** What each command does to the loop, as its state shows it. */

@@ -105,6 +105,8 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
     throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
   const former = resumes ? formerContract(files) : null;
+  if (resumes && task === null && former === null && lastLoopIn(files) === null)
+    throw new RalphError('no-loop', START_TEXTS.nothingToResume);
   return {
     files,
     /** Relative to the project; null for PROMPT.md. */

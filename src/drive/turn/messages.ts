@@ -119,7 +119,7 @@ export const START_TEXTS = {
   allChecked: (path: string, total: number): string =>
     `${path} has nothing to do: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck an item, or add one ("- [ ] what").`,
   finished: advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', 'start'),
-  nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
+  nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'run TASK'),
   settingsUnagreed: (lines: readonly string[]): Message =>
     advise(
       `You have not agreed to: ${lines.join('; ')}. Pass it as an option instead, or agree at a terminal.`,
