@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 import { type Fleet, fleet, LOOP, listing, meta, open, REF, status } from '../unit/fleet/git/support/fleet-place.ts';
 
 /** Every nth call of git is the one at which a worker is killed; RALPH_FLEET_KILL_STEP=1 is the long form. */
-const STEP = Number(process.env['RALPH_FLEET_KILL_STEP'] ?? 5);
+const STEP = Number(process.env['RALPH_FLEET_KILL_STEP'] ?? 7);
 
 /** A git that counts its calls, and in the one of `$STOP_AT` notes its process and waits to be killed, before or after. */
 const GIT = (real: string): string => `#!/bin/sh
@@ -97,7 +97,7 @@ async function killAt(k: Killed, place: FleetPlace, stopAt: number, when: 'befor
 }
 
 /** RALPH_FLEET_KILLS=100 is the long form. */
-const KILLS = Number(process.env['RALPH_FLEET_KILLS'] ?? 4);
+const KILLS = Number(process.env['RALPH_FLEET_KILLS'] ?? 3);
 
 test('a worker killed at any moment, whose git continues for a while, is replaced', async (t) => {
   const k = await checkpointed(t);

@@ -11,10 +11,10 @@ import { evaluateCount } from '../support/faults/evaluate-tally.ts';
 import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 25 minutes on two cores. */
-const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 40);
+const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 24);
 /** Of each round of the control, so that it finds a lost Stop soon. */
-const CONTROL_KILLS = 80;
-/** Of a stress test in which no Stop has been answered yet. */
+const CONTROL_KILLS = 30;
+/** Of a stress test in which no Stop has been answered yet, and of a control that has seen nothing yet. */
 const MOST_ROUNDS = 30;
 /** A loop gets a hundred iterations at most: then a fresh one begins. */
 const STOPS_A_ROUND = 95;
@@ -139,7 +139,7 @@ test('Control: the same Stops without a lock lose acknowledged ones.', async () 
   // Hooks that meet each other let Stops happen too: here only those count that were answered with a block.
   const answered = (output: string): number => (output.startsWith('{"decision":"block"') ? 1 : 0);
   let lost = 0;
-  for (let round = 0; round < 10 && lost === 0; round++)
+  for (let round = 0; round < MOST_ROUNDS && lost === 0; round++)
     lost += (await stressOver(CONTROL_KILLS, answered, preload)).lost;
   assert.ok(lost > 0, 'the stress test did not see that Stops were lost');
 });

@@ -12,7 +12,7 @@ import { evaluateTally } from '../support/faults/evaluate-tally.ts';
 import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 8 minutes on two cores. */
-const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 120);
+const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 48);
 const PROCESSES = 6;
 /** The state keeps a count for each process: after so many kills a fresh one begins. */
 const KILLS_A_ROUND = 500;
@@ -75,8 +75,12 @@ function strangers(files: LoopFiles): string[] {
 }
 
 test('Control: the same stress test over updates without a lock loses updates.', async () => {
-  const { lost, phantom } = await stressOver('unlocked', 40);
-  assert.ok(lost + phantom > 0, 'the stress test did not see that updates were lost');
+  let wrong = 0;
+  for (let round = 0; round < 10 && wrong === 0; round++) {
+    const { lost, phantom } = await stressOver('unlocked', 10);
+    wrong = lost + phantom;
+  }
+  assert.ok(wrong > 0, 'the stress test did not see that updates were lost');
 });
 
 test('Control: the same stress test over writes in place leaves a torn state.', async () => {

@@ -1,6 +1,7 @@
 // Runs the test folders or files that are named, or all folders, in one run of node's own runner.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -12,8 +13,10 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
 const LONG = ['fleet-workers', 'fleet-control', 'fleet-limits', 'system-calls', 'plan-parallel', 'fleet-storm'];
-/** Client tests wait most of their time, so that two cores serve four files. In 15 minutes only what hangs is ended. */
-const LIMITS = { concurrency: 4, timeout: 15 * 60_000 };
+/** Tests of the client, of fleets and of plans wait half of their time: a core serves three files. */
+const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
+/** In 15 minutes only what hangs is ended. */
+const LIMITS = { concurrency: AT_ONCE, timeout: 15 * 60_000 };
 const SCREENSHOTS = join('reports', 'screenshots');
 const SOURCE_MAPS = '--enable-source-maps';
 /** A folder for each run: two at once do not meet. */

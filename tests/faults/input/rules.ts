@@ -7,8 +7,8 @@ import { aCase, type HookName, type Laid, lay } from './case.ts';
 import { type Asked, ask, type Decide, HOOKS, isExpected } from './hooks.ts';
 import { type Before, isForeign, lookAt, mayBlock } from './oracle.ts';
 
-/** A machine that runs other tests at the same time is slow: the goal is 1 s, and the real maximum is reported. */
-export const LIMIT_MS = 5_000;
+/** The goal is 1 s, and the real maximum is reported. What reads 10 MB in more than linear time takes minutes. */
+export const LIMIT_MS = 60_000;
 
 export interface Stopwatch {
   /** Runs `work` and throws where it took longer than the limit. */

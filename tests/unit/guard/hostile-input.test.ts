@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
-import fc from '../../support/property.ts';
+import fc, { runs } from '../../support/property.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
@@ -110,7 +110,7 @@ describe('any text', () => {
     checkReading(readShellCommand(source, { cwd: project.dir, home: project.home }), source);
 
   it('can be parsed', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { numRuns: 300 });
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { numRuns: runs(150) });
   });
   it('made of shell pieces can be parsed', () => {
     const pieces = [
@@ -160,7 +160,7 @@ describe('any text', () => {
     ];
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60 }), (parts) => check(parts.join(''))),
-      { numRuns: 1000 },
+      { numRuns: runs(400) },
     );
   });
   it('made by cutting commands of the tables can be parsed', () => {
@@ -172,7 +172,7 @@ describe('any text', () => {
         fc.nat(200),
         (left, right, a, b) => check(left.slice(0, a) + right.slice(b)),
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(400) },
     );
   });
 });

@@ -4,7 +4,7 @@ import { addRegistration } from '../../../src/install/init-project.ts';
 import { sessionRegistration } from '../../../src/install/settings/registration.ts';
 import { withdrawRegistration } from '../../../src/install/settings/withdraw-registration.ts';
 import { sha256 } from '../../../src/state/hash-contract.ts';
-import fc from '../../support/property.ts';
+import fc, { runs } from '../../support/property.ts';
 
 const PATH = '.claude/settings.json';
 const OURS = sessionRegistration('linux');
@@ -45,7 +45,7 @@ test('any settings keep their values and get each of our hooks once', () => {
       assert.deepEqual(parse(added.text), JSON.parse(JSON.stringify(expected)));
       assert.equal(addRegistration(added.text, OURS, PATH).inserted.length, 0, 'a second time adds nothing');
     }),
-    { numRuns: 500 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -56,7 +56,7 @@ test('settings that were not changed since are restored byte for byte', () => {
       const record = { createdFile: false, after: sha256(after), inserted, created };
       assert.equal(withdrawRegistration(after, record, PATH), before);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -69,7 +69,7 @@ test('settings that were reformatted since lose our hooks and nothing else', () 
       const withdrawn = withdrawRegistration(rewritten, record, PATH);
       assert.deepEqual(parse(withdrawn ?? ''), parse(before));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -5,7 +5,7 @@ import type { ProjectSignals } from '../../../src/task/draft/project-signals.ts'
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
-import fc from '../../support/property.ts';
+import fc, { runs } from '../../support/property.ts';
 
 const NONE: ProjectSignals = { commands: [], leftOut: [], tests: [] };
 const NODE: ProjectSignals = {
@@ -189,7 +189,7 @@ test('any task gives a draft without problems and a name that is a plain folder'
       nothingWrong(draft.text);
       assert.match(draft.name, /^[a-z0-9][a-z0-9-]{0,40}$/);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -9,7 +9,7 @@ import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts'
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { pinsOf } from '../../../src/task/pinned-scripts/named-scripts.ts';
 import { RalphError } from '../../../src/text/message.ts';
-import fc from '../../support/property.ts';
+import fc, { runs } from '../../support/property.ts';
 import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 
 /** Pieces that task files are made of, so that a random text gets past the first line. */
@@ -100,7 +100,7 @@ test('the parts of a split text can be joined again', () => {
         );
       } else assert.equal(frontmatter, '');
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -120,7 +120,7 @@ test('checks any text without throwing, with printable problems inside the file'
         assert.ok(column !== null && column >= 1);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -144,7 +144,7 @@ test('adds validation commands to any file, or refuses it', () => {
         assert.equal(addValidation(after, commands), after, 'once is enough');
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -161,6 +161,6 @@ test('reads anything that the agent writes without throwing', () => {
       const named = { name: 'A name', trigger: 'x', instruction: 'y', addedAfter: 'z' };
       assert.equal(signBehind(whole + signBehind(whole, named), named), '');
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(700) },
   );
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import * as z from 'zod';
 import { planCheck, planStatus } from '../../../src/engine/schema/plan.ts';
 import { skillInput, skillOutput } from '../../../src/engine/schema/skill-contract.ts';
@@ -18,7 +18,13 @@ const FOLDER = 'schemas';
 
 const read = (name: string): object =>
   JSON.parse(readFileSync(join(FOLDER, `${name}.schema.json`), 'utf8')) as Record<string, unknown>;
-const accepts = (name: string, value: unknown): boolean => new Ajv({ strict: false }).compile(read(name))(value);
+const validators = new Map<string, ValidateFunction>();
+
+function accepts(name: string, value: unknown): boolean {
+  const validator = validators.get(name) ?? new Ajv({ strict: false }).compile(read(name));
+  validators.set(name, validator);
+  return validator(value) as boolean;
+}
 
 /** The text that this project grew out of has this one, word for word but for its placeholders. */
 const SEEDS_TDD_STATE = {

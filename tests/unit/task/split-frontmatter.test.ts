@@ -83,8 +83,9 @@ test('a closing marker may end the file', () => {
   });
 });
 
-test('splits 10 MB of any kind in linear time', () => {
-  const size = 10 * 1024 * 1024;
+test('splits 1 MB of any kind in linear time', () => {
+  // A quadratic search would need hours for it.
+  const size = 1024 * 1024;
   for (const unit of ['-', '---', '--- ', '<!--', '<!-- -->', '\n', '---x\n', ' ', '\r']) {
     const text = unit.repeat(Math.ceil(size / unit.length));
     for (const prefix of ['', '---\n', '\ufeff', '<!--']) {
