@@ -11,7 +11,7 @@ import * as arb from '../support/arbitraries/arbitraries.ts';
 import fc from '../support/property.ts';
 import { ModelLoop, type Step } from './support/model-loop.ts';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 200);
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 120);
 const STEPS: ReadonlySet<string> = new Set(['prompt', 'allow', 'wait', 'look', 'verify', 'ignore']);
 const PARTS = ['waiting', 'verifying', 'paused', 'ended'] as const;
 type Turn = Extract<EngineEvent, { type: 'iteration-ended' }>;

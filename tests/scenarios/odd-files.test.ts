@@ -4,6 +4,8 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync } fr
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { loopFiles } from '../../src/state/loop-files.ts';
+import { start } from '../support/drive/drive-project.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 
 const RUNTIME = '.claude/context/runtime';
@@ -39,7 +41,8 @@ interface HookAnswer {
 function aLoop(t: TestContext, task = 'Do the work.\n'): Loop {
   const made = project(t);
   made.write('.claude/ralph/PROMPT.md', task);
-  assert.equal(made.ralph(['start']).code, 0);
+  // In this process: the hooks that find the odd file are programs of their own.
+  start({ directory: made.dir, env: made.env, files: loopFiles(made.dir, null, made.env) }, true);
   const state = JSON.parse(made.read(`${RUNTIME}/ralph-state.json`));
   made.write(`${RUNTIME}/ralph-state.json`, { ...state, sessionId: 's1', turn: 'agent', promptId: 'p1' });
   const transcript = join(made.home, 'transcript.jsonl');

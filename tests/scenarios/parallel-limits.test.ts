@@ -53,8 +53,8 @@ test('an account’s rate limit that one agent meets holds the others until it r
 test('a share of the account’s limit that one loop reaches makes all of them wait until it resets', (t) => {
   const { p, words } = twoClaims(t);
   const { env } = billingClient(p, [
-    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 3 } },
-    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 2 } },
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 10 } },
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 9 } },
     { end: 'claim', messages: [CHEAP] },
   ]);
   const answer = p.ralph([...words, '--set', 'budget.stop_at.five_hour=0.9'], agents(p, env));
