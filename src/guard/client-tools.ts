@@ -11,10 +11,10 @@ const CLASSES: Readonly<Record<string, string>> = {
   shell: 'Bash Monitor',
   powershell: 'PowerShell',
   code: 'Workflow',
-  reads: 'Read NotebookRead Grep Glob LS LSP',
+  reads: 'Read NotebookRead Grep Glob LS LSP ReadMcpResourceTool WebFetch',
   changes: 'Write Edit MultiEdit NotebookEdit',
   talks:
-    'Agent AskUserQuestion BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillShell ListAgents ListMcpResourcesTool PushNotification ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage Skill StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebFetch WebSearch',
+    'Agent AskUserQuestion BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillShell ListAgents ListMcpResourcesTool PushNotification ReportFindings ScheduleWakeup SendMessage Skill StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebSearch',
 };
 
 const CLASS_OF = new Map(

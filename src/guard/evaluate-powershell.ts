@@ -3,7 +3,7 @@ import { evaluateGuardrails } from './evaluate-shell-command.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
 import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
 import { mentionsControl } from './own-files/control-commands.ts';
-import { shownPath } from './own-files/file-access-hit.ts';
+import { hitByName, shownPath } from './own-files/file-access-hit.ts';
 import { basenameOf } from './shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
@@ -28,8 +28,11 @@ function ownDenial(text: string, cwd: string, guard: Guard): Denial | null {
   const program = mentionsControl(text, cwd, guard);
   if (program !== undefined && !runsForAgents(text, guard))
     return deny('control-commands', controlDenied(`this names ${program}`, guard.rules.agentCommands));
-  const own = guard.own.find((entry) => mentions(text, entry));
-  if (own === undefined || !WRITES.test(text)) return null;
+  if (!WRITES.test(text)) return null;
+  const words = text.split(/[\s,;|&]+/, MAX_WORDS).map((word) => wordOf(word));
+  const named = guard.own.find((entry) => mentions(text, entry));
+  const own = named ?? words.map((word) => hitByName(word, cwd, guard)).find(Boolean);
+  if (own === undefined) return null;
   return deny('own-files', unreadableDenied('own-files', UNREADABLE.powershell ?? '', shownPath(own, guard)));
 }
 

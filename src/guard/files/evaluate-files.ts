@@ -102,18 +102,43 @@ function namedByCode(reading: ShellReading, guard: Guard, isPrivate: boolean): A
   });
 }
 
-const CHANGES = String.raw`(?:write\w{0,40}|spit|save|unlink\w{0,40}|rm(?:Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|rename\w{0,40}|truncate\w{0,40}|touch|copy(?:File|Sync|2|fileobj)\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
+const CHANGES = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
+const MOVES = String.raw`(?:rename|move)\w{0,40}`;
+const COPIES = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
 const QUOTED = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
-/** `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink F`. */
+/** `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `open(H, ">F"`, `Path('F').write_text`, `unlink F`, `to 'F'`. */
 const WRITTEN = new RegExp(
-  String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?${CHANGES}[\s(\\]{1,4}(?:${QUOTED}(?:\s{0,20},\s{0,20}${QUOTED})?|([^\s'"();,]{1,300}))|` +
-    String.raw`(?<!=)>{1,2}\s{0,20}${QUOTED}|${QUOTED}\s{0,20}(?:,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.${CHANGES}\()`,
+  String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?(?:${MOVES}[\s(]{1,4}${QUOTED}(?:\s{0,20},\s{0,20}${QUOTED})?|` +
+    String.raw`${COPIES}\(\s{0,20}[^,\n]{1,300},\s{0,20}${QUOTED}|${CHANGES}[\s(\\]{1,4}(?:${QUOTED}|([^\s'"();,]{1,300})))|` +
+    String.raw`(?:(?<!=)>{1,2}|\bto)\s{1,20}${QUOTED}|(?<!=)>{1,2}${QUOTED}|['"]\+?>{1,2}(?:['"],\s{0,9}['"])?\s{0,9}([^'"\n]{1,300})['"]|` +
+    String.raw`${QUOTED}\s{0,20}(?=,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.(?:${CHANGES}|${MOVES})\()`,
   'gi',
 );
+/** `Path('tests') / 'a'`, `join('tests', 'a')`. */
+const JOINED = new RegExp(
+  String.raw`${QUOTED}\)?\s{0,20}\/\s{0,20}${QUOTED}|\b(?:[\w.]{1,40}\.)?(?:join|resolve|Path)\(${QUOTED}\s{0,20},\s{0,20}${QUOTED}\)`,
+  'g',
+);
+/** `p = 'F'`, `const p = Path('F')`, `for f in glob('F')`, `for (const f of readdirSync('F'))`. */
+const ASSIGNED = new RegExp(
+  String.raw`(?<![\w.])([a-zA-Z_]\w{0,60})\s{0,9}:?=\s{0,9}(?:[\w.]{0,40}\b(?:Path|File|join|resolve)\()?${QUOTED}|` +
+    String.raw`\bfor\s{0,9}\(?(?:(?:const|let|var)\s)?\s{0,9}([a-zA-Z_]\w{0,60})\s{1,9}(?:in|of)\s[^\n:{]{0,200}?(?<!require)\(${QUOTED}`,
+  'g',
+);
+const MAX_NAMES = 50;
 
 /** The files that a code plainly writes, moves or removes; one that it only names somewhere is read. */
 function writtenByCode(text: string): string[] {
-  return [...text.matchAll(WRITTEN)].flatMap(([, ...paths]) => paths.filter(Boolean)).slice(0, MAX_PIECES);
+  const joined = text.replace(JOINED, (_, a, b, c, d) => `'${a ?? c}/${b ?? d}'`);
+  const values = new Map<string, string>();
+  for (const [, name, value, item, folder] of joined.matchAll(ASSIGNED)) {
+    if (values.size < MAX_NAMES) values.set(name ?? item ?? '', value ?? folder ?? '');
+  }
+  const any = [...values.keys()].join('|');
+  const names = new RegExp(String.raw`(?<![\w.'"\x60/])(?:${any})\b(?!\s{0,9}=|['"\x60/])`, 'g');
+  const named = any === '' ? joined : joined.replace(names, (name) => `'${values.get(name)}'`);
+  const found = [joined, named].flatMap((each) => [...each.matchAll(WRITTEN)]).flatMap(([, ...paths]) => paths);
+  return [...new Set(found.filter(Boolean).map((path) => path.replace(/(?<=.)\/+$/, '')))].slice(0, MAX_PIECES);
 }
 
 const isCode = (text: string): boolean => /['"()]/.test(text);
@@ -210,6 +235,9 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
+/** Folders for temporary files: what is written there is only a namesake of the file that a mere name protects. */
+const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
+
 /** Private files may not be changed either. */
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
@@ -221,9 +249,10 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
   let current = '';
   const hits = () =>
     accesses.flatMap((access) => {
-      const hit = (access.reads ? hidden : all).find(({ covers, rule }) => {
+      const isCopy = !access.reads && access.forms.placed.every((path) => SCRATCH.test(path));
+      const hit = (access.reads ? hidden : all).find(({ pattern, covers, rule }) => {
         current = rule;
-        return covers(access.forms);
+        return !(isCopy && !/[/:]/.test(pattern.replace(/\/+$/, ''))) && covers(access.forms);
       });
       return hit === undefined ? [] : [{ access, rule: hit }];
     });

@@ -15,6 +15,8 @@ import { toolPaths } from './tool-paths.ts';
 export interface Reached {
   readonly forms: PathForms;
   readonly shown: string;
+  /** What a search looks for, whether or not there is such a file. */
+  readonly sought?: true;
 }
 
 /** Returns the paths that a file access of a shell command reaches, as far as that is known without running it. */
@@ -111,7 +113,7 @@ function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reach
   return under.roots
     .map((root) => (root.includes(UNKNOWN) ? root : posix.normalize(root)))
     .flatMap((root) => {
-      const named = under.names.map((name) => reached(`${root}/${name}`, '/', guard));
+      const named = under.names.map((name) => ({ ...reached(`${root}/${name}`, '/', guard), sought: true as const }));
       if (root.includes(UNKNOWN)) return named;
       const found = reachedBelow(root, guard, budget, (path) => {
         return isTracked(path) && searchFinds({ ...under, roots: [root] }, path, guard);

@@ -7,6 +7,8 @@ const PATH_KEY =
 /** What people and models are told: a single word in it is no path. */
 const PROSE_KEY =
   /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|(new|old)_?(string|str|text|source))$/i;
+/** The files that a patch names, whatever tool it is for. */
+const PATCHED = /^(?:\*\*\* (?:(?:Update|Add|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]\/)?)([^\s\0][^\t\n]*)/gm;
 const MAX_DEPTH = 40;
 const MAX_LENGTH = 4096;
 /** Paths of one call that are looked at; a call with more is denied. */
@@ -27,7 +29,8 @@ export function toolPaths(call: ToolCall, guard: Guard, sureOnly = false): ToolP
   const unknown = classOf(call.tool) === 'unknown';
   if (access === 'none') return { paths: [], access, removes: false, unknown };
   const found: string[] = [];
-  collect('', call.input, 0, !unknown ? 'keys' : sureOnly ? 'sure' : 'all', found);
+  const wanted = unknown && !sureOnly ? 'all' : unknown || call.tool.startsWith('mcp__') ? 'sure' : 'keys';
+  collect('', call.input, 0, wanted, found);
   return {
     paths: [...new Set(found)].map((path) => asPath(path, guard)),
     access,
@@ -49,6 +52,7 @@ function collect(key: string, value: unknown, depth: number, wanted: Wanted, fou
   if (depth > MAX_DEPTH || found.length > MAX_PATHS) return;
   if (typeof value === 'string') {
     const isWord = wanted === 'all' && !PROSE_KEY.test(key) && isOneWord(value);
+    if (wanted !== 'keys') found.push(...[...value.matchAll(PATCHED)].flatMap(([, path]) => path ?? []));
     if ((PATH_KEY.test(key) && !isAddress(value)) || isWord || (wanted !== 'keys' && isPlainPath(value)))
       found.push(value);
   } else if (Array.isArray(value)) for (const each of value) collect(key, each, depth + 1, wanted, found);

@@ -43,7 +43,7 @@ export function readBaseline(files: LoopFiles, loopId: string, globs: readonly s
 export function baselineChanges({ projectDir }: LoopFiles, { files }: Baseline, set: FileSet): FileChange[] {
   const before = new Map(Object.entries(files).map(([path, version]) => [join(projectDir, path), version]));
   const changes = [...before].flatMap(([path, version]): FileChange[] => {
-    const now = versionAt(path);
+    const now = versionAt(path, undefined, version);
     if (now === null) return [{ path, was: 'deleted' }];
     return isSameVersion(version, now) ? [] : [{ path, was: 'changed' }];
   });

@@ -37,7 +37,7 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
       continue;
     }
     if (isUnchanged(path)) continue;
-    const now = versionAt(path);
+    const now = versionAt(path, undefined, base);
     if (isSameVersion(base, now)) continue;
     if (saysTheSame(files, snapshot, path, now, options)) same.push(path);
     else changes.push({ path, was: now === null ? 'deleted' : base === null ? 'new' : 'changed' });
@@ -98,7 +98,9 @@ function saysTheSame(
   { isSame }: ExamineOptions,
 ): boolean {
   const base = snapshot.files[path] ?? null;
-  if (isSame === undefined || [base, now].some((each) => each !== null && each.kind !== 'file')) return false;
+  // A settings file is small; what has become 4 MiB long is not read.
+  const isText = (each: Version | null): boolean => each === null || (each.kind === 'file' && each.size <= 2 ** 22);
+  if (isSame === undefined || ![base, now].every(isText)) return false;
   const chunks: Buffer[] = [];
   const after = now && versionAt(path, (bytes) => void chunks.push(bytes)) && Buffer.concat(chunks);
   return isSame(path, base && contentOf(files, snapshot, base), after);

@@ -121,7 +121,7 @@ function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, arch
   if (content === null) return false;
   const make = isInside ? { aside: (at: string) => aside(at, path) } : null;
   const put = (at: string): boolean => {
-    const now = versionAt(at);
+    const now = versionAt(at, undefined, base);
     const draft = `${dirname(at)}${sep}.ralph-restore.tmp`;
     removeIfThere(draft);
     if (isSameVersion(base, now)) return true;

@@ -112,7 +112,7 @@ const CLASSES: Readonly<Record<string, Class>> = {
         ...{ ...reading, commands: bare, assigned: [], writes: [], reads: [] },
       });
     },
-    seenAnyway: 3,
+    seenAnyway: 5,
   },
   'a private file, in code or given to an unknown program': {
     attacks: RULES.PRIVATE_ATTACKS,

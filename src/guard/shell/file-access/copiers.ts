@@ -1,6 +1,6 @@
 import { escapeGlob } from '../glob.ts';
 import type { ShellWord } from '../shell-reading.ts';
-import { literalOrNull } from '../shell-state.ts';
+import { fromCwd, literalOrNull } from '../shell-state.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
@@ -44,7 +44,7 @@ export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
       for (const source of sources) access.write(source, 'delete', { recursive: true });
     if (split.options.some((option) => option.name.startsWith('--delete')))
       access.write(destination, 'delete', { recursive: true });
-    arrive(access, sources, destination, true, false);
+    arrive(access, sources, destination, true, false, optionValues(split, '--exclude'));
   },
 };
 
@@ -62,16 +62,27 @@ function copy(access: AccessRecorder, values: string, how: 'copy' | 'move' = 'co
   if (destination !== undefined) arrive(access, sources, destination, recursive, into !== undefined);
 }
 
+/** Reads all below a folder but what the globs leave out. */
+function readTree(access: AccessRecorder, word: ShellWord, left: readonly ShellWord[]): void {
+  left.forEach(access.explain);
+  const globs = left.map(({ template }) => template.replace(/^\.?\/+|\/+$/g, ''));
+  const except = globs.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]);
+  const under = { roots: [fromCwd(word.template, access.state)], names: [], except };
+  access.read(globs.length === 0 || word.glob === true ? word : { ...word, under }, true);
+}
+
 function arrive(
   access: AccessRecorder,
   sources: readonly ShellWord[],
   destination: ShellWord,
   recursive: boolean,
   isDirectory: boolean,
+  left: readonly ShellWord[] = [],
 ): void {
   if (!isDirectory) access.write(destination, 'copy');
   for (const source of sources) {
-    access.read(source, recursive);
+    if (recursive) readTree(access, source, left);
+    else access.read(source);
     const inside = joinWords(destination, source);
     access.write(inside, 'copy');
     if (!recursive) continue;
@@ -166,7 +177,7 @@ export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
     } else if (hasOption(split, '-c', '-r', '-u', '-A', '--create', '--append', '--update')) {
       if (archive !== undefined && archive.template !== '-') access.write(archive, 'argument');
       for (const member of split.operands) {
-        inside.read(member, true);
+        readTree(inside, member, optionValues(split, '--exclude'));
         if (hasOption(split, '--remove-files')) inside.write(member, 'delete', { recursive: true });
       }
     } else for (const member of split.operands) access.explain(member);

@@ -87,6 +87,7 @@ const subcommandOf = byProgram<Subcommand>({
     const split = splitOptions(args, '-p -C --directory --exclude --include --whitespace');
     if (hasOption(split, '--check', '--stat', '--numstat', '--summary', '--cached')) return;
     const into = optionValue(split, '--directory')?.template;
+    if (into !== undefined) access.write(wordOf(into), 'extract');
     for (const target of patchTargets(access.stdin.text))
       access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(access, 'git apply');

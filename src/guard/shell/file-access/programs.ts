@@ -108,7 +108,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   yq: { skip: 1, writesWith: /^(-i|--inplace)$/ },
   prettier: { values: '--config -c', writesWith: /^(-w|--write)$/ },
   eslint: { unsure: true, values: '--config -c', out: '-o', writesWith: /^--fix$/ },
-  ruff: { unsure: true, values: '--config', writesWith: /^(--fix|format)$/ },
+  ruff: { unsure: true, values: '--config', skip: 1, writesWith: /^(--fix|format)$/, readsWith: /^--(check|diff)$/ },
   gofmt: { writesWith: /^-w$/ },
   'black rustfmt': { values: '--config', operands: 'argument', readsWith: /^--(check|diff)$/ },
   'tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
@@ -128,7 +128,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
   shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
   rename: { operands: 'move', recursive: true },
-  'gcc g++ cc c++ clang clang++ ld rustc swiftc go dot xsltproc nasm': { out: '-o', unsure: true },
+  'gcc g++ cc c++ clang clang++ ld rustc swiftc dot xsltproc nasm': { out: '-o', unsure: true },
   'aria2c age csplit tcpdump': { out: '-o --output -f --prefix -w', unsure: true },
   'time gtime strace ltrace': { out: '-o --output', operands: 'free' },
 };
@@ -175,6 +175,11 @@ const copiesOut: FileAccessRule = (access) => {
 export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   [TALKERS]: (access) => access.args.forEach(access.explain),
   'docker podman kubectl': copiesOut,
+  // Its options have whole names after a single dash: `-count=1` is no `-c -o unt=1`.
+  go: ({ args, write }) => {
+    for (const [at, word] of args.entries())
+      if (/^-(?:o|outputdir|\w+profile)$/.test(args[at - 1]?.template ?? '')) write(word, 'argument');
+  },
   'chmod chown chgrp': mode,
   'perl ruby': filter,
   'sh bash dash zsh ksh': runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/),
@@ -218,5 +223,7 @@ const OUTPUT = '--output --output-file --outfile --outFile --out-file';
 
 export function recordNamedOptions(access: AccessRecorder): void {
   const split = splitOptions(access.args, OUTPUT);
-  for (const word of optionValues(split, ...OUTPUT.split(' '))) access.write(word, 'argument');
+  // `--output json` names a format.
+  for (const word of optionValues(split, ...OUTPUT.split(' ')))
+    if (word.text === null || /[./]/.test(word.template)) access.write(word, 'argument');
 }

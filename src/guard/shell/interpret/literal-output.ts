@@ -3,8 +3,20 @@ import { gitWords } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import { type Call, fileKey, fromCwd, listKey, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, searchedTree } from '../unwrap/unwrap-find.ts';
+import { byProgram } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
+
+/** Programs whose output follows in the same way. */
+const alike = byProgram({
+  'tee sponge': 'cat',
+  dirname: 'basename',
+  'realpath readlink command type': 'which',
+  du: 'tree',
+  gfind: 'find',
+  fdfind: 'fd',
+  'uniq tr head tail grep cut awk sed': 'sort',
+});
 
 /** Returns a command's output if it follows from its words and its input alone. */
 export function literalOutput(call: Call, name: string): Stream {
@@ -12,7 +24,7 @@ export function literalOutput(call: Call, name: string): Stream {
   const texts = args.map((word) => word.template);
   const listed = listedBySearch(call, name);
   if (listed !== undefined && call.stdin.under === undefined) return listed;
-  switch (name) {
+  switch (alike(name) ?? name) {
     case 'echo': {
       const from = texts.findIndex((text) => !/^-[neE]+$/.test(text));
       const escapes = texts.slice(0, Math.max(0, from)).some((text) => text.includes('e'));
@@ -23,9 +35,7 @@ export function literalOutput(call: Call, name: string): Stream {
       return withTree({ kind: 'literal', text: formatted(texts) }, args);
     case 'pwd':
       return { kind: 'literal', text: `${call.state.cwd}\n` };
-    case 'cat':
-    case 'tee':
-    case 'sponge': {
+    case 'cat': {
       const files = texts.filter((text) => !text.startsWith('-'));
       if (name !== 'cat' || files.length === 0) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
       const known = args.map((word) => word.content ?? call.state.files.get(fileKey(word.template, call.state)));
@@ -42,8 +52,7 @@ export function literalOutput(call: Call, name: string): Stream {
       if (!decodes || !isKnown) return UNKNOWN_STREAM;
       return { kind: 'literal', text: Buffer.from(call.stdin.text, 'base64').toString().replaceAll('\0', '') };
     }
-    case 'basename':
-    case 'dirname': {
+    case 'basename': {
       const [path = UNKNOWN, suffix = ''] = texts.filter((text) => !text.startsWith('-'));
       const cut = path.replace(/\/+$/, '');
       const slash = cut.lastIndexOf('/');
@@ -52,11 +61,7 @@ export function literalOutput(call: Call, name: string): Stream {
       const bare = base.endsWith(suffix) && base !== suffix ? base.slice(0, base.length - suffix.length) : base;
       return { kind: 'literal', text: name === 'dirname' ? directory : bare };
     }
-    case 'realpath':
-    case 'readlink':
-    case 'which':
-    case 'command':
-    case 'type': {
+    case 'which': {
       const path = texts.find((text) => !text.startsWith('-'));
       return path === undefined || (name === 'type' && !texts.includes('-p'))
         ? UNKNOWN_STREAM
@@ -76,17 +81,14 @@ export function literalOutput(call: Call, name: string): Stream {
         return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
       return { kind: 'literal', text: `${files.map((word) => word.template).join('\n')}\n${UNKNOWN}` };
     }
-    case 'tree':
-    case 'du': {
+    case 'tree': {
       const places = texts.filter((text) => !text.startsWith('-'));
       const roots = (places.length === 0 ? ['.'] : places).map((path) => fromCwd(path, call.state));
       return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
     }
     case 'find':
-    case 'gfind':
       return { ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) };
     case 'fd':
-    case 'fdfind':
       return { ...UNKNOWN_STREAM, under: fdTree(call, args) };
     case 'git': {
       const [verb, ...rest] = gitWords(call.words).words.map((word) => word.template);
@@ -101,14 +103,6 @@ export function literalOutput(call: Call, name: string): Stream {
       };
     }
     case 'sort':
-    case 'uniq':
-    case 'tr':
-    case 'head':
-    case 'tail':
-    case 'grep':
-    case 'cut':
-    case 'awk':
-    case 'sed':
       // A filter of found files still prints found files.
       return call.stdin.under === undefined ? UNKNOWN_STREAM : { ...UNKNOWN_STREAM, under: call.stdin.under };
     default:
@@ -143,18 +137,7 @@ export function formatted(texts: readonly string[]): string {
   return text;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  a: '\x07',
-  b: '\b',
-  f: '\f',
-  v: '\v',
-  '\\': '\\',
-  '"': '"',
-  "'": "'",
-};
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' };
 
 function withEscapes(text: string): string {
   return text.replace(
@@ -163,7 +146,7 @@ function withEscapes(text: string): string {
       const code = hex ?? unicode;
       if (code !== undefined) return visible(Number.parseInt(code, 16));
       if (octal !== undefined) return visible(Number.parseInt(octal, 8));
-      return ESCAPES[other] ?? whole;
+      return ESCAPES[other] ?? (`\\"'`.includes(other) ? other : whole);
     },
   );
 }

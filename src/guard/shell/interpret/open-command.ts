@@ -38,8 +38,8 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
 
 function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   openInterpreter(call, name, context);
-  for (const text of name === 'git' ? gitTexts(call) : [])
-    context.interpret(text, [call.state], call.stdin, inside(context, call, 'git'));
+  const texts = name === 'git' ? gitTexts(call) : call.words.flatMap(({ template }) => RAN.exec(template)?.[1] ?? []);
+  for (const text of texts) context.interpret(text, [call.state], call.stdin, inside(context, call, name));
   const command = recordCommand(call, name, context);
   const before = context.facts.writes.length;
   recordFileAccess(command, call, context);
@@ -128,6 +128,9 @@ function oneText(words: readonly string[]): string {
   const [first = ''] = words;
   return words.length === 1 ? first : words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
+
+/** `tar --checkpoint-action=exec=x`, `ssh -o ProxyCommand=x`. */
+const RAN = /(?:^|[=\s])(?:exec|ProxyCommand|LocalCommand|--to-command|--use-compress-program|--rsh)=(.+)$/is;
 
 /** The commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
 function gitTexts(call: Call): string[] {

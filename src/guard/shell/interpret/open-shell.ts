@@ -6,6 +6,7 @@ import {
   fileKey,
   inside,
   literalOrNull,
+  NO_INPUT,
   type Outcome,
   reportCall,
   type ShellContext,
@@ -13,7 +14,7 @@ import {
   withOddGlobs,
   withVariable,
 } from '../shell-state.ts';
-import { asValue } from '../words.ts';
+import { asValue, byProgram } from '../words.ts';
 
 /** Options by which a glob matches more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;
@@ -82,21 +83,16 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
 
 const NODE = /^(-e|-p|-pe|--eval|--print)$|^--(?:eval|print)=/;
 
-/** Options that bring code with them, for each interpreter that bears this very name. */
-const CODE_OPTIONS = new Map([
-  ...['node', 'nodejs', 'bun', 'tsx', 'ts-node'].map((name) => [name, NODE] as const),
-  ['deno', /^(eval|-e|--eval)$/],
-]);
-/** Code options of interpreters whose name may end in a version: `python3.12`. */
-const CODE_OPTIONS_OF_VERSIONS = new Map([
-  ...['python', 'pypy'].map((name) => [name, /^-[a-zA-Z]*c$|^-c/] as const),
-  ['perl', /^-[a-zA-Z0-9]*[eE]/],
-  ['ruby', /^-[a-zA-Z]*e/],
-  ...'lua Rscript osascript julia swift elixir scala groovy tclsh expect guile octave R'
-    .split(' ')
-    .map((name) => [name, /^(-e|-E)$/] as const),
-  ['php', /^-[rBRE]$/],
-]);
+/** Options that bring code with them, for each interpreter; its name may end in a version: `python3.12`. */
+const codeOption = byProgram({
+  'node nodejs bun tsx ts-node': NODE,
+  deno: /^(eval|-e|--eval)$/,
+  'python pypy': /^-[a-zA-Z]*c$|^-c/,
+  perl: /^-[a-zA-Z0-9]*[eE]/,
+  ruby: /^-[a-zA-Z]*e/,
+  'lua Rscript osascript julia swift elixir scala groovy tclsh expect guile octave R': /^(-e|-E)$/,
+  php: /^-[rBRE]$/,
+});
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
 /** Programs with a command language of their own, or that run commands later. */
 const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux', 'screen', 'at', 'batch']);
@@ -106,7 +102,11 @@ const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
 /** Reports code that is handed to an interpreter: this parser does not read it. */
 export function openInterpreter(call: Call, name: string, context: ShellContext): void {
   const args = call.words.slice(1);
-  const say = (text: string): void => reportCall(context, 'interpreter-code', call, text);
+  const say = (text: string): void => {
+    reportCall(context, 'interpreter-code', call, text);
+    for (const command of commandsIn(text, name))
+      context.interpret(command, [call.state], NO_INPUT, inside(context, call, name));
+  };
   if (AWK.has(name)) {
     const program = args.find((word) => /[{}]/.test(word.template))?.template ?? '';
     if (/system\s*\(|\||>|getline/.test(program)) say(program);
@@ -117,7 +117,7 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
     if (writing !== undefined) say(writing.template);
     return;
   }
-  const option = CODE_OPTIONS.get(name) ?? CODE_OPTIONS_OF_VERSIONS.get(withoutVersion(name));
+  const option = codeOption(name.replace(/(?<![\d.])[\d.]+$/, ''));
   if (option === undefined) {
     const told = TOLD.has(name) || (TOLD_BY_DASH.has(name) && args.some((word) => word.template === '-'));
     if (told) say([...args.map((word) => word.template), call.stdin.text].join('\n'));
@@ -140,6 +140,25 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
   }
 }
 
+/** `system('x')`, `execSync("x")`, `subprocess.run(['x', 'y'])`, `spawn('x', ['y'])`. */
+const RUNS =
+  /(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)exec)[\s(]{1,4}((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
+/** What stands for a command in a language of its own. */
+const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
+  [/^g?make$/, /^\t[@+-]*(.+)$/gm],
+  [/^(?:n?vim?|ex|ed)$/, /^[:%\d,$]*!\s*(.+)$/gm],
+  [/^g?sed$/, /(?:^|[;{}\n])[\s\d,$!~+]*e\s+(.+)$/gm],
+  [/^(?:perl|ruby|php)/, /`([^`\n]+)`/g],
+];
+
+/** The commands that a code plainly runs, 20 at most; those that it puts together are not known. */
+function commandsIn(text: string, name: string): string[] {
+  const lists = [...text.matchAll(RUNS)].map(([, list = '']) => list.replace(/(['"`])(.+?)\1[\s,[]*|\[/g, '$2 '));
+  const run = ITS_RUNS.find(([each]) => each.test(name))?.[1];
+  const own = run === undefined ? [] : [...text.matchAll(run)].map(([, command = '']) => command);
+  return [...own, ...lists].filter((command) => !command.includes(UNKNOWN)).slice(0, 20);
+}
+
 /** GNU sed writes files by `w FILE` and runs commands by `e`, as commands and as flags of `s`. */
 function runsOrWrites(script: string): boolean {
   const commands = script
@@ -148,12 +167,6 @@ function runsOrWrites(script: string): boolean {
   return (
     /(?:^|[;{}\n])[\s\d,$!~+]*[gpimMI\d]*[wWe](?![a-z])/.test(commands) || /(?:^|[;{}\n])[\s\d,$!~+]*w\w/.test(commands)
   );
-}
-
-function withoutVersion(name: string): string {
-  let end = name.length;
-  while ('0123456789.'.includes(name.charAt(end - 1) || ' ')) end -= 1;
-  return name.slice(0, end);
 }
 
 /** Adds a simple command to the reading, once for each way it may run. */

@@ -66,40 +66,22 @@ function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): s
 /** Every branch of the expression must have a name; otherwise any file may be found. */
 function namesOf(expression: readonly ShellWord[]): string[] {
   const names: string[] = [];
-  let named = false;
-  let pruned = false;
-  let negated = false;
-  for (const [index, word] of expression.entries()) {
+  let [named, pruned, negated] = [false, false, false];
+  for (const [index, { template }] of expression.entries()) {
     const value = expression[index + 1];
-    switch (word.template) {
-      case '-o':
-      case '-or':
-      case ',':
-        if (!named && !pruned) return [];
-        named = false;
-        pruned = false;
-        break;
-      case '-empty':
-        // Nothing that is guarded is empty.
-        named = true;
-        names.push('/');
-        break;
-      case '-prune':
-        pruned = true;
-        break;
-      case '!':
-      case '-not':
-        negated = true;
-        continue;
-      case '-name':
-      case '-iname':
-        if (negated || value === undefined) break;
-        named = true;
-        names.push(word.template === '-iname' ? anyCase(globOf(value)) : globOf(value));
-        break;
-      default:
+    if (isOr(template)) {
+      if (!named && !pruned) return [];
+      [named, pruned] = [false, false];
+    } else if (template === '-empty') {
+      // Nothing that is guarded is empty.
+      named = true;
+      names.push('/');
+    } else if (template === '-prune') pruned = true;
+    else if (/^-i?name$/.test(template) && !negated && value !== undefined) {
+      named = true;
+      names.push(template === '-iname' ? anyCase(globOf(value)) : globOf(value));
     }
-    negated = false;
+    negated = /^(!|-not)$/.test(template);
   }
   return named || pruned ? names : [];
 }

@@ -382,12 +382,9 @@ export const UNKNOWN_COMMANDS: readonly string[] = [
 
 /** What a rule cannot decide and `strict` or an allowlist denies; otherwise it is allowed and recorded. */
 export const OPEN_COMMANDS: readonly string[] = [
-  'python3 -c "import os; os.system(\'git push\')"',
-  "node -e \"require('child_process').execSync('git push')\"",
-  'perl -e \'system("git push")\'',
-  "ruby -e '`git push`'",
+  'python3 -c "import os; os.system(\'git \' + verb)"',
+  'node -e "require(\'child_process\').execSync(command)"',
   "python3 <<'EOF'\nimport subprocess\nEOF",
-  'awk \'BEGIN { system("git push") }\'',
   'echo x > "$TARGET"',
   'cp a.txt "$DEST"',
   'tee "$(date +%s).log" < a.txt',
