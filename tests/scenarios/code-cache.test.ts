@@ -52,8 +52,32 @@ test('The first hook keeps the code that it compiled, and the next one uses it.'
   const [name = ''] = kept();
   assert.equal(kept().length, 1);
   const before = readFileSync(join(cache, name));
+  const later = new Date(Date.now() + HOUR_MS);
+  utimesSync(join(cache, name), later, later);
   assert.equal(stop(), '');
   assert.deepEqual(readFileSync(join(cache, name)), before, 'it was taken as it is');
+});
+
+test('A cache is written again by the next run, after a minute and every hour.', (context) => {
+  const { cache, stop, kept } = hooks(context);
+  stop();
+  const path = join(cache, kept()[0] ?? '');
+  const writes = (): number => {
+    const whole = readFileSync(path, 'latin1');
+    return Number(whole.slice(whole.lastIndexOf('\n') + 1).split(' ')[0]);
+  };
+  const aged = (milliseconds: number): number => {
+    const then = new Date(Date.now() - milliseconds);
+    utimesSync(path, then, then);
+    stop();
+    return writes();
+  };
+  assert.equal(writes(), 1);
+  assert.equal(aged(1000), 2, 'by the next run');
+  assert.equal(aged(-HOUR_MS), 2, 'not by the one after it');
+  assert.equal(aged(HOUR_MS / 2), 3, 'after a minute');
+  assert.equal(aged(HOUR_MS / 2), 3, 'not before an hour has passed');
+  assert.equal(aged(2 * HOUR_MS), 4, 'after an hour');
 });
 
 test('A cache that V8 rejects is compiled again and replaced.', (context) => {
@@ -100,19 +124,15 @@ test('A part of the program that only a later call needs is added to the cache.'
   const path = join(cache, kept()[0] ?? '');
   const whole = readFileSync(path);
   const end = whole.lastIndexOf('\n');
-  const parts = whole.toString('latin1', end + 1).split(' ');
+  const [, ...parts] = whole.toString('latin1', end + 1).split(' ');
   assert.ok(parts.includes('./ralph-stop-hook.js'), parts.join(' '));
   // As a process left it that needed fewer parts.
-  writeFileSync(path, Buffer.concat([whole.subarray(0, end), Buffer.from(`\n${parts.slice(1).join(' ')}`)]));
+  writeFileSync(path, Buffer.concat([whole.subarray(0, end), Buffer.from(`\n2 ${parts.slice(1).join(' ')}`)]));
   stop();
   const again = readFileSync(path);
-  assert.deepEqual(
-    again
-      .toString('latin1', again.lastIndexOf('\n') + 1)
-      .split(' ')
-      .toSorted(),
-    parts.toSorted(),
-  );
+  const [writes, ...covered] = again.toString('latin1', again.lastIndexOf('\n') + 1).split(' ');
+  assert.equal(writes, '1');
+  assert.deepEqual(covered.toSorted(), parts.toSorted());
 });
 
 test('A process with a large heap claims no part of its cache, which the next one completes.', (context) => {
@@ -122,7 +142,7 @@ test('A process with a large heap claims no part of its cache, which the next on
     return whole.toString('latin1', whole.lastIndexOf('\n') + 1);
   };
   stop(large);
-  assert.equal(claimed(), '');
+  assert.equal(claimed(), '1');
   stop();
   assert.match(claimed(), /\.\/ralph-stop-hook\.js/);
 });
@@ -132,7 +152,7 @@ test('A process with a large heap leaves a cache that lacks a part as it is; a s
   stop();
   const path = join(cache, kept()[0] ?? '');
   const whole = readFileSync(path);
-  const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n./other.js')]);
+  const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n1 ./other.js')]);
   writeFileSync(path, without);
   stop(large);
   assert.deepEqual(readFileSync(path), without);
@@ -179,6 +199,8 @@ test('A command keeps the code that it ran where loops have been, and leaves not
   assert.equal(names.length, 3, 'one for each file of the program');
   const path = join(cache, name);
   const before = readFileSync(path);
+  const later = new Date(Date.now() + HOUR_MS);
+  utimesSync(path, later, later);
   assert.equal(call('list'), first, 'what was kept changes nothing');
   assert.deepEqual(readFileSync(path), before, 'it was taken as it is');
   writeFileSync(path, before.subarray(0, before.length / 2));

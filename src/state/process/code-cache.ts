@@ -19,8 +19,11 @@ export const FLEET_FILE = 'ralph-fleet.cjs';
 /** Files of the program in the order in which a part is looked for: hooks, what they seldom need, everything else, web page, fleet. */
 export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs', WEB_FILE, FLEET_FILE] as const;
 
-/** A cache of this age is written again by the next run, which adds the functions that it compiled. */
-const REFRESH_MS = 3_600_000;
+/**
+ * Ages at which a cache is written again, with the functions that the run compiled: by the next run, after a minute, and
+ * then every hour. The first run of a part is unlike the later ones, which would compile the same again and again.
+ */
+const REFRESH_MS = [0, 60_000, 3_600_000];
 /** Caches of earlier builds are removed at this age. */
 const OLD_MS = 7 * 24 * 3_600_000;
 /** With a larger heap V8 has collected garbage, and with it the code of functions that had not run for a while. */
@@ -70,7 +73,7 @@ function cacheFolder(): string | null {
 function loadFile(filename: string, caches: string | null, entry: string, loaded: ReadonlyMap<string, object>): Parts {
   const source = readFileSync(filename, 'latin1'); // the build writes ASCII only
   const [path, prefix] = cachePath(filename, caches ?? '', entry);
-  const { cachedData, covered: known, isDue } = caches === null ? NO_CACHE : readCache(path);
+  const { cachedData, covered: known, writes, isDue } = caches === null ? NO_CACHE : readCache(path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   const parts = (script.runInThisContext() as (file: string) => Parts)(filename);
   if (caches === null) return parts;
@@ -82,7 +85,7 @@ function loadFile(filename: string, caches: string | null, entry: string, loaded
     // What may lack code replaces no cache, and claims no part, so that the next process completes it.
     const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
     if (!isWhole && cachedData !== undefined && !script.cachedDataRejected) return;
-    keep(script, isWhole ? [...new Set([...covered, ...used])] : [], path, prefix);
+    keep(script, [`${further ? 1 : writes + 1}`, ...(isWhole ? new Set([...covered, ...used]) : [])], path, prefix);
   });
   return parts;
 }
@@ -99,33 +102,34 @@ interface Cache {
   readonly cachedData?: Buffer;
   /** Parts of the program that have run in the processes that wrote this cache. */
   readonly covered: readonly string[];
+  /** How often it has been written since it gained a part. */
+  readonly writes: number;
   /** Missing, or old enough to be written again. */
   readonly isDue: boolean;
 }
 
-const NO_CACHE: Cache = { covered: [], isDue: true };
+const NO_CACHE: Cache = { covered: [], writes: 0, isDue: true };
 
-/** Reads V8's data, and behind it a line with the parts that it covers. */
+/** Reads V8's data, and behind it a line with the number of writes and the parts that it covers. */
 function readCache(path: string): Cache {
   try {
     const bytes = readFileSync(path);
     const end = bytes.lastIndexOf('\n');
-    return {
-      cachedData: bytes.subarray(0, end),
-      covered: bytes.toString('latin1', end + 1).split(' '),
-      isDue: Date.now() - statSync(path).mtimeMs > REFRESH_MS,
-    };
+    const [writes, ...covered] = bytes.toString('latin1', end + 1).split(' ');
+    const age = REFRESH_MS[Math.min(Number(writes), REFRESH_MS.length) - 1] ?? 0;
+    const isDue = Date.now() - statSync(path).mtimeMs > age;
+    return { cachedData: bytes.subarray(0, end), covered, writes: Number(writes) || 0, isDue };
   } catch {
     return NO_CACHE;
   }
 }
 
 /** Stores the code of a file with every function that has run by now. Never throws: the next run compiles again. */
-function keep(script: Script, covered: readonly string[], path: string, prefix: string): void {
+function keep(script: Script, said: readonly string[], path: string, prefix: string): void {
   try {
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeAtomically(path, Buffer.concat([script.createCachedData(), Buffer.from(`\n${covered.join(' ')}`)]), 0o600);
+    writeAtomically(path, Buffer.concat([script.createCachedData(), Buffer.from(`\n${said.join(' ')}`)]), 0o600);
     for (const other of readdirSync(folder)) {
       const file = join(folder, other);
       if (other.startsWith(prefix) && Date.now() - statSync(file).mtimeMs > OLD_MS) removeIfThere(file);

@@ -102,6 +102,8 @@ export function benchLoop(place: string, bundle: string, kind: Kind): BenchLoop 
   for (const [index, path] of kept.entries())
     cpSync(path, join(saved, String(index)), { recursive: true, filter: isKept, preserveTimestamps: true });
   const reset = (round: number): void => {
+    // What a Stop has added, such as the progress file of a plan, would be a change of the agent's.
+    for (const path of ownEntries(dir)) if (!kept.includes(path)) rmSync(path, { recursive: true });
     for (const [index, path] of kept.entries()) {
       clear(path);
       cpSync(join(saved, String(index)), path, { recursive: true, preserveTimestamps: true });
