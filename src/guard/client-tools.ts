@@ -62,6 +62,8 @@ const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|
 const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
+/** Keys of the client's own shell tool, which no form but SHELL_KEY knows: most calls need not compile five of them. */
+const SHELL_TOOL_KEYS = new Set(['command', 'description', 'timeout', 'run_in_background']);
 /** A list under such a key is of commands, not of one command's words. */
 const PLURAL = /s$/i;
 const MAX_DEPTH = 40;
@@ -78,14 +80,14 @@ export function runTexts(call: ToolCall): RunText[] {
       return;
     }
     const entries = Object.entries(value);
-    const given = entries.find(([key, each]) => CWD_KEY.test(key) && typeof each === 'string')?.[1];
+    const given = entries.find(([key, each]) => isKey(key, CWD_KEY) && typeof each === 'string')?.[1];
     const here = typeof given === 'string' ? resolve(cwd, given) : cwd;
-    const args = entries.find(([key]) => ARGS_KEY.test(key))?.[1];
+    const args = entries.find(([key]) => isKey(key, ARGS_KEY))?.[1];
     for (const [key, each] of entries) {
-      if (POWERSHELL_KEY.test(key)) add('powershell', textsOf(key, each, args), here);
-      else if (CODE_KEY.test(key) || (kind === 'code' && typeof each === 'string'))
+      if (isKey(key, POWERSHELL_KEY)) add('powershell', textsOf(key, each, args), here);
+      else if (isKey(key, CODE_KEY) || (kind === 'code' && typeof each === 'string'))
         add('code', textsOf(key, each, undefined), here);
-      else if (SHELL_KEY.test(wordsOf(key).join('_')))
+      else if (key === 'command' || (!SHELL_TOOL_KEYS.has(key) && SHELL_KEY.test(wordsOf(key).join('_'))))
         add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
       visit(each, here, depth + 1);
     }
@@ -95,6 +97,10 @@ export function runTexts(call: ToolCall): RunText[] {
   };
   visit(call.input, call.cwd, 0);
   return found;
+}
+
+function isKey(key: string, form: RegExp): boolean {
+  return !SHELL_TOOL_KEYS.has(key) && form.test(key);
 }
 
 function textsOf(key: string, value: unknown, args: unknown): string[] {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
@@ -27,9 +28,10 @@ export function lookAtAll(
   when: Exclude<Found['when'], 'call'>,
 ): ProtectionReport | null {
   const { files } = context;
-  const look = looksUnchanged(`${files.snapshot}.look`, 'all');
+  const stamps = `${files.snapshot}.look`;
   // Before a verification every byte is compared: what a stamp can hide is not verified.
-  if (stored === null || look === null || (look && when !== 'verification')) return null;
+  const look = when === 'verification' ? existsSync(stamps) : looksUnchanged(stamps, 'all') === false;
+  if (stored === null || !look) return null;
   const depth = when === 'verification' ? 'content' : 'all';
   const { agent } = stored.contract;
   // A command that is the agent has worked until its turn ends, and tells of no call.

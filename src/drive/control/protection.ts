@@ -108,29 +108,34 @@ function ownFiles(
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const directory = loopDirectory(projectDir, taskPath);
   const bundles = [join(claude, 'skills', 'ralph-loop'), ...(bundleDir === null ? [] : [bundleDir])];
-  const there = (folder: string, named: RegExp): string[] =>
-    namesIn(folder)
-      .filter((name) => named.test(name))
-      .map((name) => join(folder, name));
-  const paths = [
-    ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
-    ...Object.values(configFiles(projectDir, env)),
-    ...(directory === null ? [] : [directory.config, directory.reflect]),
-    ...there(join(claude, 'hooks'), /^ralph-/),
-    ...there(join(claude, 'agents'), /^ralph-/),
-    ...there(join(claude, 'ralph'), /^ralph-audit\./),
-    ...bundles.flatMap((bundle) =>
-      ['hooks', 'scripts'].flatMap((part) => there(join(bundle, part), /\.(?:cjs|json)$/)),
-    ),
-  ];
   const real = realPaths();
   const project = real(projectDir);
   // Links on the way to an own file are resolved; the project's own folder stays as it is named.
-  const placed = (path: string): string => {
-    const folder = real(dirname(path));
-    return join(folder === project ? projectDir : folder.replace(`${project}/`, `${projectDir}/`), basename(path));
+  const placed = (folder: string): string => {
+    const found = real(folder);
+    return found === project ? projectDir : found.replace(`${project}/`, `${projectDir}/`);
   };
-  return [...new Set(paths.map(placed))];
+  const there = (folder: string, named: RegExp): string[] => {
+    const names = namesIn(folder).filter((name) => named.test(name));
+    const at = names.length === 0 ? '' : placed(folder);
+    return names.map((name) => `${at}/${name}`);
+  };
+  const single = [
+    ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
+    ...Object.values(configFiles(projectDir, env)),
+    ...(directory === null ? [] : [directory.config, directory.reflect]),
+  ];
+  return [
+    ...new Set([
+      ...single.map((path) => join(placed(dirname(path)), basename(path))),
+      ...there(join(claude, 'hooks'), /^ralph-/),
+      ...there(join(claude, 'agents'), /^ralph-/),
+      ...there(join(claude, 'ralph'), /^ralph-audit\./),
+      ...bundles.flatMap((bundle) =>
+        ['hooks', 'scripts'].flatMap((part) => there(join(bundle, part), /\.(?:cjs|json)$/)),
+      ),
+    ]),
+  ];
 }
 
 /** Keys of the client's settings that decide what runs and what is allowed. */

@@ -29,8 +29,8 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     : message;
   const anywhere = policy.signalMatch === 'anywhere';
   // Most messages hold no signal at all: they pay for no regular expression.
-  const some = text.includes('ralph:state') || text.includes('RALPH_ITERATION_COMPLETE');
-  if (!some && !promises && (wanted === null || !text.includes(wanted)))
+  const mayFind = text.includes('RALPH_ITERATION_COMPLETE');
+  if (!mayFind && !text.includes('ralph:state') && !promises && (wanted === null || !text.includes(wanted)))
     return { completion: 'none', findings: null, states: [] };
   const visible = visibleLines(text).map((line) => line.text);
   let claimed = false;
@@ -39,7 +39,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
   for (const line of visible) {
     const whole = line.trim();
     const unmarked = whole.replace(LIST_OR_HEADING, '');
-    const remaining = FINDINGS.exec(unmarked)?.[1];
+    const remaining = mayFind ? FINDINGS.exec(unmarked)?.[1] : undefined;
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
     if (promises) other = whole.match(PROMISE)?.at(-1) ?? other;

@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
-import { type Marks, markFile, marksBuilder, type ReadBudget } from '../progress/marks.ts';
+import { type Marks, markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 export interface GitState {
@@ -57,9 +57,9 @@ export async function gitState(
 ): Promise<GitLook> {
   const prefix = prefixInRepository(projectDir);
   if (prefix === null) return unknown('repository');
-  const deadline = performance.now() + limits.timeMs;
+  const deadline = monotonicMs() + limits.timeMs;
   const ask: Look['ask'] = (words, settings) =>
-    runGit(projectDir, words, { ...options, timeMs: Math.max(1, Math.round(deadline - performance.now())) }, settings);
+    runGit(projectDir, words, { ...options, timeMs: Math.max(1, Math.round(deadline - monotonicMs())) }, settings);
   const look: Look = { projectDir, taskDir, prefix, limits, deadline, ask };
 
   const [status, others, ignored] = await Promise.all([
@@ -132,7 +132,7 @@ function markPaths({ projectDir, limits, deadline }: Look, paths: readonly strin
   const found = marksBuilder('git');
   const budget: ReadBudget = { files: limits.read, bytes: limits.bytes };
   for (const path of paths.toSorted()) {
-    if (found.count() >= limits.files || performance.now() > deadline) {
+    if (found.count() >= limits.files || monotonicMs() > deadline) {
       found.miss(found.count() >= limits.files ? 'files' : 'time');
       break;
     }

@@ -4,13 +4,18 @@ import { type ShellCommand, type ShellWord, UNKNOWN } from '../shell-reading.ts'
 /** What stands before a file that a program writes: `-o F`, `--out-dir F`, `--js_out=F`, `-Wl,-Map=F`. */
 const OUTPUT =
   /^(?:-o|-{1,2}[DP]?(?:[a-z]+[-_])*(?:out(?:put|file|dir)?|dest(?:ination|dir)?|(?:save|write|dump)(?:[-_]?(?:to|as))?|append|cidfile|basetemp|Map)(?:[-_]?(?:file|dir|path|folder))?|-{1,2}\w+profile|-{1,2}(?:log|result|report)[-_]?(?:file|dir|to))$/i;
+/** One of these is in every such word but `-o`. To compile OUTPUT takes as long as all else that a command is asked. */
+const OUTPUT_PARTS = 'out dest save write dump append cidfile basetemp map profile log result report'.split(' ');
 /** The same before a mark in a word: `of=F`, `CREATE:F`. */
 const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
 /** An option with which any program changes its operands in place. */
 const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
 /** Programs, or subcommands, that do it unasked, and those that do it with `-i` or `-w`. */
-const FORMATS =
-  /(?:^|-)(?:fmt|format|fix|fixer|isort|stylua|pyupgrade|(?:swift|md|nix|cb)f(?:or)?mat|nixfmt|uncrustify|astyle|mogrify|optipng|jpegoptim|upx|srm|wipe|savelog)$/;
+const FORMATS = new Set(
+  'fmt format fix fixer isort stylua pyupgrade swiftformat swiftfmat mdformat mdfmat nixformat nixfmat cbformat cbfmat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
+    ' ',
+  ),
+);
 const FORMATS_IF_TOLD = /format$|fmt$|imports$|pep8$|^(?:gofumpt|yapf|2to3|sops|codemod)$/;
 const ONLY_LOOKS =
   /^-{1,2}(?:c|d|l|n|check\w*|dry-?run|diff|list\w*|verify[\w-]*|stdout|lint|test|version|help)(?:-only)?(?:=|$)/;
@@ -23,19 +28,31 @@ const ONLY_LOOKS =
 export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boolean {
   const texts = argv.map(({ template }) => template);
   const subcommand = texts.slice(1).find((text) => !text.startsWith('-')) ?? '';
-  const looks = texts.some((text) => ONLY_LOOKS.test(text));
+  const options = texts.filter((text) => text.startsWith('-') && text !== '--');
+  const looks = options.some((text) => ONLY_LOOKS.test(text));
   const isTold = FORMATS_IF_TOLD.test(name) || FORMATS_IF_TOLD.test(subcommand);
   const inPlace =
     !looks &&
-    (texts.some((text) => IN_PLACE.test(text)) ||
-      (isTold ? texts.some((text) => /^-[iw]$/.test(text)) : FORMATS.test(name) || FORMATS.test(subcommand)));
+    (options.some((text) => IN_PLACE.test(text)) ||
+      (isTold ? options.some((text) => text === '-i' || text === '-w') : formats(name) || formats(subcommand)));
   return (word) => {
     if (inPlace) return true;
     const at = argv.indexOf(word);
     const option = at > 1 ? (texts[at - 1] ?? '') : '';
     const key = /^(?:.*[,\s])?([^,\s]+)[=:]/s.exec(word.template)?.[1] ?? '';
-    return OUTPUT.test(option) || OUTPUT.test(key) || OUTPUT_KEY.test(key) || /^-o[^=]/.test(word.template);
+    return isOutput(option) || isOutput(key) || OUTPUT_KEY.test(key) || /^-o[^=]/.test(word.template);
   };
+}
+
+/** By its name, or what stands after its last hyphen. */
+function formats(program: string): boolean {
+  return FORMATS.has(program.slice(program.lastIndexOf('-') + 1));
+}
+
+function isOutput(option: string): boolean {
+  if (!option.startsWith('-')) return false;
+  const small = option.toLowerCase();
+  return small === '-o' || (OUTPUT_PARTS.some((part) => small.includes(part)) && OUTPUT.test(option));
 }
 
 /** Programs whose standard input is commands of their own. */
