@@ -29,7 +29,10 @@ export const FLEET_TEXTS = {
     `${task} is a plan, which the fleet does not run. Run it on one machine: ralph-loop run ${task} --plan --parallel 2`,
   differs: (path: string, ref: string): string =>
     `${path} in this project differs from the one at ${ref}, which the fleet runs. To run yours, cancel the loop, push your version and add it again.`,
-  noLoop: (id: string): string => `the fleet has no loop ${id}. List its loops: ralph-loop fleet status`,
+  noLoop: (id: string): string =>
+    `the fleet has no loop ${id}. List its loops: ralph-loop fleet status. If the server has lost it: ralph-loop fleet doctor --requeue --repo URL ${id}`,
+  noCheckpoint: (id: string, url: string): string =>
+    `${url} has no checkpoint of ${id}. Add its task anew: ralph-loop fleet add TASK --repo URL`,
   number: (option: string, value: string): string => `--${option} ${value}: give a number above 0.`,
   whole: (option: string, value: string, most: number): string =>
     `--${option} ${value}: give a whole number from 1 to ${most}.`,
@@ -58,7 +61,7 @@ export const FLEET_TEXTS = {
   notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
   notPaused: (id: string, state: string): string => `${id} is ${state}, not paused.`,
   forgotten: (id: string): string =>
-    `the queue no longer has the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL`,
+    `the queue no longer has the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL ${id}`,
   requeued: (id: string): string => `${id} is queued again from its last checkpoint.`,
   nothingLost: 'every unfinished loop of the repository has its job.',
   unsigned: (id: string): string =>

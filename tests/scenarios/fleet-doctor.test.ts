@@ -83,3 +83,28 @@ test('loops whose jobs a server has lost are queued again from their checkpoints
   assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason);
   assert.match(f.ask(['doctor', '--requeue', '--repo', f.remote]).stdout, /has its job/);
 });
+
+test('a paused loop that a server has lost is resumed from its checkpoint by its id', async (t) => {
+  const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
+  const id = f.add('jobs/a');
+  const one = f.worker('one');
+  await until('the second iteration', () => existsSync(join(f.notes, 'at-2')));
+  assert.equal(f.ask(['pause', id]).code, 0);
+  writeFileSync(join(f.notes, 'go'), '');
+  assert.deepEqual((({ outcome, iterations }) => [outcome, iterations])(await f.ended(id)), ['paused', 2]);
+  one.child.kill('SIGKILL');
+  await one.over;
+  await f.redis.ask('FLUSHALL');
+  assert.match(f.ask(['resume', id]).stderr, new RegExp(`fleet doctor --requeue --repo URL ${id}$`, 'm'));
+  const requeue = (...words: string[]) => f.ask(['doctor', '--requeue', '--repo', f.remote, ...words]);
+  // The control: a pause is kept until its loop is named.
+  assert.match(requeue().stdout, /every unfinished loop of the repository has its job/);
+  assert.match(requeue('a-0000000000').stderr, /has no checkpoint of a-0000000000/);
+  assert.equal(requeue(id).stdout.trim(), `${id} is queued again from its last checkpoint.`);
+  const { state, generation, progress } = f.status(id);
+  assert.deepEqual([state, generation, progress?.iteration], ['queued', 2, 2]);
+  f.worker('two');
+  const result = await f.ended(id);
+  assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason);
+  assert.match(requeue(id).stderr, new RegExp(`${id} has ended \\(complete\\)`));
+});

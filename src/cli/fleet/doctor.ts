@@ -80,8 +80,12 @@ interface Requeued {
   readonly refused: readonly string[];
 }
 
-/** Queues every loop of a repository that has not ended and has no job. Throws RalphError `state-io` if git fails. */
-async function requeueLoops({ server, key, env }: FleetContext, place: FleetPlace, url: string): Promise<Requeued> {
+/**
+ * Queues every loop of a repository that has not ended and has no job, or those that are named, however they ended.
+ * Throws RalphError `state-io` if git fails.
+ */
+async function requeueLoops(context: FleetContext, place: FleetPlace, url: string): Promise<Requeued> {
+  const { server, key, env, positionals } = context;
   const plain = plainUrl(url);
   const own = loopEnvironment(place, env);
   const here: FleetPlace = { ...place, env: own };
@@ -97,21 +101,31 @@ async function requeueLoops({ server, key, env }: FleetContext, place: FleetPlac
   );
   const queued: string[] = [];
   const refused: string[] = [];
-  for (const [sha = '', ref = ''] of refs) {
-    const id = ref.slice('refs/ralph/'.length);
+  const ids = refs.map(([, ref = '']) => ref.slice('refs/ralph/'.length));
+  const absent = positionals.find((id) => !ids.includes(id));
+  if (absent !== undefined) throw new RalphError('no-loop', FLEET_TEXTS.noCheckpoint(absent, plain));
+  for (const [at, [sha = '']] of refs.entries()) {
+    const id = ids[at] ?? '';
+    const isNamed = positionals.includes(id);
+    if (positionals.length > 0 && !isNamed) continue;
     const meta = await readCheckpoint(mirror, sha, own).catch(() => null);
     const [known] = await loopsNamed(server, [id]);
     // A loop that was retried and not taken up since has a later generation than its checkpoint.
-    const generation = Math.max(meta?.generation ?? 1, known?.generation ?? 1);
-    if (meta !== null && meta.outcome !== null && generation === meta.generation) continue;
+    const last = Math.max(meta?.generation ?? 1, known?.generation ?? 1);
+    const outcome = last === meta?.generation ? meta.outcome : null;
+    if (isNamed && outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, outcome));
+    if (!isNamed && outcome !== null) continue;
+    const generation = outcome === null ? last : last + 1;
     const envelope = envelopeOf(meta?.submission);
-    if (envelope === null || !key.hasSealed(envelope) || envelope.submission.loopId !== id) {
+    if (meta === null || envelope === null || !key.hasSealed(envelope) || envelope.submission.loopId !== id) {
       refused.push(id);
       continue;
     }
     const { submission } = envelope;
     if ((await server.job(submission.account, id, generation)) !== undefined) continue;
-    await addLoop(server, key, { ...submission, generation });
+    const { attempt, iteration, takeOvers, spent, at: told } = meta;
+    const stand = { attempt, iteration, takeOvers, ...spent, sha, maxIterations: 0, worker: '', waits: null, at: told };
+    await addLoop(server, key, { ...submission, generation }, stand);
     queued.push(id);
   }
   return { queued, refused };

@@ -38,7 +38,7 @@ export const FLEET_COMMAND: Command = {
     'port N': 'dashboard: listen on this port; default: any free one.',
     open: 'dashboard: open the page in the browser.',
     'read-only': 'dashboard: show loops without any controls.',
-    requeue: 'doctor: queue loops of --repo whose job is gone.',
+    requeue: 'doctor: queue loops of --repo whose job is gone, or ID.',
   }),
   control: true,
   async run(context) {

@@ -60,15 +60,28 @@ const FIGURES: readonly (readonly [string, (end: End) => number | null, (value: 
   ['time', ({ durationMs }) => durationMs, timeText],
 ];
 
-/** A row for each task, with the reason below it if it is not done, and their sums. Unknown figures have no column. */
-function taskTable(tasks: readonly BatchTask[], branches: readonly string[], width: number): string[] {
-  const figures = FIGURES.flatMap(([name, of, text]) => {
+/** Returns each figure that is known of any task: its name, those of the tasks, and their sum. */
+function figuresOf(tasks: readonly BatchTask[]): { name: string; values: string[]; sum: string }[] {
+  return FIGURES.flatMap(([name, of, text]) => {
     const values = tasks.map(({ end }) => (end === null ? null : of(end)));
     if (values.every((value) => value === null)) return [];
     const sum = values.reduce<number>((all, value) => all + (value ?? 0), 0);
-    const shown = [name, ...[...values, sum].map((value) => (value === null ? '' : text(value)))];
+    return [{ name, values: values.map((value) => (value === null ? '' : text(value))), sum: text(sum) }];
+  });
+}
+
+/** Returns what all tasks have used, on one line. */
+export function totals(tasks: readonly BatchTask[]): string {
+  const parts = figuresOf(tasks).map(({ name, sum }) => (name.endsWith('s') ? `${sum} ${name}` : `${name} ${sum}`));
+  return parts.length === 0 ? '' : `${parts.join(' · ')} in total`;
+}
+
+/** A row for each task, with the reason below it if it is not done, and their sums. Unknown figures have no column. */
+function taskTable(tasks: readonly BatchTask[], branches: readonly string[], width: number): string[] {
+  const figures = figuresOf(tasks).map(({ name, values, sum }) => {
+    const shown = [name, ...values, sum];
     const longest = Math.max(...shown.map(({ length }) => length));
-    return [shown.map((cell) => cell.padStart(longest))];
+    return shown.map((cell) => cell.padStart(longest));
   });
   const named = ['task', ...tasks.map(({ planTask, name }) => planTask ?? name), 'total'];
   const outcomes = tasks.map(({ end }) => end?.status ?? PARALLEL_TEXTS.notStarted);

@@ -27,7 +27,7 @@ import { startTarget } from '../start/start-request.ts';
 import { noWeb } from '../web/no-web.ts';
 import { agreedBatch, beginPlan, takeUp } from './batch-consent.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
-import { counts, published, reportLines, whereOf, whyOf } from './batch-report.ts';
+import { counts, published, reportLines, totals, whereOf, whyOf } from './batch-report.ts';
 import { runTask } from './run-task.ts';
 import { loopView } from './runner-lines.ts';
 
@@ -207,7 +207,7 @@ export async function batchPages(context: CommandContext): Promise<BatchPages | 
       for (const { name } of tasks) if (!loops.has(name)) await take(name);
       const there = worktreePlaces(projectDir).map(({ name }) => name);
       const title = `${counts(tasks)} tasks complete`;
-      const page = { title, rows: tasks.flatMap((task) => rowsOf(task, there)), loops: [...loops.values()] };
+      const page = { title, totals: totals(tasks), rows: tasks.flatMap((task) => rowsOf(task, there)), loops: [...loops.values()] };
       err(withPrefix(`the report is in ${writePage(path, page)}.`));
     });
   return { take, write };

@@ -109,6 +109,8 @@ export interface Limit {
 /** What the report of several loops shows: a row for each task, and the loops that have begun. */
 export interface BatchData {
   readonly title: string;
+  /** What all tasks have used; empty if nothing is known. */
+  readonly totals: string;
   readonly rows: readonly LoopRow[];
   readonly loops: readonly ReportData[];
 }

@@ -34,13 +34,13 @@ function useKey(): string | null {
 }
 
 /** Loops that ran side by side, and the one that is chosen, in one file. */
-export function Batch({ data: { title, rows, loops } }: { readonly data: BatchData }) {
+export function Batch({ data: { title, totals, rows, loops } }: { readonly data: BatchData }) {
   const key = useKey();
   const chosen = loops.find(({ row }) => row.key === key);
   return html`<nav class="bar" aria-label="Report"><a href="#" aria-current=${chosen ? 'false' : 'page'}>All tasks</a></nav>
     <main>${
       chosen === undefined
-        ? html`<h1>${title}</h1><ul class="loops">${rows.map((row) => html`<${Row} row=${row} now=${Date.parse(row.startedAt)} />`)}</ul>`
+        ? html`<h1>${title}</h1><p class="facts">${totals}</p><ul class="loops">${rows.map((row) => html`<${Row} row=${row} now=${Date.parse(row.startedAt)} />`)}</ul>`
         : html`<${ReportView} data=${chosen} />`
     }</main>`;
 }

@@ -37,6 +37,8 @@ test('one file reports on all loops of a parallel run, with a link to each of th
     await page.goto(pathToFileURL(join(p.dir, '..', 'all.html')).href);
     await shows(page, 'h1', /^1 of 2 tasks complete$/);
     await counts(page, '.loops li', (count) => count === 2);
+    // One iteration of a, and three of b.
+    await shows(page, '.facts', /^4 iterations · time .+ in total$/);
     const rows = await page.locator('.loops li').allInnerTexts();
     assert.match(
       rows[0] ?? '',

@@ -32,7 +32,7 @@ test('a report of 300 iterations is one file that opens without network, errors 
     const { page, problems } = await watchedPage(browser, view, 'file:');
     await page.goto(pathToFileURL(path).href);
     await counts(page, '.cell', (count) => count === 300);
-    await shows(page, '.why', /^stopped by the circuit breaker after 290 iterations/);
+    await shows(page, '.why', /^stopped by the circuit breaker after 290 iterations/i);
     await screenshot(page, 'report', view);
     await assertAccessible(page);
     await assertFits(page);
