@@ -80,6 +80,8 @@ export type RunnerEvent =
       readonly model: string | null;
       readonly costUsd: number | null;
       readonly usage: UsageDelta | null;
+      /** Until when the account has used the share of its limit at which its loops wait. */
+      readonly heldUntil?: string;
     }
   | { readonly type: 'waiting'; readonly why: WaitReason; readonly until: string }
   | { readonly type: 'verifying' }

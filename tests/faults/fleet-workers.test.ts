@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { onPath } from '../../src/state/process/find-program.ts';
@@ -257,6 +257,29 @@ test('a worker that was overtaken before it published leaves the branch alone', 
 test('control: without a newer checkpoint the worker publishes over the branch', async (t) => {
   const { branch, other } = await latePublication(t, ['refs/heads/ralph']);
   assert.notEqual(branch, other);
+});
+
+test('a loop says that the disk of its worker is full, and goes on when it has room', async (t) => {
+  const f = await madeFleet(t);
+  const bin = join(f.base, 'bin');
+  mkdirSync(bin);
+  // A git that finds no room for objects.
+  const script = `#!/bin/sh
+case " $* " in
+*" commit-tree "*) [ ! -e "$NOTES/full" ] || { echo "fatal: write error: No space left on device" >&2; exit 128; };;
+esac
+exec "${onPath('git', process.env) ?? 'git'}" "$@"
+`;
+  writeFileSync(join(bin, 'git'), script, { mode: 0o755 });
+  go(f, 'full');
+  go(f, 'go-one');
+  const id = f.add('jobs/a');
+  const one = worker(f, 'one', { PATH: `${bin}:${f.env['PATH']}` });
+  await f.reaches(id, 'says so', ({ state, progress }) => state === 'waiting' && progress?.waits === 'disk-full');
+  assert.match(one.said(), /No space left on device/);
+  rmSync(join(f.notes, 'full'));
+  const result = await f.ended(id);
+  assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason + one.said());
 });
 
 test('a server without room for more delays a loop and does not fail it', async (t) => {

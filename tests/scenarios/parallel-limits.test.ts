@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
 import { planProject, planText } from '../support/plan-beside.ts';
 import type { Answer } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
+import { MAIN } from './support/command-agent.ts';
 import { agents, batchEnd, begun, git, jobs, log, OWN_FILE, repository, run } from './support/side-by-side.ts';
 
 const DOLLAR = [1_000_000, 0, 0, 0] as const;
@@ -53,14 +55,37 @@ test('an account’s rate limit that one agent meets holds the others until it r
 test('a share of the account’s limit that one loop reaches makes all of them wait until it resets', (t) => {
   const { p, words } = twoClaims(t);
   const { env } = billingClient(p, [
-    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 10 } },
-    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 9 } },
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 20 } },
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 19 } },
     { end: 'claim', messages: [CHEAP] },
   ]);
   const answer = p.ralph([...words, '--set', 'budget.stop_at.five_hour=0.9'], agents(p, env));
   assert.equal(answer.code, 0, answer.stdout + answer.stderr);
   const waiting = events(answer).filter((event) => event.type === 'waiting' && event.why === 'rate-limit');
   assert.deepEqual([...new Set(waiting.map(({ loop }) => loop))].sort(), ['one', 'two'], answer.stdout);
+});
+
+test('the task of a plan after the one that used a share of the account’s limit waits until it resets', async (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }], 'true'));
+  const { env, billed } = billingClient(p, [
+    { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 3_600 } },
+    { end: 'ok', messages: [CHEAP] },
+  ]);
+  const words = ['PLAN.md', '--plan', '--parallel', '1', '--max-tasks', '2', '--set', 'budget.stop_at.five_hour=0.9'];
+  const child = spawn(process.execPath, [MAIN, 'run', ...words, '--permission-mode', 'acceptEdits', '--json'], {
+    cwd: p.dir,
+    env: { ...p.env, ...env },
+  });
+  let stdout = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (stdout += chunk));
+  const over = new Promise((resolve) => child.once('close', resolve));
+  const waits = (): boolean => /"type":"waiting".*rate-limit/.test(stdout);
+  await until('the next task waits, or the run ends', () => waits() || child.exitCode !== null);
+  assert.ok(waits(), stdout);
+  assert.match(p.read('PLAN.md'), /^- \[x\] \*\*Task 1/m);
+  assert.deepEqual(billed(), CHEAP, 'its agent did not run');
+  child.kill('SIGTERM');
+  await over;
 });
 
 test('a budget is for all tasks of a plan together, and a larger one takes them up', (t) => {

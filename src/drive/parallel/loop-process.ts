@@ -93,6 +93,8 @@ export class LoopProcess {
     switch (event.type) {
       case 'agent-ended':
         this.#add(event);
+        // This may have been the last run of its loop, which then does not wait itself.
+        if (event.heldUntil !== undefined) this.#options.budget.hold(Date.parse(event.heldUntil));
         return;
       case 'waiting':
         // One that is held waits a little longer than the others: it would hold these in turn, and they it, without end.

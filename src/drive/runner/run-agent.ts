@@ -3,6 +3,7 @@ import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import { bindSession } from '../../engine/initial-state.ts';
+import { reachedWindow } from '../../engine/policy/budget.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
@@ -76,6 +77,8 @@ function tellRestored({ files, loopId, options }: Runner, since: string): void {
 function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, durationMs }: FinishedRun): void {
   const { options, files, loopId } = runner;
   const { usage, costUsd } = facts;
+  const at = context.now();
+  const heldUntil = reachedWindow(facts.windows, loaded.policy.budget, at)?.resetsAt;
   if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
   const ended = {
     iteration: loaded.state.iteration + 1,
@@ -87,9 +90,9 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
     model: facts.model,
     costUsd,
     usage,
+    ...(heldUntil && { heldUntil }),
   };
   options.tell({ type: 'agent-ended', ...ended });
-  const at = context.now();
   recordJournal(files, at, [{ type: 'record-event', event: { type: 'agent.ended', at, loopId, ...ended } }]);
 }
 

@@ -101,7 +101,7 @@ export class LoopHolder {
   }
 
   #hear(event: RunnerEvent): void {
-    const { submission, server, budget } = this.#holding;
+    const { budget } = this.#holding;
     switch (event.type) {
       case 'loop-started':
         this.#isLive = true;
@@ -109,14 +109,11 @@ export class LoopHolder {
         return;
       case 'agent-ended':
         budget.use(event.costUsd, event.usage === null ? 0 : billedTokens(event.usage));
+        if (event.heldUntil !== undefined) this.#holdAccount(Date.parse(event.heldUntil));
         return;
       case 'waiting': {
         const until = Date.parse(event.until);
-        if (event.why === 'rate-limit') {
-          holdAccount(server, submission.account, until).catch((error: Error) => {
-            this.#failure ??= error;
-          });
-        }
+        if (event.why === 'rate-limit') this.#holdAccount(until);
         const isLong = event.why !== 'retry' && until - Date.now() > SHORT_WAIT_MS;
         if (isLong) this.#sendAway({ kind: 'waits', until, why: event.why });
         return;
@@ -130,6 +127,13 @@ export class LoopHolder {
       default:
         return;
     }
+  }
+
+  #holdAccount(until: number): void {
+    const { server, submission } = this.#holding;
+    holdAccount(server, submission.account, until).catch((error: Error) => {
+      this.#failure ??= error;
+    });
   }
 
   /** Publishes what the last iteration did, then decides whether another one may start. */

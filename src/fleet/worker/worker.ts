@@ -100,7 +100,8 @@ export class FleetWorker {
     } catch (error) {
       const until = this.#putBackTime(job, error, keeper.lost.aborted);
       if (until === null) throw error;
-      if (error instanceof RalphError) await this.#show(job, error.code === 'state-io' ? 'repository' : 'error');
+      const waits = waitOf(error as Error);
+      if (waits !== null) await this.#show(job, waits);
       // Refused where the lock is another's: then the job is, too.
       await job.moveToDelayed(until, token).catch(() => undefined);
       throw new DelayedError();
@@ -181,6 +182,14 @@ export class FleetWorker {
     const hasLabels = needs.labels.every((label) => labels.includes(label));
     return hasLabels && (repositories.length === 0 || repositories.includes(repository.id));
   }
+}
+
+/** Returns what an error of this machine or its repository makes the loop wait for; null for any other. */
+function waitOf(error: Error): string | null {
+  if (error instanceof PutBack || error instanceof LostLoop) return null;
+  if (/ENOSPC|No space left on device/i.test(error.message)) return 'disk-full';
+  if (!(error instanceof RalphError)) return null;
+  return error.code === 'state-io' ? 'repository' : 'error';
 }
 
 /** Returns why the loop cannot start: null if every loop before it is complete, `waits` while one has not ended. */
