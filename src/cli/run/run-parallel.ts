@@ -207,7 +207,12 @@ export async function batchPages(context: CommandContext): Promise<BatchPages | 
       for (const { name } of tasks) if (!loops.has(name)) await take(name);
       const there = worktreePlaces(projectDir).map(({ name }) => name);
       const title = `${counts(tasks)} tasks complete`;
-      const page = { title, totals: totals(tasks), rows: tasks.flatMap((task) => rowsOf(task, there)), loops: [...loops.values()] };
+      const page = {
+        title,
+        totals: totals(tasks),
+        rows: tasks.flatMap((task) => rowsOf(task, there)),
+        loops: [...loops.values()],
+      };
       err(withPrefix(`the report is in ${writePage(path, page)}.`));
     });
   return { take, write };
