@@ -50,7 +50,7 @@ test('a headless loop waits for a usage limit to reset and continues in the same
 test('a headless loop without a reset time waits longer each time and continues', async () => {
   const limited = status(429, { headers: { 'x-should-retry': 'false' } });
   await inLoopProject(
-    { frontmatter: 'max_iterations: 5' },
+    { standIn: true, frontmatter: 'max_iterations: 5' },
     steps([limited, limited, text('one'), done]),
     async (project) => {
       const run = await project.run({ env: { RALPH_RATE_LIMIT_WAIT: '1s' } });
@@ -66,7 +66,7 @@ test('a headless loop without a reset time waits longer each time and continues'
 
 test('a headless loop retries after server errors and continues', async () => {
   const script: Script = { main: ({ index }) => (index === 0 ? text('one') : index < 5 ? status(529) : done) };
-  await inLoopProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const run = await project.run({ env: { RALPH_RETRY_WAIT: '200ms', CLAUDE_CODE_MAX_RETRIES: '1' } });
     assert.equal(run.code, 0, run.said);
     assert.match(run.said, /The API answered with a server error; the loop tries again at/);
@@ -76,7 +76,7 @@ test('a headless loop retries after server errors and continues', async () => {
 
 test('refused credentials pause the loop, and its message says what to do', async () => {
   await inLoopProject(
-    { frontmatter: 'max_iterations: 5' },
+    { standIn: true, frontmatter: 'max_iterations: 5' },
     { main: ({ index }) => (index === 0 ? text('one') : status(401)) },
     async (project) => {
       const run = await project.run();
@@ -96,7 +96,7 @@ test('a loop that an API error paused continues with start --resume', async () =
   const script: Script = {
     main: (request) => (request.index === 0 ? text('one') : refuses ? status(400) : later.main(request)),
   };
-  await inLoopProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const broken = await project.run();
     assert.equal(broken.code, 3, broken.said);
     refuses = false;
@@ -120,7 +120,7 @@ test('a client that cannot come back after a usage limit is not restarted endles
     };
     return steps([text('one'), limited]);
   };
-  await inLoopProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const run = await project.run({ env: login });
     project.model.check();
     assert.equal(project.events('loop.paused')[0]?.['reason'], 'rate-limited');

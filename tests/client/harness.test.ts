@@ -6,15 +6,13 @@ import { clientVersion } from '../support/client/client-binary.ts';
 import { clientEnvironment } from '../support/client/client-environment.ts';
 import { startInteractiveClient } from '../support/client/interactive-client.ts';
 import { isRunning } from '../support/client/process-tree.ts';
-import { createWorkspace, type Workspace } from '../support/client/workspace.ts';
+import { createWorkspace, type Workspace, type WorkspaceOptions } from '../support/client/workspace.ts';
 import {
   bash,
-  byLastUserText,
   delay,
   hang,
   type Script,
   startScriptedModel,
-  status,
   steps,
   text,
   together,
@@ -26,8 +24,9 @@ import { until } from '../support/until.ts';
 const inWorkspace = async (
   script: Script,
   body: (workspace: Workspace, model: Awaited<ReturnType<typeof startScriptedModel>>) => Promise<void>,
+  options: WorkspaceOptions = {},
 ) => {
-  const workspace = createWorkspace();
+  const workspace = createWorkspace(options);
   const model = await startScriptedModel(script);
   try {
     await body(workspace, model);
@@ -41,27 +40,18 @@ test('the client is the one that the facts were measured on, or the one that the
   assert.equal(clientVersion(), process.env['RALPH_TEST_CLAUDE'] === undefined ? '2.1.330' : OLDEST_CLIENT);
 });
 
-test('a headless run makes one request a step, and its tool calls are carried out', async () => {
-  await inWorkspace(steps([bash('echo made > made.txt'), text('all done')]), async (workspace, model) => {
+test('a headless run makes one request a step, also for parallel tool calls, and its tool calls are carried out', async () => {
+  const parallel = together(text('two'), bash('echo 1 > a'), bash('echo 2 > b'));
+  await inWorkspace(steps([bash('echo made > made.txt'), parallel, text('all done')]), async (workspace, model) => {
     const run = await runClient({ workspace, model, prompt: 'make the file' });
     assert.equal(run.code, 0, run.stderr);
     assert.equal(run.result?.result, 'all done');
     assert.equal(workspace.read('made.txt'), 'made\n');
+    assert.ok(workspace.has('a') && workspace.has('b'));
     model.check();
     assert.equal(model.mainRequests()[0]?.lastUserText, 'make the file');
     assert.equal(workspace.transcripts().length, 1);
   });
-});
-
-test('parallel tool calls arrive in one message', async () => {
-  await inWorkspace(
-    steps([together(text('two'), bash('echo 1 > a'), bash('echo 2 > b')), text('done')]),
-    async (workspace, model) => {
-      await runClient({ workspace, model, prompt: 'go' });
-      assert.ok(workspace.has('a') && workspace.has('b'));
-      model.check();
-    },
-  );
 });
 
 test("a subagent's requests use no step of the main script", async () => {
@@ -83,22 +73,23 @@ test("a subagent's requests use no step of the main script", async () => {
 });
 
 test('left-over and missing steps are reported', async () => {
-  await inWorkspace(steps([text('a'), text('b')]), async (workspace, model) => {
-    await runClient({ workspace, model, prompt: 'go' });
-    assert.throws(() => model.check(), /1 of 2 steps/);
-  });
-  await inWorkspace(steps([bash('true')]), async (workspace, model) => {
-    await runClient({ workspace, model, prompt: 'go' });
-    assert.throws(() => model.check(), /1 requests came after/);
-  });
-});
-
-test('an API error reaches the client as such', async () => {
-  await inWorkspace(byLastUserText([[/fail/, status(401)]]), async (workspace, model) => {
-    const run = await runClient({ workspace, model, prompt: 'fail please', env: { CLAUDE_CODE_MAX_RETRIES: '0' } });
-    assert.equal(run.code, 1);
-    assert.equal(run.result?.is_error, true);
-  });
+  const options = { prompt: 'go', fromPath: true };
+  await inWorkspace(
+    steps([text('a'), text('b')]),
+    async (workspace, model) => {
+      await runClient({ workspace, model, ...options });
+      assert.throws(() => model.check(), /1 of 2 steps/);
+    },
+    { standIn: true },
+  );
+  await inWorkspace(
+    steps([bash('true')]),
+    async (workspace, model) => {
+      await runClient({ workspace, model, ...options });
+      assert.throws(() => model.check(), /1 requests came after/);
+    },
+    { standIn: true },
+  );
 });
 
 test('the time limit ends a run that hangs', async () => {

@@ -8,7 +8,8 @@ import { complete, inTerminal, type TerminalLoop } from '../support/terminal/ter
 import { until } from '../support/until.ts';
 
 const run = `'${process.execPath}' '${mainPath}' run --permission-mode bypassPermissions`;
-const options = { init: false, frontmatter: 'max_iterations: 5' };
+const real = { init: false, frontmatter: 'max_iterations: 5' };
+const options = { ...real, standIn: true };
 
 /** A shell that notes the terminal's modes before and after the command, and how that ended. */
 const inShell = (loop: TerminalLoop, command: string): Promise<Terminal> =>
@@ -28,7 +29,7 @@ const working = async (loop: TerminalLoop, terminal: Terminal): Promise<number> 
 
 describe('a terminal that showed a run', { concurrency: 2 }, () => {
   test('restores its modes at the end', async () => {
-    await inTerminal(options, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
+    await inTerminal(real, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
       const terminal = await inShell(loop, run);
       assert.equal(await terminal.waitForExit(), 0);
       isRestored(loop);

@@ -107,27 +107,31 @@ describe('the live view', { concurrency: 2 }, () => {
 
   test('a sent message reaches the agent at its next tool boundary and a queued one with the next prompt, each once', async () => {
     const script = steps([untilGo('echo one'), text('First over.'), done]);
-    await live(script, async (terminal, loop) => {
-      await terminal.waitFor(/… Bash echo one/);
-      await terminal.send('look at the parser first');
-      await terminal.key('Enter');
-      await terminal.waitFor('↳ next tool call: look at the parser first');
-      await terminal.send('then write it down');
-      await terminal.key('M-Enter');
-      await terminal.waitFor('↳ next iteration: then write it down');
-      go(loop);
-      await terminal.waitForExit();
-      const all = await terminal.history();
-      assert.equal(count(all, 'you: look at the parser first'), 1, all);
-      assert.equal(count(all, 'you: then write it down'), 1, all);
-      assert.match(asked(loop, 1), /look at the parser first/);
-      assert.doesNotMatch(asked(loop, 1), /then write it down/);
-      assert.match(asked(loop, 2), /then write it down/);
-      assert.doesNotMatch(asked(loop, 2), /look at the parser first/);
-      const told = loop.project.events().map(({ type }) => type);
-      assert.equal(told.filter((type) => type === 'operator.steer').length, 2);
-      assert.equal(told.filter((type) => type === 'steering.delivered').length, 1);
-    });
+    await live(
+      script,
+      async (terminal, loop) => {
+        await terminal.waitFor(/… Bash echo one/);
+        await terminal.send('look at the parser first');
+        await terminal.key('Enter');
+        await terminal.waitFor('↳ next tool call: look at the parser first');
+        await terminal.send('then write it down');
+        await terminal.key('M-Enter');
+        await terminal.waitFor('↳ next iteration: then write it down');
+        go(loop);
+        await terminal.waitForExit();
+        const all = await terminal.history();
+        assert.equal(count(all, 'you: look at the parser first'), 1, all);
+        assert.equal(count(all, 'you: then write it down'), 1, all);
+        assert.match(asked(loop, 1), /look at the parser first/);
+        assert.doesNotMatch(asked(loop, 1), /then write it down/);
+        assert.match(asked(loop, 2), /then write it down/);
+        assert.doesNotMatch(asked(loop, 2), /look at the parser first/);
+        const told = loop.project.events().map(({ type }) => type);
+        assert.equal(told.filter((type) => type === 'operator.steer').length, 2);
+        assert.equal(told.filter((type) => type === 'steering.delivered').length, 1);
+      },
+      { standIn: true },
+    );
   });
 
   test('Esc ends the agent’s turn and pauses the loop, which continues with what the user writes', async () => {
@@ -281,6 +285,7 @@ describe('the live view', { concurrency: 2 }, () => {
     };
     await live(steps([...Array(CLIENT.triesOfOverloaded).fill(overloaded), done]), body, {
       env: { RALPH_RETRY_WAIT: '5m', CLAUDE_CODE_MAX_RETRIES: '1' },
+      standIn: true,
     });
   });
 

@@ -19,9 +19,9 @@ const taskOf = (characters: number): string => {
 };
 
 /** What the model is sent with the second iteration. */
-const secondPrompt = async (body: string, frontmatter = 'max_iterations: 2'): Promise<string> => {
+const secondPrompt = async (body: string, frontmatter = 'max_iterations: 2', standIn = false): Promise<string> => {
   let sent = '';
-  await inLoopProject({ frontmatter, body }, steps([text('one'), text('two')]), async (project) => {
+  await inLoopProject({ frontmatter, body, standIn }, steps([text('one'), text('two')]), async (project) => {
     const run = await project.run();
     project.model.check();
     assert.equal(run.code, 2, run.said);
@@ -52,7 +52,7 @@ test('a task of 8 KB is sent back whole and once, as context with a short reason
 
 test('a task of 60 KB is sent back as its path and its headings, for the agent to read', async () => {
   const body = taskOf(60_000);
-  const sent = await secondPrompt(body);
+  const sent = await secondPrompt(body, undefined, true);
   assert.equal(count(sent, 'FIRST-LINE'), 0);
   assert.match(sent, /Read \.claude\/ralph\/PROMPT\.md now, whole \(\d+ characters\)/);
   assert.match(sent, /^## Part 1$/m);
@@ -62,7 +62,7 @@ test('a task of 60 KB is sent back as its path and its headings, for the agent t
 });
 
 test('a loop configures how its task is sent back: reinject context sends even a short one once', async () => {
-  const sent = await secondPrompt(taskOf(3_000), 'reinject: context\nmax_iterations: 2');
+  const sent = await secondPrompt(taskOf(3_000), 'reinject: context\nmax_iterations: 2', true);
   assert.equal(count(sent, 'LAST-LINE'), 1);
 });
 

@@ -14,7 +14,7 @@ const withoutHooks = ({ workspace }: LoopProject): void => void workspace.write(
 
 const hostRun = ({ workspace, model }: LoopProject) => runClient({ workspace, model, prompt: '/ralph-loop, please' });
 
-test('a host session works through three iterations with subagents and completes without a registered hook', async () => {
+test("a host session waits for the user's consent, works through three iterations with subagents and completes without a registered hook", async () => {
   const answers: Record<string, unknown>[] = [];
   const work = steps([
     text('Looked around.\n\nRALPH_ITERATION_COMPLETE: 2 findings remain'),
@@ -22,11 +22,15 @@ test('a host session works through three iterations with subagents and completes
     bash('touch done'),
     text(`Mended all.\n\n${done}`),
   ]);
-  const asking = steps([bash(`${routerCommand} start`), text('The user has to agree.')]);
+  const asked: Record<string, unknown>[] = [];
+  const asking = routerHost(() => text(done), { answers: asked });
   await inLoopProject({ frontmatter: validated }, asking, async (project) => {
     withoutHooks(project);
-    await hostRun(project);
-    assert.equal(project.inPerson(['start', '--consent']).code, 0);
+    const before = await hostRun(project);
+    assert.equal(before.result?.['result'], 'The loop is over: awaiting-consent.');
+    assert.deepEqual(asked[0]?.['commands'], ['test -f done']);
+    const agreed = project.inPerson(['start', '--consent']);
+    assert.equal(agreed.code, 0, agreed.stderr);
     const first = bash(`${routerCommand} next`);
     const model = await startScriptedModel(routerHost(work.main, { first, answers }));
     const run = await runClient({ workspace: project.workspace, model, prompt: 'go on' }).finally(() => model.close());
@@ -60,39 +64,32 @@ test('a host session works through three iterations with subagents and completes
   });
 });
 
-test('a host that copies the text of its subagent counts alike, including retries', async () => {
-  const work = steps([text('One.\n\nRALPH_ITERATION_COMPLETE: 1 finding remains'), text(`Two.\n\n${done}`)]);
-  const report = (spawn: number, _id: string, result: string): string => {
-    const call = `${routerCommand} report --spawn ${spawn} <<'END'\n${result}\nEND`;
-    return `(${call}\n) > /dev/null; (${call}\n) > /dev/null; ${call}`;
-  };
-  await inLoopProject({}, routerHost(work.main, { report }), async (project) => {
-    const run = await hostRun(project);
-    assert.equal(run.result?.['result'], 'The loop is over: complete.');
-    assert.deepEqual(
-      project.iterations().map(({ iteration, findings }) => [iteration, findings]),
-      [
-        [1, 1],
-        [2, null],
-      ],
-    );
-  });
-});
-
-test('a host may end its turn in the middle of its loop in a project with our hooks, and a later session takes over', async () => {
+test('a host may end its turn in the middle of its loop in a project with our hooks, and a later session takes over, which copies the text of its subagent, retries included', async () => {
   const first = steps([bash(`${routerCommand} start`), text('I have better things to do.')]);
   await inLoopProject({}, first, async (project) => {
     const left = await hostRun(project);
     assert.equal(left.result?.['result'], 'I have better things to do.');
     assert.equal(project.state()?.['mode'], 'router');
     const answers: Record<string, unknown>[] = [];
-    const later = routerHost(() => text(done), { first: bash(`${routerCommand} next`), answers });
+    const work = steps([text('One.\n\nRALPH_ITERATION_COMPLETE: 1 finding remains'), text(`Two.\n\n${done}`)]);
+    const report = (spawn: number, _id: string, result: string): string => {
+      const call = `${routerCommand} report --spawn ${spawn} <<'END'\n${result}\nEND`;
+      return `(${call}\n) > /dev/null; (${call}\n) > /dev/null; ${call}`;
+    };
+    const later = routerHost(work.main, { first: bash(`${routerCommand} next`), answers, report });
     const model = await startScriptedModel(later);
     try {
       const run = await runClient({ workspace: project.workspace, model, prompt: 'go on' });
       assert.equal(run.result?.['result'], 'The loop is over: complete.');
       assert.deepEqual([answers[0]?.['spawn'], answers[0]?.['iteration']], [2, 1]);
       assert.equal(project.events('loop.taken-over').length, 1);
+      assert.deepEqual(
+        project.iterations().map(({ iteration, findings }) => [iteration, findings]),
+        [
+          [1, 1],
+          [2, null],
+        ],
+      );
     } finally {
       await model.close();
     }
@@ -135,36 +132,6 @@ test('a second session learns who drives the loop and changes nothing', async ()
     } finally {
       running.signal('SIGKILL');
       await running.done;
-    }
-  });
-});
-
-test('/ralph-loop tells the host what to do', async () => {
-  const script = steps([text('I know now.')]);
-  await inLoopProject({}, script, async ({ workspace, model }) => {
-    await runClient({ workspace, model, prompt: '/ralph-loop' });
-    assert.match(model.mainRequests()[0]?.sinceText ?? '', /Router mode: a loop in this session/);
-    model.check();
-  });
-});
-
-test("commands of a session’s loop wait for the user's consent, however long they have been there", async () => {
-  const answers: Record<string, unknown>[] = [];
-  const host = routerHost(() => text(done), { answers });
-  await inLoopProject({ frontmatter: validated }, host, async (project) => {
-    const { workspace, model } = project;
-    const run = await runClient({ workspace, model, prompt: 'run the loop' });
-    assert.equal(run.result?.['result'], 'The loop is over: awaiting-consent.');
-    assert.deepEqual(answers[0]?.['commands'], ['test -f done']);
-    const agreed = project.inPerson(['start', '--consent']);
-    assert.equal(agreed.code, 0, agreed.stderr);
-    workspace.write('done', '');
-    const later = await startScriptedModel(routerHost(() => text(done), { first: bash(`${routerCommand} next`) }));
-    try {
-      const second = await runClient({ workspace, model: later, prompt: 'go on' });
-      assert.equal(second.result?.['result'], 'The loop is over: complete.');
-    } finally {
-      await later.close();
     }
   });
 });

@@ -205,7 +205,7 @@ test('a loop that is stopped or paused from another terminal finishes its iterat
 
 test('a message from another terminal reaches the agent during its iteration, once', async () => {
   const first = gated(bash('echo hi'));
-  const model = steps([first.answer, text('heard'), done], done);
+  const model = steps([first.answer, done], done);
   await inLoopProject(options, model, async (project) => {
     const { workspace } = project;
     const heard = workspace.path('../heard.jsonl');

@@ -19,28 +19,32 @@ test('a usage limit is waited for until it resets, and its iteration is counted 
     resetsAt = Math.floor(Date.now() / 1000) + 3;
     return rateLimited(resetsAt);
   };
-  await inLoopProject(options, steps([text('one'), limited, text('two'), done]), async (project) => {
-    const run = await runRunner(project, { env: login });
-    project.model.check();
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    const [, refused, next] = project.model.mainRequests();
-    assert.ok((next?.at ?? 0) >= resetsAt * 1000, 'not before the reset');
-    assert.match(refused?.sinceText ?? '', /Iteration 2 of 5/);
-    assert.match(next?.sinceText ?? '', /Iteration 2 of 5/);
-    assert.deepEqual(
-      project.iterations().map(({ iteration }) => iteration),
-      [1, 2, 3],
-    );
-    assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
-      ['ok', 'rate-limited', 'ok', 'ok'],
-    );
-  });
+  await inLoopProject(
+    { ...options, standIn: true },
+    steps([text('one'), limited, text('two'), done]),
+    async (project) => {
+      const run = await runRunner(project, { env: login });
+      project.model.check();
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      const [, refused, next] = project.model.mainRequests();
+      assert.ok((next?.at ?? 0) >= resetsAt * 1000, 'not before the reset');
+      assert.match(refused?.sinceText ?? '', /Iteration 2 of 5/);
+      assert.match(next?.sinceText ?? '', /Iteration 2 of 5/);
+      assert.deepEqual(
+        project.iterations().map(({ iteration }) => iteration),
+        [1, 2, 3],
+      );
+      assert.deepEqual(
+        ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+        ['ok', 'rate-limited', 'ok', 'ok'],
+      );
+    },
+  );
 });
 
 test('a limit without a reset time is waited for longer each time', async () => {
   const limited = status(429, { headers: { 'x-should-retry': 'false' } });
-  await inLoopProject(options, steps([limited, limited, done]), async (project) => {
+  await inLoopProject({ ...options, standIn: true }, steps([limited, limited, done]), async (project) => {
     const run = await runRunner(project, { env: { RALPH_RATE_LIMIT_WAIT: '1s' } });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -69,7 +73,7 @@ test('a refused request ends the loop at once, and run --resume continues with i
     main: (request: Parameters<typeof later.main>[0]) =>
       request.index === 0 ? text('one') : refuses ? status(400) : later.main(request),
   };
-  await inLoopProject(options, script, async (project) => {
+  await inLoopProject({ ...options, standIn: true }, script, async (project) => {
     const broken = await runRunner(project);
     assert.equal(broken.code, 1, broken.stdout);
     assert.match(ofType(broken.events, 'loop-ended')[0]?.message ?? '', /the API refused the request/);
@@ -84,23 +88,23 @@ test('a refused request ends the loop at once, and run --resume continues with i
 });
 
 test('a new agent asks an overloaded API again, and the iteration is counted once', async () => {
-  await inLoopProject(options, steps([status(529), status(529), text('one'), done]), async (project) => {
+  await inLoopProject(options, steps([status(529), status(529), done]), async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '100ms' } });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
       ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
-      ['overloaded', 'ok', 'ok'],
+      ['overloaded', 'ok'],
     );
     assert.deepEqual(
       project.iterations().map(({ iteration }) => iteration),
-      [1, 2],
+      [1],
     );
   });
 });
 
 test('an API that stays overloaded ends the loop as an error after a bounded number of attempts', async () => {
-  await inLoopProject(options, { main: () => status(529) }, async (project) => {
+  await inLoopProject({ ...options, standIn: true }, { main: () => status(529) }, async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms', CLAUDE_CODE_MAX_RETRIES: '0' } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
     assert.equal(ofType(run.events, 'agent-ended').length, 6);
@@ -142,9 +146,9 @@ test('a stream that hangs is ended by the watchdog, and the loop goes on', async
 });
 
 test('an agent that would wait forever for a background shell is ended when its turn is over', async () => {
-  const model = steps([bash('sleep 300', { run_in_background: true }), text('It runs.'), done]);
+  const model = steps([bash('sleep 300', { run_in_background: true }), text('It runs.')]);
   await inLoopProject({ ...options, frontmatter: 'max_iterations: 5\nbackground_wait: 2s' }, model, async (project) => {
-    const run = await runRunner(project);
+    const run = await runRunner(project, thenQuick(project, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS'));
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(

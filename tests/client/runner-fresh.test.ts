@@ -5,7 +5,7 @@ import { ofType, runRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { bash, type ModelRequest, text, tool } from '../support/model/scripted-model.ts';
 
-const ITERATIONS = 5;
+const ITERATIONS = 3;
 const done = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
 /** A client whose stream is kept beside: what it says of itself, not what the runner made of it. */
@@ -47,7 +47,7 @@ const amounts = (usage: unknown): unknown[] => {
   return [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
 };
 
-test('five iterations know nothing of each other but what the files hold, and cost what the client says, to the last digit', async () => {
+test('three iterations know nothing of each other but what the files hold, and cost what the client says, to the last digit', async () => {
   const at = new Map<string, number>();
   const turns = new Map<string, number>();
   const script = {
@@ -58,14 +58,14 @@ test('five iterations know nothing of each other but what the files hold, and co
       turns.set(sessionId, turn);
       const usage = { input_tokens: 101 * nth, output_tokens: 7 * turn, cache_read_input_tokens: 13 * nth };
       if (turn === 1) return { ...bash(`cat notes.txt; echo note-${nth}. >> notes.txt; : call-${nth}.`), usage };
-      if (turn === 2 && nth === 4) {
+      if (turn === 2 && nth === 2) {
         return { ...tool('Agent', { description: 'sub', prompt: 'do', subagent_type: 'general-purpose' }), usage };
       }
       return text(`word-${nth}. is said.${nth === ITERATIONS ? `\n\n${done}` : ''}`, usage);
     },
     subagent: () => text('The subagent is done.', { input_tokens: 1_003, output_tokens: 77 }),
   };
-  const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 4800, warn_at: 0.7}`;
+  const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 2700, warn_at: 0.7}`;
   await inLoopProject({ frontmatter, init: false }, script, async (project) => {
     const { env, results } = recorded(project);
     const run = await runRunner(project, { env });
@@ -108,13 +108,18 @@ test('five iterations know nothing of each other but what the files hold, and co
     assert.deepEqual(amounts(usage), tokens);
     assert.equal(ofType(run.events, 'loop-ended')[0]?.costUsd, cost);
     const agents = project.iterations().map(({ agent }) => agent as JsonObject);
+    for (const { model } of agents) assert.match(String(model), /claude/);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ costUsd, turns: told, usage: used }) => [costUsd, told, used]),
+      agents.map(({ costUsd, turns: told, usage: used }) => [costUsd, told, used]),
+    );
     assert.deepEqual(
       agents.map(({ costUsd, turns: told, usage: used }) => [costUsd, told, ...amounts(used)]),
       said.map((result) => [exact(Number(result['total_cost_usd'])), result['num_turns'], ...tokensOf(result)]),
     );
 
     const warned = ofType(run.events, 'notice').filter(({ message }) =>
-      /Budget max_tokens: [\d,]+ of 4,?800/.test(message),
+      /Budget max_tokens: [\d,]+ of 2,?700/.test(message),
     );
     assert.equal(warned.length, 1, 'the soft warning came once');
   });

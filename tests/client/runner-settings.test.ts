@@ -16,26 +16,36 @@ const hook = (says: string): object => ({
   hooks: { Stop: [{ hooks: [{ type: 'command', command: `echo x >> ${says}` }] }] },
 });
 
-const withHooks = (project: LoopProject): void => {
-  const { configDir } = project.workspace;
+/** A server that says that it was started. */
+const server = (says: string): object => ({
+  mcpServers: { [says]: { command: '/bin/sh', args: ['-c', `echo x > "$MARKS/${says}"`] } },
+});
+
+const withHooksAndServers = ({ workspace }: LoopProject): void => {
+  const { configDir, write, json } = workspace;
   writeFileSync(join(configDir, 'settings.json'), JSON.stringify(hook('$CLAUDE_PROJECT_DIR/of-user.txt')));
-  project.workspace.write('.claude/settings.json', JSON.stringify(hook('$CLAUDE_PROJECT_DIR/of-project.txt')));
+  const own = { ...hook('$CLAUDE_PROJECT_DIR/of-project.txt'), enableAllProjectMcpServers: true };
+  write('.claude/settings.json', JSON.stringify(own));
+  write('.mcp.json', JSON.stringify(server('server-of-project')));
+  const config = join(configDir, '.claude.json');
+  writeFileSync(config, JSON.stringify({ ...json(config), ...server('server-of-user') }));
 };
 
-test("an agent has the project's own hooks, and the user's only if the task asks for all", async () => {
-  await inLoopProject({ init: false }, steps([done]), async (project) => {
-    withHooks(project);
-    const run = await runRunner(project);
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.deepEqual([project.workspace.has('of-project.txt'), project.workspace.has('of-user.txt')], [true, false]);
-  });
-  await inLoopProject({ init: false, frontmatter: 'isolation: client' }, steps([done]), async (project) => {
-    withHooks(project);
-    agreeTo(project.workspace.project, project.environment(), { isolation: 'client' });
-    const run = await runRunner(project);
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.deepEqual([project.workspace.has('of-project.txt'), project.workspace.has('of-user.txt')], [true, true]);
-  });
+test("an agent has the project's own hooks and servers, and the user's only if the task asks for all", async () => {
+  for (const isolation of ['project', 'client'] as const) {
+    const frontmatter = isolation === 'client' ? { frontmatter: 'isolation: client' } : {};
+    await inLoopProject({ init: false, ...frontmatter }, steps([done]), async (project) => {
+      const { workspace } = project;
+      withHooksAndServers(project);
+      agreeTo(workspace.project, project.environment(), { isolation: 'client' });
+      const run = await runRunner(project, { env: { MARKS: workspace.root } });
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      const there = (...names: string[]): boolean[] => names.map(workspace.has);
+      const users = isolation === 'client';
+      assert.deepEqual(there('of-project.txt', 'of-user.txt'), [true, users]);
+      assert.deepEqual(there('../server-of-project', '../server-of-user'), [true, users]);
+    });
+  }
 });
 
 test("the project's installed Stop hook leaves a runner's agent alone", async () => {
@@ -156,17 +166,34 @@ test('a runner without a permission mode, with two tasks or with an invalid dura
   });
 });
 
-test('under acceptEdits the agent may run the checks that the user named, and a denied call is shown as denied', async () => {
+test('under acceptEdits the agent may run the checks that the user named but those that a rule denies, and a denied call is shown as denied', async () => {
   const checks = ['node check.mjs', "node check.mjs '(a, b)' && true"];
-  const frontmatter = `validation: ${JSON.stringify(checks)}`;
-  const files = { 'check.mjs': "console.log('checked')\n" };
-  const script = [...checks, 'node check.mjs other'].map((command) => bash(command));
+  const forbidden = ['node of-project.mjs', 'node of-user.mjs'];
+  const frontmatter = `validation: ${JSON.stringify([...checks, ...forbidden])}`;
+  const forbids = (command: string): string => JSON.stringify({ permissions: { deny: [`Bash(${command})`] } });
+  const files = {
+    ...{ 'check.mjs': "console.log('checked')\n", 'of-project.mjs': '', 'of-user.mjs': '' },
+    '.claude/settings.json': forbids('node of-project.mjs'),
+  };
+  const script = [...checks, 'node check.mjs other', ...forbidden].map((command) => bash(command));
+  const options = { permissionMode: 'acceptEdits' } as const;
+  const prepare = ({ workspace }: LoopProject): void =>
+    writeFileSync(join(workspace.configDir, 'settings.json'), forbids('node of-user.mjs'));
+  const areDenied = ({ model }: LoopProject): void => {
+    model.check();
+    const answers = JSON.stringify(model.mainRequests().at(-1));
+    for (const command of forbidden)
+      assert.match(answers, new RegExp(`Permission to use Bash with command ${command} has been denied`));
+  };
   await inLoopProject({ frontmatter, files }, steps([...script, done]), async (project) => {
-    const run = await runRunner(project, { permissionMode: 'acceptEdits' });
-    project.model.check();
+    prepare(project);
+    const run = await runRunner(project, options);
+    areDenied(project);
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'tool-call').map(({ outcome, reason, allow }) => [outcome, reason, allow]),
+      ofType(run.events, 'tool-call')
+        .slice(0, 3)
+        .map(({ outcome, reason, allow }) => [outcome, reason, allow]),
       [
         ['ok', undefined, undefined],
         ['ok', undefined, undefined],
@@ -179,32 +206,9 @@ test('under acceptEdits the agent may run the checks that the user named, and a 
     assert.equal(said.test(run.stdout), CLIENT.printsDenials);
   });
   await inLoopProject({ frontmatter, files }, steps([...script, done]), async (project) => {
-    const run = await project.run({ permissionMode: 'acceptEdits' });
-    project.model.check();
+    prepare(project);
+    const run = await project.run(options);
+    areDenied(project);
     assert.deepEqual([run.stdout.match(/"content":"checked"/g)?.length, run.code], [2, 0], run.stderr);
   });
-});
-
-test('a deny rule of the user or the project wins over a check of the task, in every mode', async () => {
-  const frontmatter = 'validation: ["node check.mjs", "node other.mjs"]';
-  const forbids = (command: string): string => JSON.stringify({ permissions: { deny: [`Bash(${command})`] } });
-  const files = { 'check.mjs': '', 'other.mjs': '', '.claude/settings.json': forbids('node check.mjs') };
-  for (const mode of ['runner', 'hook'] as const) {
-    const model = steps([bash('node check.mjs'), bash('node other.mjs'), done]);
-    await inLoopProject({ frontmatter, files }, model, async (project) => {
-      writeFileSync(join(project.workspace.configDir, 'settings.json'), forbids('node other.mjs'));
-      const options = { permissionMode: 'acceptEdits' } as const;
-      const run = mode === 'runner' ? await runRunner(project, options) : await project.run(options);
-      project.model.check();
-      assert.equal(run.code, 0, run.stdout + run.stderr);
-      const answers = JSON.stringify(project.model.mainRequests().at(-1));
-      for (const name of ['check', 'other']) {
-        assert.match(
-          answers,
-          new RegExp(`Permission to use Bash with command node ${name}\\.mjs has been denied`),
-          mode,
-        );
-      }
-    });
-  }
 });

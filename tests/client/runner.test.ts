@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
-import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const done = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -15,7 +15,7 @@ test('three iterations each begin with a fresh context, and the last one complet
     bash('touch made.txt'),
     done,
   ]);
-  await inLoopProject({ frontmatter, init: false }, model, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter, init: false }, model, async (project) => {
     const run = await runRunner(project);
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -58,35 +58,6 @@ test('a claim that the checks reject is returned with its reasons in a fresh con
     assert.match(second?.sinceText ?? '', /rejected/i);
     assert.match(second?.sinceText ?? '', /made/);
     assert.equal(project.events('completion.rejected').length, 1);
-  });
-});
-
-test('cost and tokens equal those of the last result exactly, subagents included', async () => {
-  const model = {
-    main: ({ index }: { index: number }) =>
-      index === 0 ? tool('Agent', { description: 'sub', prompt: 'do', subagent_type: 'general-purpose' }) : done,
-    subagent: () => text('The subagent is done.', { input_tokens: 1000, output_tokens: 77 }),
-  };
-  await inLoopProject({ frontmatter: 'max_iterations: 5', init: false }, model, async (project) => {
-    const run = await runRunner(project);
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    const [agent] = ofType(run.events, 'agent-ended');
-    const calls = project.model.requests.filter(({ kind }) => kind === 'main').length;
-    assert.equal(agent?.usage?.inputTokens, 1000 + 100 * calls);
-    assert.equal(agent?.usage?.outputTokens, 77 + 20 * calls);
-    const usage = project.archive()[0]?.state['usage'] as Record<string, unknown>;
-    assert.equal(usage['costUsd'], agent?.costUsd);
-    assert.ok((agent?.costUsd ?? 0) > 0);
-    assert.equal(usage['inputTokens'], agent?.usage?.inputTokens);
-    assert.equal(ofType(run.events, 'loop-ended')[0]?.costUsd, agent?.costUsd);
-    const {
-      model,
-      turns,
-      usage: used,
-      costUsd,
-    } = (project.iterations()[0]?.['agent'] ?? {}) as Record<string, unknown>;
-    assert.deepEqual([costUsd, turns, used], [agent?.costUsd, agent?.turns, agent?.usage]);
-    assert.match(String(model), /claude/);
   });
 });
 

@@ -1,11 +1,27 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { readMessages } from '../../src/claude/agent/read-messages.ts';
+import { lastApiError } from '../../src/claude/transcript/api-failure.ts';
+import { type RunningClient, runClient, startClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
-import type { JsonObject } from '../support/client/workspace.ts';
-import { bash, type ModelRequest, type Script, steps, text, together, tool } from '../support/model/scripted-model.ts';
+import { createWorkspace, type JsonObject, type Workspace } from '../support/client/workspace.ts';
+import {
+  bash,
+  type ModelRequest,
+  type Reply,
+  rateLimited,
+  type Script,
+  type ScriptedModel,
+  startScriptedModel,
+  status,
+  steps,
+  text,
+  together,
+  tool,
+} from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
 
 const EVENTS = 'SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop SessionEnd'.split(' ');
@@ -58,9 +74,21 @@ const steady = (value: unknown): unknown =>
       .replace(/msg_scripted_[\d_]+/g, 'MESSAGE'),
   );
 
-/** What a hook is given, without what our hooks never look at: the effort, how a tool words its result. */
-const noted = ({ workspace }: LoopProject): unknown =>
-  workspace.jsonLines('../noted').map(({ effort: _, duration_ms: __, tool_response: ___, ...rest }) => steady(rest));
+/** What our hooks never look at: the effort, how a tool words its result, what a resumed session would cost. */
+const UNREAD = new Set(
+  'effort duration_ms tool_response context_tokens estimated_cache_write_usd prompt_cache_likely_expired seconds_since_last_response'.split(
+    ' ',
+  ),
+);
+
+/** What a hook is given, without that, and without what a loop may be too fast for: the end of a session, and a cancelled one of a runner. */
+const noted = (workspace: Workspace, driver: 'launcher' | 'runner' = 'launcher'): unknown => {
+  const lines = workspace.jsonLines('../noted');
+  const raced = driver === 'runner' ? 'SessionStart' : 'SessionEnd';
+  const at = lines.findLastIndex(({ hook_event_name: event }) => event === raced);
+  const whole = at === -1 ? lines : lines.slice(0, at);
+  return whole.map((line) => steady(Object.fromEntries(Object.entries(line).filter(([name]) => !UNREAD.has(name)))));
+};
 
 /** What the hooks make of a conversation: the client's own reminders, and how it words what its tools answer, left out. */
 const conversation = (requests: readonly ModelRequest[]): unknown =>
@@ -114,7 +142,7 @@ for (const driver of ['launcher', 'runner'] as const) {
         const said = lines.flatMap(({ subtype, content }) => (subtype === 'informational' ? [content] : []));
         seen.push({
           code: run.code,
-          noted: noted(project),
+          noted: noted(project.workspace, driver),
           conversation: conversation(project.model.mainRequests()),
           stream: read(lines),
           said,
@@ -127,3 +155,95 @@ for (const driver of ['launcher', 'runner'] as const) {
     assert.deepEqual(steady(seen[1]), steady(seen[0]));
   });
 }
+
+const notAgain = { headers: { 'x-should-retry': 'false' } };
+const failures: readonly Reply[] = [
+  status(400),
+  status(400, { message: 'Your credit balance is too low to access the Anthropic API.' }),
+  status(401),
+  status(429, notAgain),
+  status(500),
+  status(529, notAgain),
+  status(529),
+];
+const login = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };
+const settings = {
+  hooks: Object.fromEntries(
+    ['SessionStart', 'StopFailure'].map((event) => [event, [{ hooks: [{ type: 'command', command: NOTE }] }]]),
+  ),
+};
+
+/** Gives a client one prompt for each of these replies, and tells how often it asked for it and what it recorded. */
+const answered = async (client: RunningClient, replies: readonly Reply[], turn: Turn): Promise<unknown[]> => {
+  const seen: unknown[] = [];
+  for (const [index, reply] of replies.entries()) {
+    const before = turn.model().requests.length;
+    turn.reply = reply;
+    const message = { role: 'user', content: [{ type: 'text', text: `prompt ${index}` }] };
+    client.send({ type: 'user', message, uuid: randomUUID() });
+    await until('its result', () => client.soFar().split('"type":"result"').length > index + 1);
+    // A request that is refused as such is made again in other forms.
+    const asked = turn.reply === failures[0] ? null : turn.model().requests.length - before;
+    seen.push([asked, lastApiError(turn.workspace.transcripts()[0] ?? null)]);
+  }
+  // Its own end would end the hook of the last failure.
+  const failed = replies.filter(({ kind }) => kind === 'status').length;
+  await until('each hook has noted it', () => turn.workspace.read('../noted').split('"env":').length === failed + 2);
+  client.endInput();
+  return seen;
+};
+
+type Turn = { reply: Reply; readonly workspace: Workspace; readonly model: () => ScriptedModel };
+
+/** Without the words in which the client tells the time of a reset, and without times of its own. */
+const timeless = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(steady(value))
+      .replace(/ · resets [^"]*/g, ' · resets')
+      .replace(/"at":"[^"]*"/g, '"at":"TIME"')
+      .replace(/127\.0\.0\.1:\d+/g, 'HOST'),
+  );
+
+/** When the client tells that it has received a prompt differs. */
+const readUnordered = (lines: readonly JsonObject[]): unknown =>
+  (read(lines) as { readonly kind: string }[]).filter(({ kind }) => kind !== 'acknowledged');
+
+if (CLIENT.recordsStops)
+  test('the stand-in does with errors of the API, a limit of turns and a resumed session what the client does', async () => {
+    const resetsAt = Math.floor(Date.now() / 1000) + 300;
+    const seen: unknown[] = [];
+    for (const standIn of [false, true]) {
+      const facts: unknown[] = [];
+      for (const [env, replies, more] of [
+        [{}, [text('fine'), ...failures], []],
+        [login, [text('fine'), bash('echo one'), rateLimited(resetsAt)], ['--max-turns', '1']],
+      ] as const) {
+        const workspace = createWorkspace({ standIn });
+        const turn: Turn = { reply: text('unset'), workspace, model: () => model };
+        const model = await startScriptedModel({ main: () => turn.reply });
+        try {
+          const streamed = ['--input-format', 'stream-json', '--replay-user-messages', '--include-partial-messages'];
+          const args = [...streamed, '--include-hook-events', ...more];
+          const options = { workspace, model, settings, env, fromPath: true };
+          const client = startClient({ ...options, args });
+          const told = await answered(client, replies, turn);
+          const run = await client.done;
+          turn.reply = text('on it');
+          const session = String(run.result?.['session_id']);
+          const resumed = await runClient({ ...options, prompt: 'go on', args: ['--resume', session] });
+          facts.push({
+            told,
+            code: [run.code, resumed.code],
+            stream: readUnordered([...run.messages, ...resumed.messages]),
+            noted: noted(workspace),
+            conversation: conversation(model.mainRequests()),
+          });
+        } finally {
+          await model.close();
+          workspace.cleanup();
+        }
+      }
+      seen.push(facts);
+    }
+    assert.deepEqual(timeless(seen[1]), timeless(seen[0]));
+  });

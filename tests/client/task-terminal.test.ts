@@ -24,14 +24,12 @@ Do the work: {{ commands.look }}
 });
 const options = withCommand(`cat go || ${endless}`);
 
-test('Esc while a command of the task runs ends it and pauses the loop; resume continues with its counters', async () => {
+test('Esc while a command of the task runs, as evidence or for acceptance, ends it and pauses the loop; resume continues with its counters', async () => {
+  const options = withCommand(`cat go || ${endless}`, ', acceptance: true');
+  const claim = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);
   const script = steps([
-    bash('rm go'),
-    text('one'),
-    text('I am here.'),
-    text('Going on.'),
-    text('two'),
-    text('Done.\n\n<promise>DONE</promise>'),
+    ...[bash('rm go'), text('one'), text('I am here.'), text('Going on.')],
+    ...[bash('rm go'), claim('Done.'), text('I am here, too.'), text('Going on once more.'), claim('Done, again.')],
   ]);
   await inTerminal(options, script, async (loop) => {
     const { workspace, project } = loop;
@@ -47,42 +45,31 @@ test('Esc while a command of the task runs ends it and pauses the loop; resume c
     await terminal.submit('are you there?');
     await terminal.waitFor('I am here.', /Paused: the turn was interrupted/);
     await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
-
     workspace.write('go', 'went again\n');
     loop.main('resume', 'my-task');
     await terminal.submit('go on');
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+
+    await loop.waitForState('the gate', ({ status }) => status === 'verifying');
+    await until('control: the acceptance command runs', () => isRunning(endless));
     const prompt = task.told()[4] ?? '';
     assert.match(prompt, /Iteration 2 of 9/);
     assert.match(prompt, /^Do the work: went again$/m);
+    const again = await loop.interruptHook(terminal);
+    assert.deepEqual([again.paused?.reason, again.iteration], ['interrupted', 2]);
+    await until('nothing of the acceptance command is left', () => !isRunning(endless));
+    await terminal.submit('are you still there?');
+    await terminal.waitFor('I am here, too.');
+    await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+    workspace.write('go', 'went\n');
+    loop.main('resume', 'my-task');
+    await terminal.submit('go on once more');
+    const ended = await loop.waitForEnd();
+    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
     await until('its folder tells the last iteration', () => task.records().length === 3);
     assert.deepEqual(
       task.records().map(({ iteration }) => iteration),
       [1, 2, 3],
     );
-  });
-});
-
-test('Esc while an acceptance command runs ends it and pauses the loop, and the claim is made again after resume', async () => {
-  const options = withCommand(`cat go || ${endless}`, ', acceptance: true');
-  const claim = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);
-  const script = steps([bash('rm go'), claim('Done.'), text('I am here.'), text('Going on.'), claim('Done, again.')]);
-  await inTerminal(options, script, async (loop) => {
-    const terminal = await loop.launch('--task', 'my-task');
-    await loop.waitForState('the gate', ({ status }) => status === 'verifying');
-    await until('control: the command runs', () => isRunning(endless));
-    const paused = await loop.interruptHook(terminal);
-    assert.deepEqual([paused.paused?.reason, paused.iteration], ['interrupted', 1]);
-    await until('nothing of the command is left', () => !isRunning(endless));
-    await terminal.submit('are you there?');
-    await terminal.waitFor('I am here.');
-    await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
-    loop.workspace.write('go', 'went\n');
-    loop.main('resume', 'my-task');
-    await terminal.submit('go on');
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 2]);
   });
 });
 

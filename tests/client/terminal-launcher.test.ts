@@ -4,41 +4,36 @@ import { promptFile } from '../support/client/loop-project.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
 import { complete, inTerminal } from '../support/terminal/terminal-loop.ts';
 
-test('the launcher starts the client with the first prompt, the loop runs until it is complete, the screen says why, and the launcher repeats it after the user has left', async () => {
-  const script = steps([text('turn one is done'), text('turn two is done'), text(`all is done\n\n${complete}`)]);
-  await inTerminal({ body: '# Mission\n\nKeep to the script.\n' }, script, async (loop) => {
+test('the launcher asks for the commands that must pass and starts the client with the first prompt, the loop runs until it is complete, the screen says why, and the launcher repeats it after the user has left', async () => {
+  const script = steps([
+    text('turn one is done'),
+    text('turn two is done'),
+    text(`all is done\n\n${complete}`),
+    text('you are welcome'),
+  ]);
+  await inTerminal({ body: '# Mission\n\nKeep to the script.\n', asked: true }, script, async (loop) => {
     const terminal = await loop.launch();
+    await terminal.waitFor(/must pass:/);
+    await terminal.submit('test -f PROMPT.md || true');
+    await terminal.waitFor(/must pass:[^\n]*\n+must pass:/);
+    await terminal.key('Enter');
     await terminal.waitFor(
       /Stop says: ralph-loop: Complete after 3 iterations, verified by 1 check\./,
       ...['turn one is done', 'turn two is done', 'Stop says: ralph-loop: iteration 3 of 25.'],
     );
+    assert.match(loop.workspace.read(promptFile), /test -f PROMPT\.md \|\| true/);
     const [first, second] = loop.model.mainRequests();
     assert.match(first?.lastUserText ?? '', /Iteration 1 of 25[\s\S]*Keep to the script\./);
     assert.match(second?.sinceText ?? '', /Iteration 2 of 25[\s\S]*Keep to the script\./);
     const ended = await loop.waitForEnd();
     assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
     assert.equal(await terminal.exitCode(), undefined, 'the session stays open for the user');
+    await terminal.submit('thank you, that was quick');
+    await terminal.waitFor('you are welcome');
+    assert.equal(loop.model.mainRequests()[3]?.lastUserText, 'thank you, that was quick');
     await terminal.submit('/exit');
     assert.equal(await terminal.waitForExit(), 0);
     assert.match(await terminal.history(), /^ralph-loop: Complete after 3 iterations/m);
-  });
-});
-
-test('the launcher asks for the commands that must pass and then gives the keyboard to the client', async () => {
-  const script = steps([text(`done\n\n${complete}`), text('you are welcome')]);
-  await inTerminal({ asked: true }, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(/must pass:/);
-    await terminal.submit('test -f PROMPT.md || true');
-    await terminal.waitFor(/must pass:[^\n]*\n+must pass:/);
-    await terminal.key('Enter');
-    await terminal.waitFor(/ralph-loop: Complete after 1 iteration, verified by 1 check\./);
-    assert.match(loop.workspace.read(promptFile), /test -f PROMPT\.md \|\| true/);
-    await terminal.submit('thank you, that was quick');
-    await terminal.waitFor('you are welcome');
-    assert.equal(loop.model.mainRequests()[1]?.lastUserText, 'thank you, that was quick');
-    await terminal.submit('/exit');
-    assert.equal(await terminal.waitForExit(), 0);
   });
 });
 

@@ -27,5 +27,7 @@ export const seedClientConfig = (options: {
     ),
   };
   writeFileSync(join(options.configDir, '.claude.json'), JSON.stringify(config));
-  writeFileSync(join(options.configDir, 'settings.json'), JSON.stringify({ skipDangerousModePermissionPrompt: true }));
+  // Nothing on the screen moves while nothing happens: each picture costs the processor time that other tests wait for.
+  const settings = { skipDangerousModePermissionPrompt: true, prefersReducedMotion: true };
+  writeFileSync(join(options.configDir, 'settings.json'), JSON.stringify(settings));
 };

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import type { ScriptedModel } from '../model/scripted-model.ts';
 import { TEST_TIMEOUT_MS } from '../until.ts';
 import { findClientBinary } from './client-binary.ts';
@@ -20,6 +21,8 @@ export type ClientOptions = {
   /** Default bypassPermissions: under -p the default mode denies Bash and Write. */
   readonly permissionMode?: PermissionMode;
   readonly cwd?: string;
+  /** `claude` on the workspace's PATH, which may be the stand-in; otherwise the real client. */
+  readonly fromPath?: boolean;
   /** Default TEST_TIMEOUT_MS; then the whole tree is killed and `timedOut` is true. */
   readonly timeLimitMs?: number;
 };
@@ -72,7 +75,8 @@ export const startClient = (options: ClientOptions): RunningClient => {
     ...(options.args ?? []),
   ];
   const streaming = options.prompt === undefined;
-  const child = spawn(findClientBinary(), args, {
+  const program = options.fromPath === true ? join(workspace.binDir, 'claude') : findClientBinary();
+  const child = spawn(program, args, {
     cwd: options.cwd ?? workspace.project,
     env: { ...clientEnvironment(workspace, options.model.url, options.env) },
     // With an open stdin and a prompt argument the client waits 3 s for more input.

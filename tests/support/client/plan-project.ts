@@ -15,16 +15,25 @@ export interface PlanProject {
   readonly dirty: () => string[];
 }
 
-/** Twelve tasks: one is blocked from the start and keeps one back, one is for a person, which keeps one back, too. */
-export const TWELVE = `---
+type Row = readonly [id: number, needs: string, mark: string];
+
+const planOf = (title: string, rows: readonly Row[]): string => `---
 validation:
   - name: made
     run: test -f made.txt
 ---
 
-# Twelve
+# ${title}
 
-${[
+${rows
+  .map(
+    ([id, needs, mark]) =>
+      `- [ ] ${mark}**Task ${id}: Make file ${id}**\n  - Scope: \`work/${id}\`, \`made.txt\`\n  - Depends on: ${needs}\n  - Acceptance:\n    - work/${id}/done.txt is there\n`,
+  )
+  .join('')}`;
+
+/** Twelve tasks: one is blocked from the start and keeps one back, one is for a person, which keeps one back, too. */
+export const TWELVE = planOf('Twelve', [
   [1, 'none', ''],
   [2, 'Task 1', ''],
   [3, 'Task 2', ''],
@@ -37,15 +46,23 @@ ${[
   [10, 'none', '(manual-verify) '],
   [11, 'Task 10', ''],
   [12, 'Task 9', ''],
-]
-  .map(
-    ([id, needs, mark]) =>
-      `- [ ] ${mark}**Task ${id}: Make file ${id}**\n  - Scope: \`work/${id}\`, \`made.txt\`\n  - Depends on: ${needs}\n  - Acceptance:\n    - work/${id}/done.txt is there\n`,
-  )
-  .join('')}`;
+]);
+
+/** The same in small. */
+export const SIX = planOf('Six', [
+  [1, 'none', ''],
+  [2, 'Task 3', ''],
+  [3, 'none', ''],
+  [4, 'none', '(blocked) '],
+  [5, 'Task 4', ''],
+  [10, 'none', '(manual-verify) '],
+]);
+
+const named = (...ids: readonly number[]): readonly string[] => ids.map((id) => `Task ${id}`);
 
 /** The order in which those can be worked on. */
-export const ORDER = [1, 2, 3, 6, 8, 7, 9, 12].map((id) => `Task ${id}`);
+export const ORDER = named(1, 2, 3, 6, 8, 7, 9, 12);
+export const ORDER_OF_SIX = named(1, 3, 2);
 
 export const subject = (task: string): string => `feat: ${task} - Make file ${task.slice('Task '.length)}`;
 

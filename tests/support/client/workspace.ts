@@ -134,6 +134,7 @@ export const createWorkspace = (options: WorkspaceOptions = {}): Workspace => {
     json: (relative) => JSON.parse(read(relative)) as JsonObject,
     jsonLines: (relative) => (existsSync(path(relative)) ? parseLines(path(relative)) : []),
     transcripts: () => listTranscripts(configDir),
-    cleanup: () => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
+    // What a test ended may still have a file on its way.
+    cleanup: () => rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
   };
 };

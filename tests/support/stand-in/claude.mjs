@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 // A stand-in for Claude Code that costs a tenth of its processor time. It speaks the client's protocols with hooks, model
 // and runner as the client does under -p and bypassPermissions: tests/client/stand-in.test.ts holds both side by side.
-// What it does not know it refuses, so that no test passes on a guess: background shells, subagents, other modes.
+// What it does not know it refuses, so that no test passes on a guess: background shells, subagents, other modes,
+// refusals, prompts that are too long.
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { ApiFailure, hasLogin, persistently } from './failures.mjs';
 import { runHooks } from './hooks.mjs';
-import { ask, costOf, noUsage, plus } from './model.mjs';
+import { ask, costOf, MODEL, noUsage, plus } from './model.mjs';
 import { readSettings } from './settings.mjs';
 import { endShells, prepared, runTool } from './tools.mjs';
 
@@ -20,7 +22,9 @@ if (words.includes('--version')) {
 
 /** Options that take a value. */
 const WITH_VALUE = new Set(
-  '--settings --permission-mode --session-id --setting-sources --output-format --input-format'.split(' '),
+  '--settings --permission-mode --session-id --resume --setting-sources --output-format --input-format --max-turns'.split(
+    ' ',
+  ),
 );
 const SWITCHES = new Set(
   '-p --verbose --include-hook-events --replay-user-messages --include-partial-messages'.split(' '),
@@ -45,16 +49,20 @@ function refuse(why) {
 }
 
 const cwd = process.cwd();
-const sessionId = options['--session-id'] ?? randomUUID();
+const sessionId = options['--resume'] ?? options['--session-id'] ?? randomUUID();
+const maxTurns = Number(options['--max-turns'] ?? Number.POSITIVE_INFINITY);
 const transcript = join(process.env.CLAUDE_CONFIG_DIR, 'projects', cwd.replaceAll(/[^\w]/g, '-'), `${sessionId}.jsonl`);
 const settings = readSettings(cwd, options['--setting-sources'] ?? 'user,project,local', options['--settings']);
 Object.assign(process.env, settings.env);
 const session = { cwd, sessionId, transcript, envFile: join(dirname(transcript), `${sessionId}.env.sh`) };
-const messages = [];
+const before = options['--resume'] === undefined ? [] : conversation();
+const messages = before.map(({ role, content }) => ({ role, content }));
 let promptId;
-let total = noUsage();
+let total = usedBy(before);
 let turns = 0;
 let stopReason = null;
+let failed = false;
+let knowsLimits = false;
 let abort = new AbortController();
 /** What came over standard input and has not reached the model. */
 const queue = [];
@@ -66,15 +74,30 @@ const note = (entry) =>
     `${JSON.stringify({ isSidechain: false, ...entry, timestamp: new Date().toISOString(), version: VERSION, sessionId })}\n`,
   );
 
+/** What the transcript has of the conversation so far. */
+function conversation() {
+  return readFileSync(transcript, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+    .flatMap(({ message, isApiErrorMessage }) => (isApiErrorMessage ? [] : [message]));
+}
+
+/** Each message is one line for each of its blocks. */
+function usedBy(said) {
+  const byId = new Map(said.flatMap(({ id, usage }) => (usage === undefined ? [] : [[id, usage]])));
+  return [...byId.values()].reduce(plus, noUsage());
+}
+
 /** Runs the hooks of an event, prints what they say, and gives their answers as one. */
 async function hooks(event, payload, subject = '') {
-  const isShown = event === 'SessionStart' || options['--include-hook-events'] === true;
+  const isShown = event === 'SessionStart' || (options['--include-hook-events'] === true && event !== 'StopFailure');
   const common = {
     session_id: sessionId,
     transcript_path: transcript,
     cwd,
     ...(promptId === undefined ? {} : { prompt_id: promptId }),
-    ...(event.startsWith('Session') ? {} : { permission_mode: 'bypassPermissions' }),
+    ...(/^Session|^StopFailure/.test(event) ? {} : { permission_mode: 'bypassPermissions' }),
     hook_event_name: event,
   };
   const answer = await runHooks(settings.hooks[event] ?? [], { ...common, ...payload }, subject, session, (line) => {
@@ -115,7 +138,11 @@ async function takeQueued() {
 }
 
 async function answer() {
-  const { message, began } = await ask(messages, sessionId, abort.signal);
+  const { message, began } = await persistently(
+    () => ask(messages, sessionId, abort.signal),
+    (retry) => print({ type: 'system', subtype: 'api_retry', ...retry }),
+    abort.signal,
+  );
   const event = (data) =>
     options['--include-partial-messages'] && print({ type: 'stream_event', event: data, parent_tool_use_id: null });
   event({ type: 'message_start', message: { ...began, content: [] } });
@@ -131,7 +158,28 @@ async function answer() {
   }
   event({ type: 'message_delta', delta: { stop_reason: message.stop_reason }, usage: message.usage });
   messages.push({ role: 'assistant', content: message.content });
+  if (hasLogin() && !knowsLimits) tellLimit({ status: 'allowed', isUsingOverage: false });
   return message.content;
+}
+
+function tellLimit(info) {
+  knowsLimits = true;
+  print({ type: 'rate_limit_event', rate_limit_info: info });
+}
+
+/** Says and records that the API has ended the turn. Under a prompt of its own the client ends at once, hooks and all. */
+async function fail({ error, message: said, status, type, limit }) {
+  if (limit !== null) tellLimit({ ...limit.about, unifiedWindows: limit.windows });
+  turns += 1;
+  stopReason = 'stop_sequence';
+  const content = [{ type: 'text', text: said }];
+  const message = { id: randomUUID(), role: 'assistant', model: '<synthetic>', content, usage: noUsage() };
+  const shown = limit === null ? {} : { api_error_params: { rate_limit_info: limit.about } };
+  const noted = limit === null ? {} : { apiError: 'usage_limit_reached', quotaLimits: limit.about };
+  const line = { type: 'assistant', message, error };
+  print({ ...line, parent_tool_use_id: null, is_api_error_message: true, api_error_status: status, ...shown });
+  note({ ...line, isApiErrorMessage: true, apiErrorStatus: status, apiErrorType: type, ...noted });
+  if (options['--input-format'] === 'stream-json') await hooks('StopFailure', { error, last_assistant_message: said });
 }
 
 /** Runs one call, or what its hooks have left of it: its result, what the model is told beside it, and whether the turn goes on. */
@@ -168,6 +216,7 @@ async function turn() {
       note({ type: 'user', promptId, message: messages.at(-1) });
       tell(done.flatMap(({ told }) => told));
       if (done.some(({ stops }) => stops)) return 'hook_stopped';
+      if (turns >= maxTurns) return 'max_turns';
       await takeQueued();
       continue;
     }
@@ -196,11 +245,25 @@ function lastText() {
   return content.map(({ text = '' }) => text).join('');
 }
 
+/** What the last line says of a turn that has ended so. */
+function outcome(reason, refused) {
+  if (reason === 'aborted_streaming') return { subtype: 'error_during_execution', is_error: true, stop_reason: null };
+  if (reason === 'max_turns') {
+    turns += 1;
+    const errors = [`Reached maximum number of turns (${maxTurns})`];
+    return { subtype: 'error_max_turns', is_error: true, stop_reason: stopReason, errors };
+  }
+  const end = { subtype: 'success', stop_reason: stopReason };
+  if (refused === null) return { ...end, is_error: false, result: lastText() };
+  return { ...end, is_error: true, api_error_status: refused.status, result: refused.message };
+}
+
 /** Runs a turn from its prompt, and prints its result; `uuid` names a prompt from standard input. */
 async function work(text, uuid) {
   promptId = randomUUID();
+  turns = 0;
   const submitted = await hooks('UserPromptSubmit', { prompt: text });
-  print({ type: 'system', subtype: 'init', cwd, model: 'claude-opus-5-5', permissionMode: 'bypassPermissions' });
+  print({ type: 'system', subtype: 'init', cwd, model: MODEL, permissionMode: 'bypassPermissions' });
   hear(text, { promptSource: 'sdk' });
   if (uuid !== undefined)
     print({ type: 'user', message: messages.at(-1), parent_tool_use_id: null, uuid, isReplay: true });
@@ -209,27 +272,30 @@ async function work(text, uuid) {
     ...submitted.context.map((said) => `UserPromptSubmit hook additional context: ${said}`),
   ]);
   let reason;
+  let refused = null;
   try {
     reason = await turn();
   } catch (error) {
-    if (!abort.signal.aborted) throw error;
-    reason = 'aborted_streaming';
-    abort = new AbortController();
+    if (error instanceof ApiFailure) {
+      await fail(error);
+      reason = 'api_error';
+      refused = error;
+    } else if (abort.signal.aborted) {
+      reason = 'aborted_streaming';
+      abort = new AbortController();
+    } else throw error;
   }
-  const aborted = reason === 'aborted_streaming';
   const { input_tokens: inputTokens, output_tokens: outputTokens, ...cache } = total;
+  failed = refused !== null || reason === 'max_turns';
   print({
     type: 'result',
-    subtype: aborted ? 'error_during_execution' : 'success',
-    is_error: aborted,
+    ...outcome(reason, refused),
     terminal_reason: reason,
-    stop_reason: aborted ? null : stopReason,
     num_turns: turns,
-    ...(aborted ? {} : { result: lastText() }),
     total_cost_usd: costOf(total),
     usage: total,
     modelUsage: {
-      'claude-opus-5-5': {
+      [MODEL]: {
         inputTokens,
         outputTokens,
         cacheReadInputTokens: cache.cache_read_input_tokens,
@@ -241,9 +307,9 @@ async function work(text, uuid) {
   });
 }
 
-async function leave(code) {
+async function leave() {
   await hooks('SessionEnd', { reason: 'other' });
-  process.exitCode = code;
+  process.exitCode = failed ? 1 : 0;
   process.stdin.destroy();
 }
 
@@ -258,10 +324,11 @@ for (const [signal, code] of [
   });
 
 mkdirSync(dirname(transcript), { recursive: true });
-const started = await hooks('SessionStart', { source: 'startup' }, 'startup');
+const source = options['--resume'] === undefined ? 'startup' : 'resume';
+const started = await hooks('SessionStart', { source }, source);
 if (options['--input-format'] !== 'stream-json') {
   await work(prompt);
-  await leave(0);
+  await leave();
 } else {
   let working = false;
   let closed = false;
@@ -271,7 +338,7 @@ if (options['--input-format'] !== 'stream-json') {
     for (let message = queue.shift(); message !== undefined; message = queue.shift())
       await work(message.text, message.uuid);
     working = false;
-    if (closed) await leave(0);
+    if (closed) await leave();
   };
   createInterface({ input: process.stdin })
     .on('line', (line) => {

@@ -11,7 +11,7 @@ import { TEST_TIMEOUT_MS } from '../until.ts';
 
 const run = promisify(execFile);
 /** Each look at the screen is a process. */
-const POLL_MS = 100;
+const POLL_MS = 200;
 let serial = 0;
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
