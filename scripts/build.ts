@@ -3,12 +3,15 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import { HOOK_FILES } from '../src/install/settings/registration.ts';
-import { PROGRAM_FILES } from '../src/state/process/code-cache.ts';
 import { writePlugin, writeTemplates } from './build-plugin.ts';
 import { writeSchemas, writeShapes } from './build-shapes.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
+// In a fresh clone the program can be imported only once these are there.
+mkdirSync(generated, { recursive: true });
+writeShapes(generated);
+const { PROGRAM_FILES } = await import('../src/state/process/code-cache.ts');
 /** The content under construction: a build that fails leaves the last one as it was. */
 const draft = join(generated, 'dist');
 const dist = join(root, 'dist');
@@ -28,9 +31,7 @@ const WEB = ['src/cli/web/serve.ts', 'src/cli/web/write-report.ts'];
 const FLEET = ['src/cli/fleet/run-fleet.ts'];
 
 async function build(): Promise<void> {
-  mkdirSync(generated, { recursive: true });
   writeSchemas(join(root, 'schemas'));
-  writeShapes(generated);
   writeTemplates(root, generated);
   await writePage();
   rmSync(draft, { recursive: true, force: true });
