@@ -74,7 +74,8 @@ export function integrate(request: Integration): Integrated {
   const head = git(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   if (!head.ok) return { message: INTEGRATE_TEXTS.detached, outcome: 'blocked' };
   const refused = how === 'merge' ? merge(git, place) : rebase(git, place, head.text.trim());
-  if (refused !== null) return failed(INTEGRATE_TEXTS.conflict(name, place.branch, refused));
+  if (refused?.files.length === 0) return failed(INTEGRATE_TEXTS.failed(name, refused.complaint));
+  if (refused !== null) return failed(INTEGRATE_TEXTS.conflict(name, place.branch, refused.files));
   remove();
   return done(
     how === 'merge' ? INTEGRATE_TEXTS.merged(name, place.branch) : INTEGRATE_TEXTS.rebased(name, place.branch),
@@ -100,7 +101,7 @@ function commitRest(git: Git, { name, projectDir, env }: Integration, { dir }: W
   const added = git(['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], dir);
   if (!added.ok) return added.complaint;
   const committed = git(['commit', '--quiet', '-m', `Work of the loop ${name}`], dir);
-  return committed.ok ? null : committed.complaint || committed.text;
+  return committed.ok ? null : committed.complaint;
 }
 
 function isWork(path: string): boolean {
@@ -114,24 +115,31 @@ function isCopy(path: string, projectDir: string, dir: string): boolean {
   return isSame(here, there);
 }
 
-/** Merges the branch. Returns the files in conflict after taking the merge back, or null. */
-function merge(git: Git, { branch }: WorktreePlace): readonly string[] | null {
-  const merged = git(['merge', '--no-edit', '--quiet', branch]);
+/** Why git did not bring a branch in: the files in conflict; without any, its complaint, as of a hook or a signature. */
+interface Refused {
+  readonly files: readonly string[];
+  readonly complaint: string;
+}
+
+/** Merges the branch, whatever the user's `merge.ff` is. Returns null, or why it could not, with the merge taken back. */
+function merge(git: Git, { branch }: WorktreePlace): Refused | null {
+  const merged = git(['merge', '--ff', '--no-edit', '--quiet', branch]);
   if (merged.ok) return null;
   const files = unmerged(git);
   git(['merge', '--abort']);
-  return files;
+  return { files, complaint: merged.complaint };
 }
 
-/** Rebases the branch onto the current one and moves that forward. Returns the files in conflict, or null. */
-function rebase(git: Git, { dir, branch }: WorktreePlace, onto: string): readonly string[] | null {
+/** Rebases the branch onto the current one and moves that forward. Returns null, or why it could not. */
+function rebase(git: Git, { dir, branch }: WorktreePlace, onto: string): Refused | null {
   const rebased = git(['rebase', '--quiet', '--autostash', onto], dir);
   if (!rebased.ok) {
     const files = unmerged(git, dir);
     git(['rebase', '--abort'], dir);
-    return files;
+    return { files, complaint: rebased.complaint };
   }
-  return git(['merge', '--ff-only', '--quiet', branch]).ok ? null : [];
+  const moved = git(['merge', '--ff-only', '--quiet', branch]);
+  return moved.ok ? null : { files: [], complaint: moved.complaint };
 }
 
 function unmerged(git: Git, dir?: string): readonly string[] {

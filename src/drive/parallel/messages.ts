@@ -65,8 +65,9 @@ export const INTEGRATE_TEXTS = {
     `nothing was integrated: the project has ${counted(files, 'uncommitted change')}. Commit or stash them, then merge the branches.`,
   detached: 'nothing was integrated: HEAD is not on a branch. Check out a branch, then merge the branches.',
   conflict: (name: string, branch: string, files: readonly string[]): string =>
-    `${name}: ${branch} conflicts with the current branch in ${files.join(', ') || 'some files'}. The branch is unchanged; merge it with: git merge ${branch}`,
-  failed: (name: string, complaint: string): string => `${name}: git failed: ${complaint}`,
+    `${name}: ${branch} conflicts with the current branch in ${files.join(', ')}. The branch is unchanged; merge it with: git merge ${branch}`,
+  failed: (name: string, complaint: string): string =>
+    `${name}: its work stays in its worktree, on the branch ralph/${name}, and was not integrated: ${complaint}`,
   noRemote: (name: string): string => `${name}: the repository has no remote to push to. The branch is unchanged.`,
   pushed: (name: string, branch: string, remote: string): string =>
     `${name}: pushed ${branch} to ${remote}; gh is not installed, so open the pull request yourself.`,

@@ -2,8 +2,9 @@ import { advise, type Message } from '../../text/message.ts';
 /** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
   noGit: 'a worktree needs git, but git was not found on the PATH.',
-  gitFailed: (what: string, complaint: string): string =>
-    `${what}, because git failed${complaint === '' ? '.' : `: ${complaint}`}`,
+  gitFailed: (what: string, complaint: string): string => `${what}, because git failed: ${complaint}`,
+  silent: (words: readonly string[], code: number | null): string =>
+    `git ${words.find((word) => /^[a-z-]+$/.test(word) && !word.startsWith('-'))} ended with exit code ${code} and said nothing. A hook of git may have refused it; git config core.hooksPath shows where hooks are.`,
   noRepository: (dir: string): string =>
     `${dir} is not in a git repository, which a worktree needs. Run without --worktree, or create one: git init, then commit.`,
   noCommit: 'the repository has no commit yet, which a worktree needs. Commit first.',

@@ -68,7 +68,7 @@ function real(path: string): string {
 export interface GitRun {
   readonly ok: boolean;
   readonly text: string;
-  /** Error output of git, trimmed. */
+  /** Error output of git, trimmed; how it ended if it failed without a word, as by a hook of the user's. */
   readonly complaint: string;
 }
 
@@ -89,7 +89,13 @@ export function userGit(directory: string, words: readonly string[], env: NodeJS
     windowsHide: true,
   });
   if (attempts > 0 && BEING_MADE.test(stderr ?? '')) return userGit(directory, words, env, attempts - 1);
-  return { ok: status === 0, text: stdout ?? '', complaint: (error?.message ?? stderr ?? '').trim() };
+  const complaint = (error?.message ?? stderr ?? '').trim();
+  const ok = status === 0;
+  return {
+    ok,
+    text: stdout ?? '',
+    complaint: ok || complaint !== '' ? complaint : WORKTREE_TEXTS.silent(words, status),
+  };
 }
 
 /** Returns git's output without its final newline. Throws `refused` with `what` and git's error if it fails. */

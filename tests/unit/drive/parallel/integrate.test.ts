@@ -109,3 +109,41 @@ test('a removal is noted before git deletes the first file', (t) => {
   assert.equal((JSON.parse(readFileSync(record, 'utf8')) as { step: string }).step, 'removing');
   assert.equal(readWorktreeRecord(projectDir, 'one', env), null);
 });
+
+test('work that a silent hook refuses to commit stays in its worktree, and the message names the command', (t) => {
+  const { base, place, git, again } = worktree(t, false);
+  writeFileSync(join(place.dir, 'made.txt'), 'made\n');
+  writeFileSync(join(base, 'pre-commit'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  git('config', 'core.hooksPath', base);
+  const { message, outcome } = again();
+  assert.equal(outcome, 'failed');
+  assert.match(message, /^one: .*ralph\/one, .*not integrated: git commit ended with exit code 1 and said nothing/);
+  assert.ok(existsSync(join(place.dir, 'made.txt')));
+});
+
+test('a merge that cannot be signed is taken back and reported as that, not as a conflict', (t) => {
+  const { projectDir, base, git, again } = worktree(t, true);
+  writeFileSync(join(projectDir, 'other.txt'), 'other\n');
+  git('add', 'other.txt');
+  git('commit', '-q', '-m', 'Another');
+  const head = git('rev-parse', 'HEAD');
+  writeFileSync(join(base, 'gpg'), '#!/bin/sh\necho no key >&2\nexit 1\n', { mode: 0o755 });
+  git('config', 'gpg.program', join(base, 'gpg'));
+  git('config', 'commit.gpgsign', 'true');
+  const { message, outcome } = again();
+  assert.equal(outcome, 'failed');
+  assert.match(message, /not integrated: .*failed to sign/s);
+  assert.equal(git('rev-parse', 'HEAD'), head);
+  assert.equal(git('status', '--porcelain', '--', 'made.txt'), '');
+});
+
+test('a branch is merged with a commit although merge.ff allows none', (t) => {
+  const { projectDir, git, again } = worktree(t, true);
+  writeFileSync(join(projectDir, 'other.txt'), 'other\n');
+  git('add', 'other.txt');
+  git('commit', '-q', '-m', 'Another');
+  git('config', 'merge.ff', 'only');
+  const { message, outcome } = again();
+  assert.equal(outcome, 'done', message);
+  assert.ok(existsSync(join(projectDir, 'made.txt')));
+});
