@@ -167,6 +167,7 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 /** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
   const { path, syscall } = error as NodeJS.ErrnoException;
+  if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to one that does: cd DIR';
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;

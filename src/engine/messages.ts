@@ -194,7 +194,11 @@ export function currentIteration(state: LoopState): number {
 }
 
 export function iterations(count: number): string {
-  return count === 1 ? '1 iteration' : `${count} iterations`;
+  return counted(count, 'iteration');
+}
+
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 const REASON_LIMIT = 2_000;

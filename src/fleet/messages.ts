@@ -63,7 +63,7 @@ export const FLEET_TEXTS = {
   forgotten: (id: string): string =>
     `the queue no longer has the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL ${id}`,
   requeued: (id: string): string => `${id} is queued again from its last checkpoint.`,
-  nothingLost: 'every unfinished loop of the repository has its job.',
+  nothingLost: 'Every unfinished loop of the repository has its job.',
   unsigned: (id: string): string =>
     `the submission of ${id} is not signed with this fleet’s key; nothing of it was used.`,
 } as const;

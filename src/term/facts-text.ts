@@ -1,4 +1,4 @@
-import { dollarText } from '../engine/messages.ts';
+import { counted, dollarText } from '../engine/messages.ts';
 import { localTime } from '../text/time.ts';
 import { timeText } from './format.ts';
 
@@ -10,13 +10,15 @@ const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   maxIterations: (value) => `limit of iterations ${value}`,
   verified: (value) => (value === true ? 'verified' : 'not verified'),
   durationMs: (value) => (typeof value === 'number' ? timeText(value) : null),
-  turns: (value) => `${value} turns`,
-  toolCalls: (value) => `${value} tool calls`,
+  turns: (value) => (typeof value === 'number' ? counted(value, 'turn') : null),
+  toolCalls: (value) => (typeof value === 'number' ? counted(value, 'tool call') : null),
   costUsd: (value) => (typeof value === 'number' ? dollarText(value) : null),
   consecutiveIdle: (value) => (value === 1 ? 'nothing to do' : `nothing to do ${value} times in a row`),
   delayMs: (value) => (typeof value === 'number' && value > 0 ? `waits ${timeText(value)}` : ''),
   idleElapsedMs: (value) => (typeof value === 'number' && value > 0 ? `idle for ${timeText(value)}` : ''),
   resetsAt: (value) => `resets at ${localTime(String(value))}`,
+  until: (value) => `until ${localTime(String(value))}`,
+  text: (value) => (typeof value === 'string' ? value : null),
   why: (value) => String(value),
   reason: (value) => String(value),
   usage: (value) => {

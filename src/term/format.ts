@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { dollarText } from '../engine/messages.ts';
+import { counted, dollarText } from '../engine/messages.ts';
 import type { RunnerEvent } from '../engine/runner-event.ts';
 import { elapsed, formatDuration, localTime } from '../text/time.ts';
 import { paintedCells } from './write-text.ts';
@@ -71,7 +71,7 @@ export function runFigures(run: Extract<RunnerEvent, { type: 'agent-ended' }>): 
   const { durationMs, turns, costUsd, usage } = run;
   return [
     timeText(durationMs),
-    ...(turns === null ? [] : [`${turns} turn${turns === 1 ? '' : 's'}`]),
+    ...(turns === null ? [] : [counted(turns, 'turn')]),
     ...(turns === null && usage === null ? [] : [costText(costUsd)]),
   ].join(' │ ');
 }

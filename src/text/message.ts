@@ -33,7 +33,8 @@ const STARTERS: Record<LoopMode, string> = { hook: 'start', runner: 'run', route
 
 const LOOP_COMMANDS = new Set([
   ...['stop', 'cancel', 'pause', 'wake', 'steer', 'accept', 'reset', 'status', 'explain', 'logs', 'archive'],
-  ...['router start', 'router next', 'router status', 'tdd status', 'tdd next', 'tdd init', 'tdd refactored'],
+  ...['router start', 'router next', 'router status', 'tdd init', 'tdd status'],
+  ...['tdd next', 'tdd red', 'tdd green', 'tdd refactored'],
 ]);
 
 export function advise(text: string, verb: string, command: string, options?: Advice['options']): Message {

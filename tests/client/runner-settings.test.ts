@@ -144,8 +144,8 @@ test('the screen shows a header, the calls, the messages and the cost', async ()
     const run = await runRunner(project, { json: false });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.match(
-      run.stdout.replaceAll(/\((?:\d+ms|(?:\d+m )?\d+s|\d+m)\)/g, '(TIME)'),
-      /─── Iteration 1 of 5 ───\n {2}✓ Bash echo hi \(TIME\)\n {2}✗ Bash exit 3 \(TIME\)\nDone\.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n─── \S+ │ 3 turns │ \$0\.00\d+ ───/,
+      run.stdout.replaceAll(/\([\dms ]+\)/g, '(TIME)'),
+      /─── Iteration 1 of 5 ───\n {2}✓ Bash echo hi \(TIME\)\n {2}✗ Bash exit 3 \(TIME\)\nDone\.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n─── [\dms ]+ │ 3 turns │ \$0\.00\d+ ───/,
     );
     assert.match(run.stdout, /ralph-loop: Complete after 1 iteration/);
   });
@@ -202,7 +202,7 @@ test('under acceptEdits the agent may run the checks that the user named but tho
           : ['failed', undefined, undefined],
       ],
     );
-    const said = /The agent may not run the check node check\.mjs, so it cannot test its work\./;
+    const said = /The agent may run the check node check\.mjs only in these words\. Allow this call, too: /;
     assert.equal(said.test(run.stdout), CLIENT.printsDenials);
   });
   await inLoopProject({ frontmatter, files }, steps([...script, done]), async (project) => {

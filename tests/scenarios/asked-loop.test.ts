@@ -182,7 +182,7 @@ test('run over a running loop asks at a terminal what to do, and refuses elsewhe
   await other.submit('a');
   await other.waitFor(/its name:/);
   await other.submit('b/c');
-  await other.waitFor(/Invalid loop name/);
+  await other.waitFor(/Invalid loop name/, (screen) => screen.split('[c]ancel:').length === 3);
   await other.submit('a');
   await other.waitFor((screen) => screen.split('its name:').length === 3);
   await other.submit('second');

@@ -43,7 +43,7 @@ test('attach in a pipe prints plain lines to the end of the loop, and exits as t
   watching.stdout.on('data', (text) => {
     printed += text;
   });
-  const left = new Promise((resolve) => watching.once('exit', resolve));
+  const left = new Promise((resolve) => watching.once('close', resolve));
   await until('the view of the iteration', () => printed.includes('Iteration 1 of 2'));
   p.write('go', '');
   assert.deepEqual([await left, await ended], [2, 2]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { project } from '../support/project.ts';
+import { DIST, project } from '../support/project.ts';
 
 const CONTROL = ['archive', 'stop', 'cancel', 'pause', 'resume', 'accept', 'reset', 'config', 'init', 'uninit'];
 const FOR_AGENTS = ['status', 'list', 'explain', 'logs', 'signs'];
@@ -171,4 +171,26 @@ test('a system error is one sentence with the file and without a stack', (t) => 
     /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file is in the place of a folder \(ENOTDIR, /,
   );
   assert.doesNotMatch(stderr, /please report|\n {4}at /);
+});
+
+test('a command in a folder that was removed says so', (t) => {
+  const p = project(t);
+  const gone = `mkdir gone; cd gone; rmdir ../gone; "${process.execPath}" "${join(DIST, 'scripts', 'main.cjs')}"`;
+  for (const command of ['status', 'init']) {
+    const { code, stdout, stderr } = p.sh(`${gone} ${command}`);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.equal(stderr, 'ralph-loop: the current folder no longer exists. Change to one that does: cd DIR\n');
+  }
+});
+
+test('run with plain words and an invalid option writes no draft', (t) => {
+  const p = project(t);
+  const words = ['run', 'fix the parser', '--agent', 'true', '--yes'];
+  const { code, stderr } = p.ralph([...words, '--max-iterations', 'many']);
+  assert.equal(code, 1);
+  assert.match(stderr, /errors, and nothing was written:\n {2}max_iterations must be .* but is "many" \(from a flag\)/);
+  assert.deepEqual(p.tree(), {});
+  const control = p.ralph([...words, '--max-iterations', '1']);
+  assert.match(control.stderr, /limits: at most 1 iteration \(--max-iterations\)/);
+  assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });

@@ -15,6 +15,7 @@ test('a draft in a terminal is shown, and written only when it is kept', async (
   assert.match(await shown.history(), /no command was found in this project/);
   assert.ok(!p.has(PATH));
   await shown.submit('what?');
+  await shown.waitFor((screen) => screen.split('[c]ancel:').length === 3);
   await shown.submit('k');
   assert.equal(await shown.waitForExit(), 0);
   assert.match(p.read(PATH), /> fix the parser/);

@@ -71,7 +71,7 @@ test('unsigned, changed and foreign submissions are never executed, and status c
   assert.equal(Object.keys(refused).length, Object.keys(attacks).length);
   assert.equal(runs(f), 0);
   assert.equal(existsSync(join(f.notes, 'evil')), false);
-  assert.match(f.ask(['status']).stdout, /Refused 1 times, not signed by this fleet: x\.1/);
+  assert.match(f.ask(['status']).stdout, /Refused 1 time, not signed by this fleet: x\.1/);
   // The signed one is worked on: the control.
   await queue.remove(`${id}.1`);
   await queue.add('loop', { submission, signature }, { jobId: `${id}.1` });

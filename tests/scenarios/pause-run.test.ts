@@ -21,7 +21,7 @@ function startRun(p: Project, end: string): Started {
     said += text;
   });
   child.stderr.resume();
-  const over = once(child, 'exit').then(([code]) => code as number | null);
+  const over = once(child, 'close').then(([code]) => code as number | null);
   return { over, said: () => said, interrupt: () => child.kill('SIGINT') };
 }
 

@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../../src/state/process/identity.ts';
 import { DIST, project } from '../support/project.ts';
+import { until } from '../support/until.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';
 const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS\n';
@@ -72,11 +73,12 @@ test('a terminated call ends its checks, and the next call runs them again', asy
   p.write('said.txt', DONE);
   const args = [join(DIST, 'scripts/main.cjs'), 'router', 'report', '--spawn', '1', '--file', 'said.txt'];
   const child = spawn(process.execPath, args, { cwd: p.dir, env: p.env, stdio: 'ignore' });
-  while (!p.has('runs')) await sleep(20);
+  await until('the check runs', () => p.has('runs') && p.read('runs').endsWith('\n'));
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [143, null]);
   const check = Number(p.read('runs'));
-  assert.throws(() => process.kill(check, 0), 'no check is left');
+  // A process that has ended is there until its new parent has looked.
+  await until('no check is left', () => !isAlive({ pid: check, startedAt: null }));
   assert.equal(p.ralph(['router', 'status']).json['status'], 'verifying');
   p.sh('rm slow');
   const end = p.ralph(['router', 'next']).json;

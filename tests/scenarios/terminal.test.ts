@@ -137,7 +137,7 @@ test('a run shows which command of the task folder is running', async (t) => {
   p.write('go', '');
   await shown.waitForExit();
   const screen = await shown.history();
-  assert.match(screen, /^ {2}✓ slow \(\d+m?s\)$/m);
+  assert.match(screen, /^ {2}✓ slow \([\dms ]+\)$/m);
   assert.doesNotMatch(screen, /… slow/);
 });
 

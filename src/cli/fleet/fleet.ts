@@ -34,6 +34,7 @@ export const FLEET_COMMAND: Command = {
     'labels A,B': 'worker: what this machine offers.',
     'dir DIR': 'worker, add: folder for repositories.',
     'f, follow': 'logs: keep printing until Ctrl+C.',
+    activity: 'logs: also print what agents, tools and checks did.',
     all: 'status: also the loops that have ended.',
     'port N': 'dashboard: listen on this port; default: any free one.',
     open: 'dashboard: open the page in the browser.',

@@ -14,6 +14,7 @@ import { EventReader } from '../../fleet/queue/events.ts';
 import { addLoop, checkKey, forgetOld, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { prepareSubmissions } from '../../fleet/submit.ts';
 import { FleetWorker } from '../../fleet/worker/worker.ts';
+import { isActivity } from '../../state/event-stream.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
@@ -90,6 +91,8 @@ async function showLogs(context: FleetContext): Promise<number> {
   const reader = new EventReader(server, loopId);
   for (;;) {
     for (const { attempt, event } of await reader.read()) {
+      const isDetail = isActivity(event['type']) && event['type'] !== 'iteration.ended';
+      if (forPeople && isDetail && values['activity'] !== true) continue;
       out(forPeople ? journalLine(event, paint) : JSON.stringify({ attempt, ...event }));
     }
     if (values['follow'] !== true) return 0;

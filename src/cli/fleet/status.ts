@@ -1,4 +1,4 @@
-import { dollarText } from '../../engine/messages.ts';
+import { counted, dollarText } from '../../engine/messages.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
 import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
@@ -34,7 +34,7 @@ export async function showStatus(context: FleetContext): Promise<number> {
       `Spent: ${dollarText(spent.costUsd)}, ${spent.tokens} tokens; reserved for iterations at work: ${dollarText(spent.reserved.costUsd)}.`,
       ...Object.entries(refused)
         .slice(0, MOST_REFUSED)
-        .map(([id, count]) => `Refused ${count} times, not signed by this fleet: ${printable(id)}`),
+        .map(([id, count]) => `Refused ${counted(count, 'time')}, not signed by this fleet: ${printable(id)}`),
       ...(shown.length === 0 ? [] : ['', table(shown.map(rowOf))]),
       ...(hidden > 0 ? [FLEET_TEXTS.hidden(hidden)] : []),
     ].join('\n');
@@ -59,7 +59,7 @@ function stateText({ state, result }: FleetLoop): string {
 function rowOf(loop: FleetLoop): string[] {
   const { loopId, progress, result, task } = loop;
   const iterations = result?.iterations ?? progress?.iteration ?? 0;
-  const cost = result?.costUsd ?? progress?.costUsd ?? null;
+  const cost = costOf(loop);
   const waits = loop.state === 'waiting' && progress?.waits ? ` (${progress.waits})` : '';
   const most = progress === null || progress.maxIterations === 0 ? '' : `/${progress.maxIterations}`;
   const cells = [
@@ -72,8 +72,16 @@ function rowOf(loop: FleetLoop): string[] {
   return cells.map(printable);
 }
 
+/** Returns what the loop has cost; null if unknown, as for an agent that reports nothing. */
+function costOf({ progress, result }: FleetLoop): number | null {
+  const { costUsd, tokens } = result ?? progress ?? { costUsd: null, tokens: 0 };
+  return costUsd === 0 && tokens === 0 ? null : costUsd;
+}
+
 function oneLoop(loop: FleetLoop): string[] {
   const { loopId, task, repository, by, at, generation, progress, result, failure, until } = loop;
+  const cost = costOf(loop);
+  const again = result?.outcome === 'paused' ? 'resume' : 'retry';
   const rows: (readonly [string, string])[] = [
     ['loop', loopId],
     ['state', stateText(loop)],
@@ -83,7 +91,10 @@ function oneLoop(loop: FleetLoop): string[] {
     ...(progress === null
       ? []
       : ([
-          ['iteration', `${progress.iteration}${progress.maxIterations === 0 ? '' : ` of ${progress.maxIterations}`}`],
+          [
+            'iteration',
+            `${result?.iterations ?? progress.iteration}${progress.maxIterations === 0 ? '' : ` of ${progress.maxIterations}`}`,
+          ],
           ...(progress.worker === '' ? [] : [['worker', `${progress.worker}, attempt ${progress.attempt}`] as const]),
           ['checkpoint', progress.sha ?? 'none'],
         ] as const)),
@@ -93,7 +104,8 @@ function oneLoop(loop: FleetLoop): string[] {
           ['reason', result.reason],
           ['verified', result.verified ? 'yes' : 'no'],
           ['branch', result.branch ?? 'none'],
-          ['cost', result.costUsd === null ? 'unknown' : dollarText(result.costUsd)],
+          ['cost', cost === null ? 'unknown' : dollarText(cost)],
+          ...(result.outcome === 'complete' ? [] : [['continue', `ralph-loop fleet ${again} ${loopId}`] as const]),
         ] as const)),
     ...(failure === null ? [] : [['failure', failure] as const]),
   ];

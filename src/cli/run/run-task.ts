@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
-import { dollarText } from '../../engine/messages.ts';
+import { dollarText, iterations } from '../../engine/messages.ts';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
@@ -99,7 +99,7 @@ function refuseArguments({ values }: CommandContext, word: string): void {
   );
 }
 
-/** Returns what a loop on this task may use at most, under the options of the command line. */
+/** Returns what a loop on this task may use at most, under the options of the command line. Throws `usage` for invalid ones. */
 function billOf(context: CommandContext, path: string, text: string): string {
   const { projectDir, env } = context;
   const { kind, frontmatter } = checkTaskFile(path, text);
@@ -110,12 +110,15 @@ function billOf(context: CommandContext, path: string, text: string): string {
     frontmatter,
     ...readConfigs(projectDir, relative(projectDir, path), env, true),
   });
-  if (!resolved.ok) return resolved.problems.map(({ message }) => message).join('\n');
+  if (!resolved.ok) {
+    const lines = resolved.problems.map(({ message }) => `\n  ${message}`);
+    throw new RalphError('usage', `these settings have errors, and nothing was written:${lines.join('')}`);
+  }
   const { maxIterations, pace, budget } = resolved.policy;
   const { maxCostUsd: cost, maxTimeMs: time } = budget;
   const timeout = pace.iterationTimeoutMs;
   return [
-    `limits: at most ${maxIterations} iterations (--max-iterations)`,
+    `limits: at most ${iterations(maxIterations)} (--max-iterations)`,
     `timeout per iteration ${timeout === null ? 'none' : formatDuration(timeout)}`,
     `time limit ${time === null ? 'none' : formatDuration(time)} (--max-time)`,
     `cost limit ${cost === null ? 'none' : dollarText(cost)} (--max-cost).`,

@@ -39,7 +39,9 @@ const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
     return [...why, `─── ${runFigures(event)} ───`];
   },
   waiting: ({ why, until }) =>
-    why === 'idle' || why === 'pace' ? [withPrefix(`${why}: waiting until ${localTime(until)}.`)] : [],
+    why === 'idle' || why === 'pace'
+      ? [withPrefix(`${why === 'idle' ? 'Nothing to do: waiting' : 'Waiting'} until ${localTime(until)}.`)]
+      : [],
   verifying: () => [withPrefix('The agent claims completion; running the checks.')],
   'loop-ended': ({ costUsd, report, message }) => {
     const cost = costUsd === null || report !== undefined ? '' : ` It cost ${dollarText(costUsd)}.`;

@@ -1,4 +1,4 @@
-import { dollarText, reasonLines } from '../../engine/messages.ts';
+import { counted, dollarText, reasonLines } from '../../engine/messages.ts';
 import { factsText } from '../../term/facts-text.ts';
 import { type Paint, printable, timeText } from '../../term/format.ts';
 import { localTime } from '../../text/time.ts';
@@ -20,8 +20,8 @@ function iterationText(entry: Entry, paint: Paint): string {
   const name = kind === 'idle' ? `idle ${idleIterations}` : `iteration ${iteration}`;
   const parts = [
     typeof durationMs === 'number' ? timeText(durationMs) : '',
-    typeof findings === 'number' ? `${findings} findings` : '',
-    typeof toolCalls === 'number' ? `${toolCalls} tool calls` : '',
+    typeof findings === 'number' ? counted(findings, 'finding') : '',
+    typeof toolCalls === 'number' ? counted(toolCalls, 'tool call') : '',
     typeof deniedCalls === 'number' && deniedCalls > 0 ? paint('yellow', `${deniedCalls} denied`) : '',
     tokensText(entry) ?? '',
     typeof costUsd === 'number' ? dollarText(costUsd) : '',
@@ -30,7 +30,9 @@ function iterationText(entry: Entry, paint: Paint): string {
 }
 
 const NOT_DETAILS = new Set(
-  'v type at loopId iteration message status reasons from processes changes digest terms breaker'.split(' '),
+  'v type at id delivery loopId iteration message status reasons from processes changes digest terms breaker report'.split(
+    ' ',
+  ),
 );
 
 /** Longer than any event that this program writes. */
@@ -48,7 +50,7 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
     (part) => typeof part === 'string' && part,
   );
   const line =
-    `${paint(colour, printable(type))}  ${printable(shown.join('; ').slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
+    `${paint(colour, printable(type))}  ${printable(shown.join('; ').replaceAll('.; ', '; ').slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
   return [line, ...reasons.flatMap(reasonLines).map(printable)].join('\n');
 }

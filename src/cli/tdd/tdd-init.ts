@@ -17,7 +17,7 @@ import { askInPerson } from '../ask.ts';
 import { readTaskText } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { forReading, statusOf } from './tdd-status.ts';
+import { forReading, sayList, statusOf } from './tdd-status.ts';
 
 export function tddInit(context: CommandContext): number {
   const { files, now, values, env } = context;
@@ -43,7 +43,8 @@ export function tddInit(context: CommandContext): number {
     const next = asked === null ? decided(context, found, approved) : begun(context, found, asked, { byAgent, at });
     return { next, result: next };
   });
-  context.json({ success: true, ...statusOf(record) });
+  if (context.atTerminal) sayList(context, record, []);
+  else context.json({ success: true, ...statusOf(record) });
   return 0;
 }
 

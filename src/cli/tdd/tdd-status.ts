@@ -1,4 +1,5 @@
 import { oneLine } from '../../drive/start/consent-terms.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
@@ -13,14 +14,27 @@ export function tddStatus(context: CommandContext): number {
   if (found.kind === 'none') {
     const { left } = found;
     const message = show(left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind]);
-    if (context.atTerminal) context.out(message);
+    if (context.atTerminal) context.out(withPrefix(message));
     else context.json({ active: false, message });
     return 0;
   }
   const { record, notes } = found;
-  if (context.atTerminal) context.out([forReading(record, context.paint), ...notes].join('\n'));
+  if (context.atTerminal) sayList(context, record, notes);
   else context.json({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes });
   return 0;
+}
+
+/** Shows a user the list, and what to do with one that no loop works on yet. */
+export function sayList(
+  { files: { name }, out, paint }: CommandContext,
+  record: TddRecord,
+  notes: readonly string[],
+): void {
+  const start = { verb: 'Start a loop on it', command: 'start', options: { tdd: true } } as const;
+  const todo = { text: '', advice: [start, { verb: 'Or see the first step', command: 'tdd next' }] };
+  const next = allComplete(record) ? TDD_TEXTS.nothingToStart : todo;
+  const isNew = record.consented && record.loopId === null;
+  out([forReading(record, paint), ...notes, ...(isNew ? [withPrefix(next, { name, mode: 'runner' })] : [])].join('\n'));
 }
 
 export function statusOf(record: TddRecord): object {

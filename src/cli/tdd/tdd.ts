@@ -1,11 +1,15 @@
 import { type PhaseAnswer, provePhase } from '../../drive/tdd/prove-phase.ts';
 import { listOf } from '../../drive/tdd/scenario-list.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
+import { reasonLines } from '../../engine/messages.ts';
 import type { TddPhase } from '../../engine/schema/tdd.ts';
+import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../../task/tdd/make-list.ts';
-import { advise, type Message, offer, RalphError } from '../../text/message.ts';
+import { printable } from '../../term/format.ts';
+import { advise, type LoopRef, type Message, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { tddInit } from './tdd-init.ts';
 import { tddStatus } from './tdd-status.ts';
@@ -25,7 +29,7 @@ export const TDD_COMMAND: Command = {
   name: 'tdd',
   summary: 'Work on scenarios test-first, with proof of each step.',
   usage: 'STEP [SCENARIO]',
-  help: `STEP is one of ${NAMES}. init stores the scenarios and the command that proves each one; next prints the current scenario; red expects its command to fail, green expects it to pass, and refactored expects it to pass again. The exit code is 1 if a step is not proved.`,
+  help: `STEP is one of ${NAMES}. init stores the scenarios and the command that proves each one; next shows the current scenario; red expects its command to fail, green expects it to pass, and refactored expects it to pass again. The exit code is 1 if a step is not proved.`,
   example: 'ralph-loop tdd init --scenario "Rejects ties" --command "npm test"',
   options: options({
     'input FILE': 'init: scenarios as JSON, YAML or a Markdown list; "-" is standard input.',
@@ -55,7 +59,7 @@ export const TDD_COMMAND: Command = {
 const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
 function tddNext(context: CommandContext): number {
-  const { files, now, answer, json, err } = context;
+  const { files, now, answer, json, err, atTerminal } = context;
   const { record, scenario, notes } = withTdd(files, now(), (found) => {
     const list = listOf(found, files.name);
     const next = nextScenario(list.record);
@@ -63,7 +67,8 @@ function tddNext(context: CommandContext): number {
   });
   for (const note of notes) err(`ralph-loop: ${note}`);
   if (scenario === null) {
-    answer({ complete: true, signal: COMPLETE }, () => COMPLETE);
+    if (atTerminal) context.out(withPrefix(TDD_TEXTS.nothingToStart, loopOf(context)));
+    else answer({ complete: true, signal: COMPLETE }, () => COMPLETE);
     return 0;
   }
   const { id, description, run: command } = scenario;
@@ -72,6 +77,13 @@ function tddNext(context: CommandContext): number {
   const status = standingOf(record, id);
   const done = record.completed.length;
   const total = record.scenarios.length;
+  if (atTerminal) {
+    const head = `${id} is ${status}, ${done} of ${total} scenarios are complete: ${description}`;
+    const todo = status === 'red' ? NEXT.red : TDD_TEXTS.redFirst(id);
+    const next = broken === null ? todo : TDD_TEXTS.brokenSince(id);
+    sayStep(context, head, broken ?? red?.output ?? '', record.consented ? next : TDD_TEXTS.noConsent);
+    return 0;
+  }
   json({
     complete: false,
     scenario: { id, description, command, status },
@@ -109,6 +121,14 @@ async function tddPhase(context: CommandContext, phase: TddPhase, id: string | n
 
 function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): void {
   const { ok, ran, scenario, problem, output, bytes, exitCode, notes } = answer;
+  if (context.atTerminal) {
+    const why = [...notes, ...(problem === null ? [] : [problem])];
+    const head = ok ? `${phase}: its command exits with ${exitCode}.` : `not ${phase}: ${why.join(' ')}`;
+    const next = ok ? NEXT[phase] : advise('', 'Try again', `tdd ${phase}`);
+    if (ran) sayStep(context, `${scenario?.id} is ${head}`, output, next);
+    else context.out(why.map((line) => withPrefix(line)).join('\n'));
+    return;
+  }
   const told = {
     ok,
     phase,
@@ -116,8 +136,16 @@ function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): vo
     ran,
     exitCode,
     problem,
-    next: ok ? show(NEXT[phase], { name: context.files.name, mode: 'hook' }) : null,
+    next: ok ? show(NEXT[phase], loopOf(context)) : null,
     notes,
   };
   context.json({ ...told, bytes, output });
+}
+
+const loopOf = ({ files: { name } }: CommandContext): LoopRef => ({ name, mode: 'hook' });
+
+/** Tells a user how a scenario stands, with the last lines of what its command printed, and what to do next. */
+function sayStep(context: CommandContext, head: string, output: string, next: Message): void {
+  const lines = reasonLines(printable(`${head}\n${output}`)).map((line) => line.slice(2));
+  context.out([...lines, '', withPrefix(next, loopOf(context))].join('\n'));
 }

@@ -1,4 +1,4 @@
-import { counted } from '../worktree/messages.ts';
+import { counted } from '../../engine/messages.ts';
 
 /** Messages about loops that run side by side. */
 export const PARALLEL_TEXTS = {

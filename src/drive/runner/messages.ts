@@ -6,7 +6,7 @@ type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
 const REMEDIES: Record<Refusal, string> = {
   authentication: 'Log in again (claude, then /login) or fix the API key, then resume',
   billing: 'Fix the billing problem, then resume',
-  'invalid-request': 'Fix the model or the settings, then resume',
+  'invalid-request': 'Fix the agent’s command, the model or the settings, then resume',
   unguarded: 'Guardrails are not enforced for this agent. Fix the client, then resume',
 };
 
@@ -45,6 +45,8 @@ export const RUNNER_TEXTS = {
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
   checkDenied: (check: string, option: string | null): string =>
     `The agent may not run the check ${check}, so it cannot test its work.${option === null ? '' : ` Allow it with the option: ${option}`}`,
+  checkVaried: (check: string, option: string): string =>
+    `The agent may run the check ${check} only in these words. Allow this call, too: ${option}`,
   lostLines: (lines: number): string =>
     `${lines === 1 ? '1 unreadable line' : `${lines} unreadable lines`} of the agent's stream ${lines === 1 ? 'was' : 'were'} skipped.`,
   badDuration: (name: string, value: string): string =>

@@ -179,7 +179,9 @@ export function watchAgent(
         const check = checks.find((run) => command.includes(run));
         if (check === undefined || announced.has(check)) return;
         announced.add(check);
-        tell({ type: 'notice', message: RUNNER_TEXTS.checkDenied(check, option) });
+        const isVaried = option !== null && command !== check;
+        const said = isVaried ? RUNNER_TEXTS.checkVaried(check, option) : RUNNER_TEXTS.checkDenied(check, option);
+        tell({ type: 'notice', message: said });
         return;
       }
       case 'denied':

@@ -40,12 +40,14 @@ export interface PhaseAnswer {
 /** Runs a scenario's evidence command and records the proof, unless another process changed the list meanwhile. */
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
   const { phase, id, again, env, signal, now } = request;
+  const say = (message: Message | string): string => show(message, { name: files.name, mode: 'hook' });
   const { record, notes, may } = withTdd(files, now(), (found) => {
     const list = listOf(found, files.name);
     return { next: 'keep', result: { ...list, may: mayRun(list.record, phase, id, again) } };
   });
-  if (may.kind === 'refused') return refusal(record, id, may.why, notes);
-  if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
+  if (may.kind === 'refused') return refusal(record, id, say(may.why), notes);
+  if (may.kind === 'done')
+    return standing(record, may.scenario, phase, [...notes, say(TDD_TEXTS.nothingRan(may.scenario.id, phase))]);
   const { projectDir } = files;
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
@@ -58,11 +60,12 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     const sameList = current.record.listId === record.listId;
     // Another process proved the same phase meanwhile.
     if (sameList && still.kind === 'done' && still.scenario.id === may.scenario.id) {
-      return { next: 'keep', result: standing(current.record, still.scenario, phase, all) };
+      const told = [...all, say(TDD_TEXTS.nothingRan(still.scenario.id, phase))];
+      return { next: 'keep', result: standing(current.record, still.scenario, phase, told) };
     }
     const same = sameList && current.record.log.length === record.log.length;
     if (!same || still.kind !== 'run' || still.scenario.id !== may.scenario.id) {
-      return { next: 'keep', result: refusal(current.record, id, TDD_TEXTS.meanwhile, all) };
+      return { next: 'keep', result: refusal(current.record, id, say(TDD_TEXTS.meanwhile), all) };
     }
     const proved = after(current.record, may.scenario.id, phase, run, now());
     const next = proved && redScripts ? { ...proved, redScripts } : proved;
@@ -87,8 +90,7 @@ function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: Scen
   return phase === 'refactored' && ended ? recordBroken(record, scenarioId, output) : null;
 }
 
-function refusal(record: TddRecord, id: string | null, why: Message | string, notes: readonly string[]): PhaseAnswer {
-  const problem = show(why);
+function refusal(record: TddRecord, id: string | null, problem: string, notes: readonly string[]): PhaseAnswer {
   const meant = id === null ? scenarioAtWork(record) : (record.scenarios.find((one) => one.id === id) ?? null);
   const scenario = meant === null ? null : shown(record, meant);
   return { ok: false, ran: false, scenario, problem, output: '', bytes: 0, exitCode: null, notes };
@@ -103,8 +105,7 @@ function answer(record: TddRecord, scenario: TddScenario, run: ScenarioRun, note
 function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, notes: readonly string[]): PhaseAnswer {
   const entry = record.log.findLast((one) => one.scenarioId === scenario.id && one.phase === phase);
   return {
-    ...{ ok: true, ran: false, scenario: shown(record, scenario), problem: null },
-    notes: [...notes, show(TDD_TEXTS.nothingRan(scenario.id, phase))],
+    ...{ ok: true, ran: false, scenario: shown(record, scenario), problem: null, notes },
     ...{ output: entry?.output ?? '', bytes: entry?.bytes ?? 0, exitCode: entry?.exitCode ?? null },
   };
 }

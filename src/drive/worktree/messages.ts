@@ -1,3 +1,4 @@
+import { counted } from '../../engine/messages.ts';
 import { advise, type Message } from '../../text/message.ts';
 /** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
@@ -73,8 +74,4 @@ const SHOWN = 8;
 function some(files: readonly string[]): string {
   const more = files.length - SHOWN;
   return more > 0 ? `${files.slice(0, SHOWN).join(', ')} and ${more} more` : files.join(', ');
-}
-
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,11 +1,12 @@
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { counted } from '../../engine/messages.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { isSame } from './copy-task.ts';
-import { counted, WORKTREE_TEXTS } from './messages.ts';
+import { WORKTREE_TEXTS } from './messages.ts';
 import { askGit, changedFiles, isRegistered, ownCommits, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
+import { orElse } from '../../text/or-else.ts';
 import { quoted } from '../../text/quote.ts';
 import { onPath } from './find-program.ts';
 
@@ -22,7 +23,7 @@ let known: string | null = null;
 
 /** Returns the program as this user can call it. Looks on the PATH once per process. */
 export function programName(): string {
-  known ??= spelling({ script: process.argv[1], path: process.env['PATH'], cwd: process.cwd() });
+  known ??= spelling({ script: process.argv[1], path: process.env['PATH'], cwd: orElse(() => process.cwd(), '/') });
   return known;
 }
 

@@ -9,6 +9,7 @@ export async function peopleTerminal(
   p: Project,
   script: string,
   more: Record<string, string> = {},
+  columns = 200,
 ): Promise<Terminal> {
   const env = { ...p.env, ...fakeClient(p), RALPH: `${process.execPath} ${DIST}/scripts/main.cjs`, ...more };
   const opened = await startTerminal({
@@ -16,7 +17,7 @@ export async function peopleTerminal(
     args: ['-c', script],
     env: env as Record<string, string>,
     cwd: p.dir,
-    columns: 200,
+    columns,
     rows: 60,
   });
   context.after(() => opened.close());

@@ -143,7 +143,7 @@ test('announces a denied check once and at once', () => {
   assert.deepEqual(
     events.flatMap((event) => (event.type === 'notice' ? [event.message] : [])),
     [
-      "The agent may not run the check npm test, so it cannot test its work. Allow it with the option: -- --allowedTools 'Bash(npm test | tail)'",
+      "The agent may run the check npm test only in these words. Allow this call, too: -- --allowedTools 'Bash(npm test | tail)'",
     ],
   );
 });
