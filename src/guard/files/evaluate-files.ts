@@ -59,7 +59,7 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
       );
   const isPrivate = rules.privateFiles.length > 0;
   const reads = isPrivate ? reading.reads : [];
-  const named = [...namedByCode(reading, guard, isPrivate), ...namedPlainly(reading, guard, budget, isPrivate)];
+  const named = [...namedByCode(reading, guard, budget, isPrivate), ...namedPlainly(reading, guard, budget, isPrivate)];
   const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true), ...named];
   const open: Open[] = [
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
@@ -80,7 +80,7 @@ function withoutIgnoreFiles(use: FileAccess): FileAccess {
 const MAX_PIECES = 2000;
 
 /** Files that code for an interpreter names: nobody can tell what it does with them. */
-function namedByCode(reading: ShellReading, guard: Guard, isPrivate: boolean): Access[] {
+function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   const texts = [
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
     // Code that a program which is not known gets by an option, or a path in its clothes.
@@ -98,7 +98,10 @@ function namedByCode(reading: ShellReading, guard: Guard, isPrivate: boolean): A
       reads,
     });
     const paths = isPrivate ? pathsInCode(text, cwd ?? guard.rules.projectDir) : [];
-    return [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
+    const named = [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
+    // What is beyond was not looked at: the call is denied where there is any rule.
+    if (named.length > MAX_PIECES) Object.assign(budget, { whole: -1, cut: true });
+    return named.slice(0, MAX_PIECES);
   });
 }
 
@@ -138,7 +141,7 @@ function writtenByCode(text: string): string[] {
   const names = new RegExp(String.raw`(?<![\w.'"\x60/])(?:${any})\b(?!\s{0,9}=|['"\x60/])`, 'g');
   const named = any === '' ? joined : joined.replace(names, (name) => `'${values.get(name)}'`);
   const found = [joined, named].flatMap((each) => [...each.matchAll(WRITTEN)]).flatMap(([, ...paths]) => paths);
-  return [...new Set(found.filter(Boolean).map((path) => path.replace(/(?<=.)\/+$/, '')))].slice(0, MAX_PIECES);
+  return [...new Set(found.filter(Boolean).map((path) => path.replace(/(?<=.)\/+$/, '')))];
 }
 
 const isCode = (text: string): boolean => /['"()]/.test(text);
@@ -188,10 +191,8 @@ function pathsInCode(text: string, cwd: string): string[] {
     .filter(Boolean);
   const bare = text.match(/(?<![\w)\].])[.~/][\w./~*-]*|(?<![\w.-])[\w.-]+\/[\w./-]*/g) ?? [];
   const isThere = (piece: string): boolean => existsSync(join(cwd, piece));
-  return [
-    ...pieces.filter((piece) => /[./]/.test(piece) || isThere(piece)),
-    ...bare.filter((piece) => /\//.test(piece) || isThere(piece)),
-  ].slice(0, MAX_PIECES);
+  const named = pieces.filter((piece) => /[./]/.test(piece) || isThere(piece));
+  return [...new Set([...named, ...bare.filter((piece) => /\//.test(piece) || isThere(piece))])];
 }
 
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {

@@ -55,6 +55,20 @@ for (const [what, rules, denied, allowed] of KINDS) {
   });
 }
 
+describe('code that names more files than are looked at', () => {
+  const code = (count: number, last: string): string =>
+    `python3 <<'E'\n${Array.from({ length: count }, (_, nth) => `a('./x${nth}')`).join('\n')}\n${last}\nE`;
+  for (const rules of [PRIVATE, PROTECTED])
+    it(`is denied under ${Object.keys(rules)}`, async () => {
+      assert.equal(await decide(code(1500, "print(open('.env').read()); open('test/a.test.ts', 'w')"), rules), 'deny');
+      assert.equal(await decide(code(9000, "print(open('.env').read()); open('test/a.test.ts', 'w')"), rules), 'deny');
+    });
+  it('is allowed where all were looked at and none is private', async () => {
+    assert.equal(await decide(code(1900, 'print(1)'), PRIVATE), 'allow');
+    assert.equal(await decide(code(9000, 'print(1)'), PRIVATE), 'deny', 'control: too many');
+  });
+});
+
 describe('the scope of a task', () => {
   for (const command of ['someprog --output README.md', 'git apply --directory=docs /tmp/x.patch']) {
     it(`covers files that a program writes: ${command}`, async () => {
