@@ -1,6 +1,6 @@
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { isAbsolute, join } from 'node:path';
-import { sandboxProblem } from '../sandbox/availability.ts';
+import { sandboxProblem } from '../sandbox/bubblewrap.ts';
 import { SANDBOX_PROBLEMS, type SandboxProblem } from '../sandbox/messages.ts';
 import { isExecutable, onPath } from '../state/process/find-program.ts';
 import { RalphError } from '../text/message.ts';

@@ -1,11 +1,13 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
+import { LAUNCH_TEXTS, withPrefix } from '../drive/turn/messages.ts';
 import { type LoopFiles, readState } from '../state/loop-files.ts';
 import { processChain, terminalOf } from '../state/process/ancestors.ts';
 import { printable } from '../term/format.ts';
 import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
+import type { CommandContext } from './command.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -86,4 +88,31 @@ function readAnswer(input: number): string {
     if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
   }
   return bytes.toString('utf8', 0, length).trim();
+}
+
+const MODES = `What may the agent do without asking?
+  acceptEdits        Write files in the project and run the checks that the task names.
+  auto               What the client itself judges to be safe.
+  bypassPermissions  Everything that you may do on this machine; use it in a sandbox.`;
+
+/** Asks the user at the terminal for a permission mode. Returns null for none. Throws `mode-missing` without a terminal. */
+export async function askForMode({ values, mayAsk, err }: CommandContext): Promise<string | null> {
+  if (values['yes'] === true) {
+    err(withPrefix('--yes without a permission mode means acceptEdits: the agent may write files and run the checks.'));
+    return 'acceptEdits';
+  }
+  if (!mayAsk) throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
+  err(MODES);
+  const answer = (await ask('Permission mode (an empty line cancels): ')) ?? '';
+  if (answer === '') err('Cancelled; the loop was not started.');
+  return answer || null;
+}
+
+/** Calls the function at most once: asking the client for its version takes a moment. */
+export function once<T extends object>(find: () => T): () => T {
+  let result: T | null = null;
+  return () => {
+    result ??= find();
+    return result;
+  };
 }

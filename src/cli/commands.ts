@@ -25,7 +25,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   worktree: async () => (await import('./show/worktree.ts')).WORKTREE_COMMAND,
   logs: async () => (await import('./history/logs.ts')).LOGS_COMMAND,
   report: async () => (await import('./web/report.ts')).REPORT_COMMAND,
-  dashboard: async () => (await import('./web/dashboard.ts')).DASHBOARD_COMMAND,
+  dashboard: async () => (await import('./web/report.ts')).DASHBOARD_COMMAND,
   fleet: async () => (await import('./fleet/fleet.ts')).FLEET_COMMAND,
   archive: async () => (await import('./history/archive.ts')).ARCHIVE_COMMAND,
   signs: async () => (await import('./history/signs.ts')).SIGNS_COMMAND,
@@ -33,5 +33,5 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./task/check.ts')).CHECK_COMMAND,
   plan: async () => (await import('./task/plan.ts')).PLAN_COMMAND,
   config: async () => (await import('./task/config.ts')).CONFIG_COMMAND,
-  reset: async () => (await import('./control/reset.ts')).RESET_COMMAND,
+  reset: async () => (await import('./control/operator-commands.ts')).RESET_COMMAND,
 };

@@ -7,7 +7,9 @@ const SHORTEST = 8;
 /** Returns what replaces the values of an environment's secrets in a text, as they are and as JSON writes them. */
 export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
   const values = secretNames(env, []).map((name) => env[name] ?? '');
-  const forms = values.filter(({ length }) => length >= SHORTEST).flatMap((value) => [value, inJson(value)]);
+  const forms = values
+    .filter(({ length }) => length >= SHORTEST)
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
   return (text) => forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
 }
 
@@ -17,8 +19,4 @@ export function maskBytes(bytes: Buffer, env: NodeJS.ProcessEnv): Buffer {
     ([name, value]) => [name, Buffer.from(value ?? '').toString('latin1')] as const,
   );
   return Buffer.from(secretMask(Object.fromEntries(latin))(bytes.toString('latin1')), 'latin1');
-}
-
-function inJson(value: string): string {
-  return JSON.stringify(value).slice(1, -1);
 }

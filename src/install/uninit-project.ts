@@ -4,15 +4,8 @@ import { liveLoop } from '../drive/status/project-loops.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { about, advise, RalphError } from '../text/message.ts';
 import { RUNTIME_IGNORE } from './files/planned-files.ts';
-import {
-  MANIFEST_PATH,
-  placeFile,
-  readManifest,
-  readText,
-  removeFile,
-  type SettingsRecord,
-  safePath,
-} from './files/project-files.ts';
+import type { SettingsRecord } from './files/project-files.ts';
+import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath } from './files/project-files.ts';
 import { SETTINGS_PATH } from './init-project.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import shapes from '../../.build/contract-shapes.json' with { type: 'json' };
 import schemas from '../../.build/state-shapes.json' with { type: 'json' };
@@ -9,6 +9,7 @@ import { digest } from '../text/digest.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import { appendLine } from './files/journal-lines.ts';
 import { namesIn, regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { homeFolder } from './home-folder.ts';
 
@@ -130,7 +131,7 @@ export type ReadState =
   | { readonly kind: 'corrupt'; readonly problem: string };
 
 /** A larger file is no state of ours. */
-const MAX_BYTES = 16 * 1024 * 1024;
+const STATE_BYTES = 16 * 1024 * 1024;
 
 /** Reads and validates a state file. Throws the system's error for a file that cannot be opened. */
 export function readState(path: string): ReadState {
@@ -154,7 +155,7 @@ export function readLoop(files: Pick<LoopFiles, 'state'>, loopId: string): LoopS
 
 /** Validates the text of a state file. Never throws. */
 export function parseState(text: string): ReadState {
-  if (text.length > MAX_BYTES) return { kind: 'corrupt', problem: `it has ${text.length} characters` };
+  if (text.length > STATE_BYTES) return { kind: 'corrupt', problem: `it has ${text.length} characters` };
   let value: unknown;
   try {
     // Windows PowerShell begins a UTF-8 file with a byte order mark.
@@ -232,4 +233,21 @@ export function dropContract(files: LoopFiles): void {
   }
   // A contract that came back after a power cut would make the next loop's state look tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
+}
+
+/** `where` of a hook's message that a launcher repeats, followed by the loop's id. */
+export const REPEATED = 'message to the user of loop';
+
+const LOG_BYTES = 1024 * 1024;
+
+/** Writes a failure or a decision to the log. Never throws: a full disk must not change a decision. */
+export function log(files: LoopFiles, at: string, where: string, message: string): void {
+  try {
+    mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+    const { size = 0 } = statSync(files.log, { throwIfNoEntry: false }) ?? {};
+    if (size > LOG_BYTES) renameSync(files.log, `${files.log}.1`);
+    appendLine(files.log, { at, pid: process.pid, where, message });
+  } catch {
+    // There is no third place to report to: stdout and stderr belong to the protocol.
+  }
 }

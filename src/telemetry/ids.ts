@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '../state/hash-contract.ts';
 
 /** Identity of a loop's trace and of the span above it; null for none. */
 export interface TraceRoot {
@@ -28,5 +28,5 @@ export function traceparentFor(loopId: string, iteration: number | null, outer: 
 }
 
 function hex(text: string, digits: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, digits);
+  return sha256(text).slice(0, digits);
 }

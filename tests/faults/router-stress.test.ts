@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { startRouter } from '../../src/drive/router/start.ts';
-import { listArchive } from '../../src/state/archive.ts';
 import { readLines } from '../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
+import { listArchive } from '../../src/state/with-state.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { iterationsIn as recordsIn } from '../support/journal.ts';
 

@@ -6,14 +6,8 @@ import { describeLoop } from '../../drive/status/loop-report.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import {
-  findContract,
-  findEndedContract,
-  LOOP_NAME,
-  type LoopFiles,
-  loopFiles,
-  readState,
-} from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
 import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume, onePath, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';

@@ -25,16 +25,8 @@ import { journalLine } from '../show/journal-line.ts';
 import { startFlags } from '../start/start-request.ts';
 import type { FleetAction } from './actions.ts';
 import { fleetDoctor, requeue } from './doctor.ts';
-import {
-  accountOf,
-  connectFleet,
-  type FleetContext,
-  idOf,
-  numberOf,
-  placeOfFleet,
-  wholeOf,
-  wordsOfOption,
-} from './fleet-options.ts';
+import type { FleetContext } from './fleet-options.ts';
+import { accountOf, connectFleet, idOf, numberOf, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';
 import { showStatus } from './status.ts';
 
 const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<number>>> = {

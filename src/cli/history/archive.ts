@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs';
 import { relative } from 'node:path';
-import { noticesOf, readNotices } from '../../drive/records/notices.ts';
+import { noticesOf, readNotices } from '../../drive/records/journal.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { listArchive } from '../../state/archive.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
+import { listArchive } from '../../state/with-state.ts';
 import { instantText, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';

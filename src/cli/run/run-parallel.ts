@@ -1,12 +1,6 @@
 import { basename } from 'node:path';
-import {
-  type Batch,
-  type BatchTask,
-  claimBatch,
-  type PlanBatch,
-  readBatch,
-  refuseRunning,
-} from '../../drive/parallel/batch.ts';
+import type { Batch, BatchTask, PlanBatch } from '../../drive/parallel/batch.ts';
+import { claimBatch, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import { PlanRunner } from '../../drive/parallel/plan-runner.ts';

@@ -22,8 +22,7 @@ import { runnerLines } from '../run/runner-lines.ts';
 import { approveStart, printWarnings, withStartPoint } from '../start/approve.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart } from '../start/start-plan.ts';
-import { startRequest, startTarget } from '../start/start-request.ts';
-import { withInput } from '../start/with-input.ts';
+import { startRequest, startTarget, withInput } from '../start/start-request.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
 export const ROUTER_COMMAND: Command = {

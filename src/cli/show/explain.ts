@@ -1,4 +1,4 @@
-import { noticesOf } from '../../drive/records/notices.ts';
+import { noticesOf } from '../../drive/records/journal.ts';
 import { unheard } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';

@@ -4,13 +4,8 @@ import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/l
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { dollarText } from '../../engine/messages.ts';
 import { show } from '../../state/process/program.ts';
-import {
-  LOOP_DIRECTORIES,
-  loopDirectoryName,
-  loopDirectoryTask,
-  type TaskKind,
-  taskKind,
-} from '../../task/task-file.ts';
+import type { TaskKind } from '../../task/task-file.ts';
+import { LOOP_DIRECTORIES, loopDirectoryName, loopDirectoryTask, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { columnsOf, paintedCells } from '../../term/write-text.ts';
 import { advise } from '../../text/message.ts';

@@ -2,19 +2,15 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clientSandboxProblem, failOpenText } from '../../claude/find-client.ts';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
-import {
-  type RiskySetting,
-  rememberAgreed,
-  settingsRefusal,
-  unagreedSettings,
-} from '../../drive/start/agreed-settings.ts';
+import type { RiskySetting } from '../../drive/start/agreed-settings.ts';
+import { rememberAgreed, settingsRefusal, unagreedSettings } from '../../drive/start/agreed-settings.ts';
 import { preparedTerms } from '../../drive/start/consent.ts';
 import { consentTerms, diffTerms, showTerms } from '../../drive/start/consent-terms.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { Approval, StartRequest } from '../../drive/start/read-settings.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
-import { termsOf } from '../../drive/tdd/tdd-terms.ts';
+import { termsOf } from '../../drive/tdd/scenario-list.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';

@@ -29,8 +29,7 @@ import {
 import { withSandbox } from './sandbox-settings.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
-import { modeIn, startRequest, startTarget } from './start-request.ts';
-import { withInput } from './with-input.ts';
+import { modeIn, startRequest, startTarget, withInput } from './start-request.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { recordNotice } from '../../drive/records/notices.ts';
+import { recordNotice } from '../../drive/records/journal.ts';
 import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
 import type { Approval } from '../../drive/start/read-settings.ts';
-import { listOf } from '../../drive/tdd/scenario-list.ts';
-import { listThere } from '../../drive/tdd/tdd-terms.ts';
+import { listOf, listThere } from '../../drive/tdd/scenario-list.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';

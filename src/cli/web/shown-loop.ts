@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { noticesOf } from '../../drive/records/notices.ts';
+import { noticesOf } from '../../drive/records/journal.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { lastArchived, listArchive } from '../../state/archive.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { lastArchived, listArchive } from '../../state/with-state.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 

@@ -1,7 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { log } from '../../state/log.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, log, readState } from '../../state/loop-files.ts';
 import { runFiles, type TakenFlags, takeFlags } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { operate } from './operate.ts';

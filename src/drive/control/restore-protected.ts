@@ -1,8 +1,7 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { log } from '../../state/log.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, log } from '../../state/loop-files.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
@@ -10,13 +9,12 @@ import {
   adoptVersions,
   type FileChange,
   readSnapshot,
-  type SnapshotBounds,
   storeLook,
   takeSnapshot,
   withSnapshotLock,
 } from '../../state/snapshot/snapshot.ts';
 import type { Message } from '../../text/message.ts';
-import { recordNotice } from '../records/notices.ts';
+import { recordNotice } from '../records/journal.ts';
 import { isAgentBusy } from './agent-busy.ts';
 import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.ts';
 import { sameSettings, unchangedSet, watchOf } from './protection.ts';
@@ -38,11 +36,8 @@ export function storeProtected(
       storeBaseline(files, loopId, unchanged, unchangedSet(files, contract, env));
     return takeSnapshot(files, loopId, watch);
   });
-  return bounds === null ? null : boundsText(bounds);
-}
-
-function boundsText({ unkept, unwatched }: SnapshotBounds): string {
-  return unwatched ? PROTECTION_TEXTS.notWatched : PROTECTION_TEXTS.notKept(unkept);
+  if (bounds === null) return null;
+  return bounds.unwatched ? PROTECTION_TEXTS.notWatched : PROTECTION_TEXTS.notKept(bounds.unkept);
 }
 
 /** Puts back what the agent of a former process changed in its last call, before a loop that is resumed takes a new snapshot. */

@@ -6,7 +6,6 @@ import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
-import { shownIn } from '../../state/task-folder/loop-directory.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { guardedBranches } from '../../task/settings/defaults.ts';
@@ -134,9 +133,8 @@ function variables(env: NodeJS.ProcessEnv): Record<string, string> {
 
 /** Files of a task folder and a loop directory that belong to the loop. The checklist is the agent's to write. */
 function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: StoredContract): string[] {
-  const directory = loopDirectory(projectDir, taskPath);
-  const own = directory === null ? [] : [directory.config, directory.reflect, ...shownIn(directory)];
-  return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...own];
+  const { dir: _, ...own } = loopDirectory(projectDir, taskPath) ?? {};
+  return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...Object.values(own)];
 }
 
 const STEPS = 'next|red|green|refactored|status';

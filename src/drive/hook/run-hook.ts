@@ -1,7 +1,6 @@
 import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
 import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
-import { log, REPEATED } from '../../state/log.ts';
-import { loopFiles } from '../../state/loop-files.ts';
+import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { orElse } from '../../text/or-else.ts';
 import { instantOf } from '../../text/time.ts';

@@ -15,14 +15,8 @@ import { isBefore } from '../../text/time.ts';
 import { recordJournal } from '../records/journal.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import {
-  clientAlive,
-  clientIdentity,
-  type DriverContext,
-  drivenElsewhere,
-  ownership,
-  sameClient,
-} from '../turn/ownership.ts';
+import type { DriverContext } from '../turn/ownership.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../turn/ownership.ts';
 import { changeOwnLoop } from './own-loop.ts';
 
 interface SessionAnswer {

@@ -5,12 +5,8 @@ import { onPath } from '../../state/process/find-program.ts';
 import { isSame } from '../worktree/copy-task.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
 import { changedFiles, type GitRun, tipOf, userGit } from '../worktree/repository.ts';
-import {
-  dropWorktreeRecord,
-  readWorktreeRecord,
-  type WorktreePlace,
-  worktreePlace,
-} from '../worktree/worktree-place.ts';
+import type { WorktreePlace } from '../worktree/worktree-place.ts';
+import { dropWorktreeRecord, readWorktreeRecord, worktreePlace } from '../worktree/worktree-place.ts';
 import type { Integrate } from './batch.ts';
 import { INTEGRATE_TEXTS } from './messages.ts';
 

@@ -11,8 +11,7 @@ import {
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
-import { log } from '../../state/log.ts';
-import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { type LoopFiles, log, makeRuntimeDir } from '../../state/loop-files.ts';
 import { makeRunDir, refuseLink, runFiles, whatLies } from '../../state/task-folder/run-files.ts';
 import { missingFiles } from '../../task/commands/check-task-outputs.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';

@@ -1,8 +1,7 @@
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
-import { log } from '../../state/log.ts';
-import { type LoopFiles, readLoop } from '../../state/loop-files.ts';
+import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 
 /** How far the events of a loop were exported. */
 interface Cursor {

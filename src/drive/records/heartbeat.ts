@@ -1,6 +1,5 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import { log } from '../../state/log.ts';
-import { readContract } from '../../state/loop-files.ts';
+import { log, readContract } from '../../state/loop-files.ts';
 import { beat, runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import type { DriverContext } from '../turn/ownership.ts';

@@ -1,11 +1,12 @@
+import { mkdirSync, renameSync, statSync } from 'node:fs';
+import type { ShownNotice } from '../../engine/end-report.ts';
 import type { Effect } from '../../engine/events.ts';
-import type { IterationRecord } from '../../engine/schema/records.ts';
+import type { IterationRecord, LoopNotice } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, lastOfType, streamed } from '../../state/event-stream.ts';
-import { lastEntry, readTail } from '../../state/files/journal-lines.ts';
+import { appendLine, lastEntry, readLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
-import { log } from '../../state/log.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, log, readState } from '../../state/loop-files.ts';
 
 /** Appends the records among the effects to the event stream. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
@@ -59,7 +60,7 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
 }
 
 /** Delivers what a killed runner left, each line once, if the state counts it. The caller holds the lease. */
-export function deliver(files: LoopFiles, at: string): void {
+export function deliverOutbox(files: LoopFiles, at: string): void {
   // Only a runner writes it, whole, outside the project; an unreadable one is ignored.
   const { record, effects } = readRecord<Pending>(files.outbox) ?? {};
   if (typeof record?.loopId !== 'string' || !Array.isArray(effects)) return;
@@ -71,10 +72,10 @@ export function deliver(files: LoopFiles, at: string): void {
       effects.filter((effect) => !isDelivered(files, effect)),
     );
   }
-  clear(files);
+  clearOutbox(files);
 }
 
-export function clear(files: LoopFiles): void {
+export function clearOutbox(files: LoopFiles): void {
   removeIfThere(files.outbox);
 }
 
@@ -101,4 +102,48 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
     default:
       return true;
   }
+}
+
+/** A larger file becomes the former one, which is kept beside it. */
+const MOST_BYTES = 1024 * 1024;
+
+/**
+ * Records what the end report, status, explain and archive of a loop name, outside the project first, where an agent
+ * confined to the project cannot take it back, then as the event `notice.KIND` in the journal. Whatever is done goes
+ * after this call, so that a crash leaves a notice too many rather than one too few. Throws if it cannot be stored.
+ */
+export function recordNotice(
+  files: LoopFiles,
+  { loopId, iteration }: Pick<LoopState, 'loopId' | 'iteration'>,
+  { at, kind, text, key, details = {} }: Omit<LoopNotice, 'loopId' | 'iteration'>,
+): void {
+  if (key !== undefined && readNotices(files).some((known) => known.loopId === loopId && known.key === key)) return;
+  const common = { at, loopId, iteration };
+  const message = text.replaceAll('\n', ' ');
+  if ((statSync(files.notices, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) {
+    renameSync(files.notices, formerOf(files));
+  }
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  const notice: LoopNotice = { ...common, kind, text: message, ...(key !== undefined && { key }), details };
+  appendLine(files.notices, notice);
+  const event = { type: `notice.${kind}`, ...common, message, ...details };
+  recordJournal(files, at, [{ type: 'record-event', event }]);
+}
+
+/** Returns the notices of a loop, oldest first. */
+export function noticesOf(files: LoopFiles, loopId: string): ShownNotice[] {
+  return readNotices(files)
+    .filter((notice) => notice.loopId === loopId)
+    .map(({ at, kind, text }) => ({ at, kind, text }));
+}
+
+/** Returns the notices of all loops of these files, oldest first. */
+export function readNotices(files: LoopFiles): LoopNotice[] {
+  return [formerOf(files), files.notices]
+    .flatMap((path) => readLines(path).entries as readonly LoopNotice[])
+    .filter(({ text }) => typeof text === 'string');
+}
+
+function formerOf({ notices }: LoopFiles): string {
+  return `${notices}.1`;
 }

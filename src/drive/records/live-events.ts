@@ -2,8 +2,7 @@ import { statSync } from 'node:fs';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
-import { log } from '../../state/log.ts';
-import { type LoopFiles, readLoop } from '../../state/loop-files.ts';
+import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 
 /** Types in the event stream of what a driver tells; the rest is recorded elsewhere, or shown only. */
 const TYPES: { readonly [T in RunnerEvent['type']]?: string } = {
@@ -99,11 +98,8 @@ function toldAs({ v: _, at: __, loopId: ___, iteration, begins, type: recorded, 
   if (recorded === 'loop.paused') return { type: 'paused', reason: String(rest['reason']) as PauseReason };
   const type = recorded === 'agent.ended' ? 'agent-ended' : TOLD.get(String(recorded));
   if (type === undefined) return null;
-  return { type, ...(isNumbered(type) && { iteration: begins ?? iteration }), ...rest } as RunnerEvent;
-}
-
-function isNumbered(type: string): boolean {
-  return type === 'iteration-started' || type === 'agent-ended';
+  const isNumbered = type === 'iteration-started' || type === 'agent-ended';
+  return { type, ...(isNumbered && { iteration: begins ?? iteration }), ...rest } as RunnerEvent;
 }
 
 function sessionEvents(files: LoopFiles, loopId: string): News {

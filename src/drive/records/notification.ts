@@ -5,15 +5,8 @@ import type { Effect } from '../../engine/events.ts';
 import type { Notify } from '../../engine/schema/contract.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { hashContract } from '../../state/hash-contract.ts';
-import { log } from '../../state/log.ts';
-import {
-  findContract,
-  findEndedContract,
-  type LoopFiles,
-  loopFiles,
-  readState,
-  type StoredContract,
-} from '../../state/loop-files.ts';
+import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import { findContract, findEndedContract, log, loopFiles, readState } from '../../state/loop-files.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 type Kind = Notify['on'][number];

@@ -2,8 +2,7 @@ import type { Effect } from '../../engine/events.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { log } from '../../state/log.ts';
-import { type LoopFiles, readContract } from '../../state/loop-files.ts';
+import { type LoopFiles, log, readContract } from '../../state/loop-files.ts';
 import {
   keepOutOfGit,
   putRunAway,
@@ -13,13 +12,8 @@ import {
   summaryOf,
 } from '../../state/task-folder/loop-directory.ts';
 import { beat, endBeat, prune, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
-import {
-  mirrorEvent,
-  mirrorIteration,
-  mirrorStatus,
-  type TranscriptParts,
-  writeTranscript,
-} from '../../state/task-folder/run-state.ts';
+import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
+import { mirrorEvent, mirrorIteration, mirrorStatus, writeTranscript } from '../../state/task-folder/run-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';

@@ -2,11 +2,10 @@ import { clientEnvironment, type HostSession, hostSession, isOutside } from '../
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { quarantine } from '../../state/archive.ts';
 import { type LoopFiles, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { onSignals } from '../../state/process/signals.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { RalphError } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';

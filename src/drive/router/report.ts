@@ -7,16 +7,8 @@ import { endTurn } from '../turn/end-turn.ts';
 import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import {
-  assignedSpawn,
-  isReported,
-  lastSpawn,
-  type Router,
-  type RouterAnswer,
-  type SpawnRecord,
-  spawnMark,
-  updateSpawn,
-} from './router.ts';
+import type { Router, RouterAnswer, SpawnRecord } from './router.ts';
+import { assignedSpawn, isReported, lastSpawn, spawnMark, updateSpawn } from './router.ts';
 import { answerAfter, answerNow } from './router-driver.ts';
 
 export interface Report {

@@ -9,15 +9,8 @@ import { runEffects } from '../turn/run-effects.ts';
 import { type Dispatched, type Driver, dispatch, isStep, type Next, startFreshTurn } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
-import {
-  assignedSpawn,
-  type Router,
-  type RouterAnswer,
-  RouterLeft,
-  type SpawnRecord,
-  type StopAnswer,
-  updateSpawn,
-} from './router.ts';
+import type { Router, RouterAnswer, SpawnRecord, StopAnswer } from './router.ts';
+import { assignedSpawn, RouterLeft, updateSpawn } from './router.ts';
 import {
   consentAnswer,
   endAnswer,

@@ -11,13 +11,11 @@ import { identityOf } from '../../state/process/identity.ts';
 import { withState } from '../../state/with-state.ts';
 import { shellWord } from '../../text/quote.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
-import { recordJournal } from '../records/journal.ts';
-import { noticesOf } from '../records/notices.ts';
+import { noticesOf, recordJournal } from '../records/journal.ts';
 import { allowRule, checkCommands } from '../start/allowed-tools.ts';
 import { lockOptions, type Prompt, type Turn } from '../turn/turn.ts';
-import { countUsage } from './count-usage.ts';
 import { RUNNER_TEXTS } from './messages.ts';
-import { type Runner, restoreRewrittenState } from './runner.ts';
+import { countUsage, type Runner, restoreRewrittenState } from './runner.ts';
 import { acknowledge } from './watch-operator.ts';
 
 /** Runs the agent once, to its end, and journals its outcome and cost. */

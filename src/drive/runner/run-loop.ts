@@ -2,27 +2,20 @@ import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
-import { clear, deliver } from '../records/journal.ts';
+import { clearOutbox, deliverOutbox } from '../records/journal.ts';
 import { loopStarted, recordLive } from '../records/live-events.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import {
-  type Dispatched,
-  type Driver,
-  dispatch,
-  isStep,
-  type Prompt,
-  startFreshTurn,
-  type Turn,
-} from '../turn/turn.ts';
+import type { Dispatched, Driver, Prompt, Turn } from '../turn/turn.ts';
+import { dispatch, isStep, startFreshTurn } from '../turn/turn.ts';
 import { waitStep, waitUntil } from '../turn/wait.ts';
-import { takeIteration } from './count-usage.ts';
 import { handleSignals, leaveIt, liveControls } from './handle-signals.ts';
 import { takeLease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
-import { backOff, MOST_RETRIES, newRunner, now, type Runner, type RunnerOptions, tellChecklist } from './runner.ts';
+import type { Runner, RunnerOptions } from './runner.ts';
+import { backOff, MOST_RETRIES, newRunner, now, takeIteration, tellChecklist } from './runner.ts';
 import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
 import { waitForResume, watchOperator } from './watch-operator.ts';
 
@@ -41,7 +34,7 @@ export async function runLoop(
   });
   try {
     await lease.alone;
-    deliver(files, now());
+    deliverOutbox(files, now());
     const started = start();
     const given = optionsFor(started);
     const options = { ...given, tell: recordLive(files, started.state, given.tell) };
@@ -53,7 +46,7 @@ export async function runLoop(
       options.live?.(liveControls(runner));
       const { turn, effects } = startFreshTurn(runner.begun);
       const end = await runEffects(turn, runnerDriver(runner), effects);
-      clear(files);
+      clearOutbox(files);
       return await tellEnd(runner, end);
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;

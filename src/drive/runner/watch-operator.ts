@@ -1,8 +1,7 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { log } from '../../state/log.ts';
-import { findContract, readLoop } from '../../state/loop-files.ts';
+import { findContract, log, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { adoptFourKeys, resumeState } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { archiveState, listArchive, quarantine } from '../../state/archive.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../state/loop-files.ts';
+import { archiveState, listArchive, quarantine } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';

@@ -1,9 +1,9 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { listArchive } from '../../state/archive.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
+import { listArchive } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';

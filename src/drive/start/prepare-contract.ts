@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { clientSandboxProblem } from '../../claude/find-client.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { Policy, TaskTerms } from '../../engine/schema/contract.ts';
-import { sandboxProblem } from '../../sandbox/availability.ts';
+import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { sandboxTerms } from '../../sandbox/terms.ts';
 import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';

@@ -9,9 +9,9 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { counted } from '../../engine/transitions/build.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
-import { log } from '../../state/log.ts';
 import {
   type LoopFiles,
+  log,
   loopFiles,
   makeRuntimeDir,
   PROJECT_FILE,
@@ -34,7 +34,7 @@ import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
-import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
+import { bindList, tddTerms } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 import { requireAgreed } from './agreed-settings.ts';

@@ -1,7 +1,7 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
-import { listArchive } from '../../state/archive.ts';
 import { type LoopFiles, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { listArchive } from '../../state/with-state.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';

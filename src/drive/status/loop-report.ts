@@ -3,20 +3,19 @@ import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
-import { lastArchived } from '../../state/archive.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
 import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
+import { lastArchived } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
 import { checklistNow } from '../prompt/read-task.ts';
-import { lastRecord } from '../records/journal.ts';
-import { noticesOf } from '../records/notices.ts';
+import { lastRecord, noticesOf } from '../records/journal.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
 /** Status of one loop: the one model behind every view of it. */

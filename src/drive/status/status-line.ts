@@ -1,7 +1,7 @@
 import { currentIteration, dollarText } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { listArchive } from '../../state/archive.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { listArchive } from '../../state/with-state.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 import { withPrefix } from '../turn/messages.ts';

@@ -1,9 +1,8 @@
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { quarantine } from '../../state/archive.ts';
-import { log } from '../../state/log.ts';
-import { findContract, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
+import { findContract, log, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { quarantine } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from './ownership.ts';

@@ -5,16 +5,8 @@ import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { fileTask } from '../prompt/file-task.ts';
 import type { Listener, TaskKind } from './task-kind.ts';
-import {
-  type Dispatched,
-  dispatch,
-  handleAbort,
-  isStep,
-  loopOver,
-  type Prompt,
-  type PromptStep,
-  type Turn,
-} from './turn.ts';
+import type { Dispatched, Prompt, PromptStep, Turn } from './turn.ts';
+import { dispatch, handleAbort, isStep, loopOver } from './turn.ts';
 
 /** Makes the next prompt under the stored contract. Returns effects if the loop changed or has no task left. */
 export async function makePrompt(

@@ -9,16 +9,8 @@ import { applyEffects } from './apply-effects.ts';
 import { protectionNotices } from './end-turn.ts';
 import { makePrompt, taskKindOf } from './make-prompt.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import {
-  type Dispatched,
-  type Driver,
-  dispatch,
-  handleAbort,
-  isStep,
-  type Next,
-  type Step,
-  type Turn,
-} from './turn.ts';
+import type { Dispatched, Driver, Next, Step, Turn } from './turn.ts';
+import { dispatch, handleAbort, isStep } from './turn.ts';
 
 /** Runs effects, and those that follow from them, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(

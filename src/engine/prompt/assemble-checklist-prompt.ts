@@ -2,14 +2,8 @@ import { shorten } from '../../text/excerpt.ts';
 import { type ChecklistItem, countChecklist } from '../../text/markdown/checklist.ts';
 import { durationInWords } from '../../text/time.ts';
 import { completionText } from '../signals/signals.ts';
-import {
-  type AssembledPrompt,
-  findingsText,
-  guardrailsText,
-  noticeTexts,
-  type PromptParts,
-  section,
-} from './assemble-prompt.ts';
+import type { AssembledPrompt, PromptParts } from './assemble-prompt.ts';
+import { findingsText, guardrailsText, noticeTexts, section } from './assemble-prompt.ts';
 import { gateText, paceText, type TaskPromptParts } from './assemble-task-prompt.ts';
 
 export interface ChecklistPromptParts

@@ -2,16 +2,8 @@ import { shorten } from '../../text/excerpt.ts';
 import { durationInWords } from '../../text/time.ts';
 import type { TaskTerms } from '../schema/contract.ts';
 import { completionText } from '../signals/signals.ts';
-import {
-  type AssembledPrompt,
-  assemblePrompt,
-  closingText,
-  findingsText,
-  guardrailsText,
-  noticeTexts,
-  type PromptParts,
-  section,
-} from './assemble-prompt.ts';
+import type { AssembledPrompt, PromptParts } from './assemble-prompt.ts';
+import { assemblePrompt, closingText, findingsText, guardrailsText, noticeTexts, section } from './assemble-prompt.ts';
 
 export interface TaskPromptParts extends PromptParts {
   /** Folder that outputs are relative to, with its final slash; by default that of the task file. */

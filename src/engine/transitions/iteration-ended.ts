@@ -16,19 +16,8 @@ import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../p
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
-import {
-  common,
-  counted,
-  end,
-  event,
-  pause,
-  prompt,
-  release,
-  releasePaused,
-  running,
-  type Transition,
-  tellPause,
-} from './build.ts';
+import type { Transition } from './build.ts';
+import { common, counted, end, event, pause, prompt, release, releasePaused, running, tellPause } from './build.ts';
 import { decide, endBy, withinLimits } from './check-limits.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 

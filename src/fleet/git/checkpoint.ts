@@ -8,16 +8,8 @@ import { askGit, bytesOfGit, git } from './git.ts';
 import { collectState } from './loop-state.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
-import {
-  assertOwnRepository,
-  checkCommit,
-  lastCheckpoint,
-  lastPath,
-  ownCall,
-  ownGit,
-  scratch,
-  type Workspace,
-} from './place.ts';
+import type { Workspace } from './place.ts';
+import { assertOwnRepository, checkCommit, lastCheckpoint, lastPath, ownCall, ownGit, scratch } from './place.ts';
 
 /** Name of the file in a checkpoint's `state/`. */
 export const META_FILE = 'fleet.json';

@@ -6,16 +6,8 @@ import { RalphError } from '../../text/message.ts';
 import { askGit, type GitCall, type GitEnd, git } from './git.ts';
 import { awaitHold } from './hold.ts';
 import { GIT_TEXTS } from './messages.ts';
-import {
-  checkRef,
-  environmentOf,
-  type FleetPlace,
-  type FleetRepository,
-  mirrorPath,
-  ownCall,
-  plainUrl,
-  type Workspace,
-} from './place.ts';
+import type { FleetPlace, FleetRepository, Workspace } from './place.ts';
+import { checkRef, environmentOf, mirrorPath, ownCall, plainUrl } from './place.ts';
 
 /** A first fetch of a large repository takes minutes, and others wait for it. */
 const WAIT_MS = 1_800_000;

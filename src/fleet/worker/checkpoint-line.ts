@@ -3,7 +3,7 @@ import { type CheckpointMeta, makeCheckpoint, pushCheckpoint } from '../git/chec
 import type { Workspace } from '../git/workspace.ts';
 import type { Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
-import { LostLoop } from './leaving.ts';
+import { LostLoop } from './lock-keeper.ts';
 
 export type Meta = Omit<CheckpointMeta, 'leftOut'>;
 

@@ -9,34 +9,27 @@ import { fetchMirror, readRef } from '../git/mirror.ts';
 import type { FleetPlace } from '../git/place.ts';
 import { publish } from '../git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
-import type { FleetKey, Submission } from '../job.ts';
+import type { FleetKey } from '../job.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits } from '../queue/budget.ts';
-import type { FleetServer } from '../queue/connect.ts';
 import { EventSink } from '../queue/events.ts';
 import { CheckpointLine, type Meta } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
 import { filesIn, type HeldEnd, type Holding } from './holding.ts';
-import { LostLoop, PutBack } from './leaving.ts';
+import { LostLoop, PutBack } from './lock-keeper.ts';
 import { LoopCommands } from './loop-commands.ts';
 import type { LoopProgress, LoopResult } from './loop-result.ts';
 import { Reservations } from './reservations.ts';
 
 /** What one claim of a job works with. */
-export interface Claim {
-  readonly submission: Submission;
-  readonly server: FleetServer;
+export interface Claim
+  extends Pick<Holding, 'submission' | 'server' | 'env' | 'program' | 'lost' | 'leaving' | 'hurry'> {
   readonly key: FleetKey;
   readonly place: FleetPlace;
-  readonly env: NodeJS.ProcessEnv;
-  readonly program: readonly string[];
   readonly limits: FleetLimits;
   /** Last checkpoint that a worker has told of; null where none has. */
   readonly told: string | null;
-  readonly lost: AbortSignal;
-  readonly leaving: AbortSignal;
-  readonly hurry: AbortSignal;
   readonly progress: (progress: LoopProgress) => Promise<void>;
 }
 

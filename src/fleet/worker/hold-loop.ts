@@ -12,9 +12,9 @@ import { endGroup } from '../../state/process/group.ts';
 import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { scratch } from '../git/place.ts';
 import { WORKER_TEXTS } from '../messages.ts';
-import { heldUntil, holdAccount } from '../queue/account.ts';
+import { heldUntil, holdAccount } from '../queue/budget.ts';
 import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
-import { LostLoop, PutBack } from './leaving.ts';
+import { LostLoop, PutBack } from './lock-keeper.ts';
 import { setUp } from './set-up.ts';
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;

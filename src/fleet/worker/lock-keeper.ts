@@ -1,3 +1,16 @@
+/** Leaves a job to whichever worker holds it now: nothing is published. */
+export class LostLoop extends Error {}
+
+/** Puts a job back into the queue until an instant of this machine's clock, in epoch milliseconds. */
+export class PutBack extends Error {
+  readonly until: number;
+
+  constructor(until: number, why: string) {
+    super(why);
+    this.until = until;
+  }
+}
+
 const LOOK_MS = 200;
 
 export interface LockOptions {
@@ -31,7 +44,7 @@ export class LockKeeper {
     return this.#lost.signal;
   }
 
-  /** Throws `LockLost` if the lock may be another's. Called before everything that others would see. */
+  /** Aborts `lost` if the lock may be another's. Called before everything that others would see. */
   check(): void {
     if (this.#stopped || this.lost.aborted) return;
     if (since(this.#last) > (this.#options.durationMs * 2) / 3) this.#lost.abort();

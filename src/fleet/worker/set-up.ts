@@ -1,7 +1,7 @@
 import { runSetUp } from '../../drive/worktree/make-worktree.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
-import { LostLoop } from './leaving.ts';
+import { LostLoop } from './lock-keeper.ts';
 
 const COMMANDS_MS = 1_000;
 

@@ -2,32 +2,23 @@ import { hostname } from 'node:os';
 import type { Job, Worker } from 'bullmq';
 import { RalphError } from '../../text/message.ts';
 import { loopEnvironment } from '../contract-terms.ts';
-import type { FleetPlace } from '../git/place.ts';
-import { envelopeOf, type FleetKey, jobIdOf, type Submission } from '../job.ts';
+import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
-import { heldUntil } from '../queue/account.ts';
-import type { FleetLimits } from '../queue/budget.ts';
+import { heldUntil } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import { loopsNamed } from '../queue/loop-index.ts';
-import { withoutWork, workOn } from './claim.ts';
-import { LostLoop, PutBack } from './leaving.ts';
-import { LockKeeper } from './lock-keeper.ts';
+import { type Claim, withoutWork, workOn } from './claim.ts';
+import { LockKeeper, LostLoop, PutBack } from './lock-keeper.ts';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
-export interface WorkerOptions {
-  readonly server: FleetServer;
-  readonly key: FleetKey;
-  readonly place: FleetPlace;
+export interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'program' | 'limits'> {
   /** Environment of this process, without the variables of the fleet. */
   readonly env: NodeJS.ProcessEnv;
-  /** node's options and the program: what stands before the words of a command. */
-  readonly program: readonly string[];
   readonly slots: number;
   readonly account: string;
   readonly labels: readonly string[];
   /** Ids of the repositories that this worker serves; empty for all. */
   readonly repositories: readonly string[];
-  readonly limits: FleetLimits;
   /** Time that the server keeps a lock which is not renewed, in milliseconds. */
   readonly lockMs: number;
   readonly notice: (text: string) => void;

@@ -8,14 +8,8 @@ import { fileDenied, slowPatternDenied } from '../messages.ts';
 import { piecesOf } from '../own-files/file-access-hit.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { hasKnownOptions } from '../shell/program-words.ts';
-import {
-  type FileAccess,
-  type SearchedTree,
-  type ShellCommand,
-  type ShellReading,
-  type ShellWord,
-  UNKNOWN,
-} from '../shell/shell-reading.ts';
+import type { FileAccess, SearchedTree, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
+import { UNKNOWN } from '../shell/shell-reading.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import { type Budget, isSpent, newBudget, type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
 

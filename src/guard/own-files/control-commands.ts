@@ -4,13 +4,8 @@ import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { isShell, NODE_LIKE } from '../shell/program-words.ts';
-import {
-  type FileAccess,
-  type ShellCommand,
-  type ShellReading,
-  type ShellWord,
-  UNKNOWN,
-} from '../shell/shell-reading.ts';
+import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
+import { UNKNOWN } from '../shell/shell-reading.ts';
 import { splitOptions } from '../shell/words.ts';
 import { comparableForms, comparablePath } from './comparable-path.ts';
 import { isBelowProject, searchFinds } from './own-files.ts';

@@ -1,10 +1,5 @@
-import {
-  forEachChild,
-  MAX_SHELL_TEXT,
-  parseShell,
-  type Script,
-  type SyntaxNode,
-} from '../../text/shell/parse-shell.ts';
+import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
+import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
 import { isShell } from './program-words.ts';
 import type { ReadOptions, ShellReading } from './shell-reading.ts';

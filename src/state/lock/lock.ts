@@ -1,7 +1,6 @@
 import { advise, RalphError } from '../../text/message.ts';
 import { pauseThread } from '../files/regular-file.ts';
-import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
-import { publishLock, removeLock } from './publish.ts';
+import { type FoundOwner, type LockOwner, newOwner, ownerLives, publishLock, readOwner, removeLock } from './owner.ts';
 
 export interface LockOptions {
   /** Time to wait for a living owner, in milliseconds. */

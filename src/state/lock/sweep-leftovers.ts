@@ -4,8 +4,7 @@ import { namesIn, removeIfThere, UNIQUE_TOKEN } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { isAlive } from '../process/identity.ts';
 import { tddFiles } from '../tdd-store.ts';
-import { ownerLives, readOwner } from './owner.ts';
-import { removeFolder, removeLock } from './publish.ts';
+import { ownerLives, readOwner, removeFolder, removeLock } from './owner.ts';
 
 /** Age below which drafts, which live for milliseconds, are left alone. */
 const YOUNG_MS = 60_000;

@@ -1,6 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { readFolder } from './disk-path.ts';
-import { statAt } from './version.ts';
+import { readFolder, statAt } from './version.ts';
 
 /** A set of files: those below `roots` that `covers` names. All paths are absolute. */
 export interface FileSet {

@@ -19,12 +19,10 @@ import {
   writeAtomically,
   writeWhole,
 } from '../files/regular-file.ts';
-import { log } from '../log.ts';
-import type { LoopFiles } from '../loop-files.ts';
-import { diskPath, plainPath } from './disk-path.ts';
+import { type LoopFiles, log } from '../loop-files.ts';
 import { inSafeFolder } from './safe-folder.ts';
 import { contentOf, type FileChange, readSnapshot, type Snapshot } from './snapshot.ts';
-import { isSameVersion, statAt, versionAt } from './version.ts';
+import { diskPath, isSameVersion, plainPath, statAt, versionAt } from './version.ts';
 
 /** Write-ahead record of files that are being put back. The next process finishes what a killed one has begun. */
 export interface RestoreIntent<Cause> {

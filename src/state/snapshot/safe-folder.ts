@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { sep } from 'node:path';
-import { diskPath } from './disk-path.ts';
-import { statAt } from './version.ts';
+import { diskPath, statAt } from './version.ts';
 
 /** Linux names an open folder by its descriptor, whatever its path has become since. */
 const DESCRIPTORS = '/proc/self/fd';

@@ -24,11 +24,6 @@ export function loopDirectoryIn(dir: string) {
   };
 }
 
-/** Lists the files that the loop itself writes. */
-export function shownIn({ state, events, iterationsDir, runsDir }: LoopDirectory): readonly string[] {
-  return [state, events, iterationsDir, runsDir];
-}
-
 /** Content of .gitignore: the projection is no part of the project's history. */
 export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');
 

@@ -1,12 +1,6 @@
 import { isInCode } from '../../text/shell/command-words.ts';
-import {
-  forEachChild,
-  hasParseErrors,
-  isParsable,
-  MAX_SHELL_TEXT,
-  parseShell,
-  type SyntaxNode,
-} from '../../text/shell/parse-shell.ts';
+import type { SyntaxNode } from '../../text/shell/parse-shell.ts';
+import { forEachChild, hasParseErrors, isParsable, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { type Placeholder, placeholdersOf, RALPH_NAMES, replaced } from '../frontmatter/placeholders.ts';
 
 export interface CommandValues {

@@ -13,13 +13,8 @@ import { taskKind } from '../task-file.ts';
 import { checkTaskOutputs } from './check-task-outputs.ts';
 import type { CleanCopy } from './clean-copy.ts';
 import type { CommandOutcome } from './run-command.ts';
-import {
-  pinsNamedBy,
-  runPinnedCommand,
-  runTaskCommand,
-  type TaskCommandEnd,
-  type TaskCommandOptions,
-} from './run-pinned-command.ts';
+import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts';
+import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-command.ts';
 
 /**
  * Verifies a claim of completion. Required gate: outputs and open questions, then, if these are ready and no finding is

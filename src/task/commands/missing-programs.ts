@@ -2,13 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
-import {
-  type Command,
-  forEachChild,
-  MAX_SHELL_TEXT,
-  parseShell,
-  type SyntaxNode,
-} from '../../text/shell/parse-shell.ts';
+import type { Command, SyntaxNode } from '../../text/shell/parse-shell.ts';
+import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';

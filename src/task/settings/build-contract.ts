@@ -1,9 +1,5 @@
-import {
-  CONTRACT_VERSION,
-  type CommandDefinition,
-  type Contract,
-  contract as schema,
-} from '../../engine/schema/contract.ts';
+import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
+import { CONTRACT_VERSION, contract as schema } from '../../engine/schema/contract.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { StoredContract } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';

@@ -1,7 +1,68 @@
-import { commitsBetween, uncommittedWork } from '../../task/git/commits-since.ts';
+import { runGit } from '../../task/git/run-git.ts';
 import { type ShownLoop, shownText } from './collect-report.ts';
 import { mapTexts } from './event-text.ts';
 import type { Commit, Iteration, Work } from './report-data.ts';
+
+const MOST_COMMITS = 300;
+const MOST_PATCH = 24_000;
+const MOST_IN_ALL = 2_000_000;
+const TIME_MS = 20_000;
+
+export interface OpenWork {
+  /** `3 files changed, 10 insertions(+)`. */
+  readonly stat: string;
+  readonly patch: string;
+}
+
+export interface CommitText extends OpenWork {
+  readonly id: string;
+  readonly at: string;
+  readonly subject: string;
+}
+
+const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch'];
+
+function workIn(text: string): OpenWork {
+  const cut = text.indexOf('\ndiff ');
+  if (cut === -1) return { stat: text.trim(), patch: '' };
+  return { stat: text.slice(0, cut).trim(), patch: text.slice(cut + 1).slice(0, MOST_PATCH) };
+}
+
+/** Returns how the tracked files differ from HEAD now, bounded; null if they do not, and outside a repository. */
+export async function uncommittedWork(
+  directory: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<OpenWork | null> {
+  const signal = AbortSignal.timeout(TIME_MS);
+  const answer = await runGit(directory, ['diff', ...SHOWN, 'HEAD', '--', '.'], { env, signal });
+  const work = answer.kind === 'answer' ? workIn(answer.text) : null;
+  return work === null || work.patch === '' ? null : work;
+}
+
+/** Returns the commits of HEAD between two instants, oldest first, each with its patch, bounded; none outside a repository. */
+export async function commitsBetween(
+  directory: string,
+  from: string,
+  to: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<CommitText[]> {
+  const signal = AbortSignal.timeout(TIME_MS);
+  const git = async (...words: string[]): Promise<string> => {
+    const answer = await runGit(directory, words, { env, signal });
+    return answer.kind === 'answer' ? answer.text : '';
+  };
+  const range = [`--max-count=${MOST_COMMITS}`, `--since=${from}`, `--until=${to}`];
+  const list = await git('log', '--no-color', ...range, '--format=%H%x09%cI%x09%s');
+  const commits: CommitText[] = [];
+  let size = 0;
+  for (const line of list.split('\n').filter(Boolean).reverse()) {
+    const [id = '', at = '', subject = ''] = line.split('\t');
+    const work = workIn(size > MOST_IN_ALL ? '' : await git('show', ...SHOWN, '--format=', id));
+    size += work.patch.length;
+    commits.push({ id, at: new Date(at).toISOString(), subject, ...work });
+  }
+  return commits;
+}
 
 type Env = Readonly<Record<string, string | undefined>>;
 

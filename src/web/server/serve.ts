@@ -1,9 +1,139 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { addressOf, newTokens } from './access.ts';
-import { dashboardApp } from './dashboard-app.ts';
-import type { NewsFeed } from './news-feed.ts';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { streamSSE } from 'hono/streaming';
+import { contentPolicy, livePage } from '../report/page.ts';
+import { addressOf, bearerOf, isToken, newTokens, refusal, type Tokens } from './access.ts';
+import type { ControlRequest, News, NewsFeed } from './news-feed.ts';
+
+export interface DashboardOptions {
+  readonly feed: NewsFeed;
+  readonly tokens: Tokens;
+  readonly port: () => number;
+}
+
+const MOST_WATCHERS = 16;
+const MOST_BODY = 64 * 1024;
+const MOST_MESSAGE = 8_000;
+/** A comment at this interval keeps the connection open and finds out that the page is gone. */
+const BEAT_MS = 15_000;
+const KEY = /^[0-9a-f]{8,64}$/;
+
+/** The dashboard's requests: the page, its news, a loop, and control of a loop. All but the empty page want a token. */
+export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
+  const app = new Hono();
+  app.use(async (context, next) => {
+    const header = (name: string): string | undefined => context.req.header(name);
+    const [host, origin, site] = [header('host'), header('origin'), header('sec-fetch-site')];
+    const refused = refusal({ method: context.req.method, host, origin, site }, port());
+    protect(context);
+    if (refused !== null) return context.json({ message: 'This address belongs to another page.' }, refused as 403);
+    if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read)) {
+      return context.json({ message: 'The token is missing.' }, 401);
+    }
+    return next();
+  });
+  app.get('/', (context) => context.html(livePage(feed.start)));
+  app.get('/events', (context) => {
+    if (feed.listeners >= MOST_WATCHERS) return context.json({ message: 'Too many pages are open.' }, 503);
+    return streamSSE(context, async (stream) => {
+      const queue: News[] = [];
+      let ring = (): void => undefined;
+      const end = feed.listen((news) => {
+        queue.push(news);
+        ring();
+      });
+      stream.onAbort(() => {
+        end();
+        ring();
+      });
+      try {
+        while (!stream.aborted && !stream.closed) {
+          for (const { loops, changed, total, away } of queue.splice(0)) {
+            if (loops !== undefined) await stream.writeSSE({ event: 'loops', data: JSON.stringify(loops) });
+            if (total !== undefined) await stream.writeSSE({ event: 'total', data: String(total) });
+            if (away) await stream.writeSSE({ event: 'away', data: '' });
+            if (changed !== undefined) await stream.writeSSE({ event: 'changed', data: JSON.stringify(changed) });
+          }
+          if (queue.length > 0) continue;
+          const isBeat = await rings((heard) => {
+            ring = heard;
+          });
+          if (isBeat) await stream.write(': \n\n');
+        }
+      } finally {
+        end();
+      }
+    });
+  });
+  app.get('/loops/:key', async (context) => {
+    const count = (name: string): number => Number(context.req.query(name) ?? 0);
+    const known = { iterations: count('iterations'), decisions: count('decisions') };
+    const key = context.req.param('key');
+    const isValid = Object.values(known).every((each) => Number.isInteger(each) && each >= 0);
+    if (!KEY.test(key) || !isValid) return context.json({ message: 'No such loop.' }, 404);
+    const data = await feed.report(key, known, context.req.query('loop') ?? null);
+    return data === null ? context.json({ message: 'No such loop.' }, 404) : context.json(data);
+  });
+  app.get('/loops/:key/iterations/:index', async (context) => {
+    const { key, index } = context.req.param();
+    const isValid = KEY.test(key) && /^[1-9]\d{0,6}$/.test(index);
+    const work = isValid ? await feed.work(key, context.req.query('loop') ?? '', Number(index)) : null;
+    return work === null ? context.json({ message: 'No such iteration.' }, 404) : context.json(work);
+  });
+  app.post(
+    '/loops/:key/control',
+    bodyLimit({ maxSize: MOST_BODY, onError: (context) => context.json({ message: 'That is too long.' }, 413) }),
+    async (context) => {
+      if (!isToken(context.req.header('x-control'), tokens.act))
+        return context.json({ message: 'This page is read-only.' }, 403);
+      const key = context.req.param('key');
+      const request = requestOf(await context.req.json().catch(() => null));
+      if (request === null) return context.json({ message: 'This is not a valid request to a loop.' }, 400);
+      try {
+        const message = KEY.test(key) ? await feed.control(key, request) : null;
+        return message === null ? context.json({ message: 'No such loop.' }, 404) : context.json({ message });
+      } catch (error) {
+        return context.json({ message: (error as Error).message }, 409);
+      }
+    },
+  );
+  app.notFound((context) => context.json({ message: 'Not found.' }, 404));
+  app.onError((error, context) => context.json({ message: error.message }, 500));
+  return app;
+}
+
+/** Waits until there is news (false) or a beat is due (true). */
+function rings(give: (heard: () => void) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const beat = setTimeout(() => resolve(true), BEAT_MS);
+    give(() => {
+      clearTimeout(beat);
+      resolve(false);
+    });
+  });
+}
+
+function protect(context: Context): void {
+  context.header('Content-Security-Policy', `${contentPolicy("'self'")}; frame-ancestors 'none'`);
+  context.header('X-Content-Type-Options', 'nosniff');
+  context.header('Referrer-Policy', 'no-referrer');
+  context.header('Cache-Control', 'no-store');
+  context.header('Cross-Origin-Resource-Policy', 'same-origin');
+  context.header('Cross-Origin-Opener-Policy', 'same-origin');
+}
+
+const PLAIN = ['pause', 'resume', 'stop', 'cancel', 'wake', 'retry'] as const;
+
+function requestOf(body: unknown): ControlRequest | null {
+  const { kind, text } = (typeof body === 'object' && body !== null ? body : {}) as { kind?: unknown; text?: unknown };
+  const plain = PLAIN.find((each) => each === kind);
+  if (plain !== undefined) return { kind: plain };
+  const said = typeof text === 'string' ? text.trim() : '';
+  return kind !== 'steer' || said === '' || said.length > MOST_MESSAGE ? null : { kind, text: said };
+}
 
 export interface ServeOptions {
   readonly feed: NewsFeed;

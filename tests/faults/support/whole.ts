@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listArchive } from '../../../src/state/archive.ts';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { newOwner } from '../../../src/state/lock/owner.ts';
 import { readContract, readState, writeContract } from '../../../src/state/loop-files.ts';
-import { serialise } from '../../../src/state/with-state.ts';
+import { listArchive, serialise } from '../../../src/state/with-state.ts';
 import { aContract, aState, filesIn, tallyOf } from '../../support/faults/a-state.ts';
 import { AT } from '../../support/faults/operations.ts';
 

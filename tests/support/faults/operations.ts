@@ -1,11 +1,10 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { archiveState, quarantine } from '../../../src/state/archive.ts';
 import { appendLine } from '../../../src/state/files/journal-lines.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';
 import { dropContract, type ReadState, readState, writeContract } from '../../../src/state/loop-files.ts';
-import { serialise, withState } from '../../../src/state/with-state.ts';
+import { archiveState, quarantine, serialise, withState } from '../../../src/state/with-state.ts';
 import { aContract, aState, counted, filesIn } from './a-state.ts';
 import { withoutLinks } from './without-links.ts';
 

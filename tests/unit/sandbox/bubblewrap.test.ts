@@ -15,7 +15,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Sandbox } from '../../../src/engine/schema/contract.ts';
-import { sandboxProblem } from '../../../src/sandbox/availability.ts';
+import { sandboxProblem } from '../../../src/sandbox/bubblewrap.ts';
 import { type CommandOutcome, runCommand } from '../../../src/task/commands/run-command.ts';
 
 /** Not below /tmp, which a sandbox hides: what is protected must be there to be protected. */

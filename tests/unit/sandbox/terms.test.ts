@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sandboxProblem } from '../../../src/sandbox/availability.ts';
+import { sandboxProblem } from '../../../src/sandbox/bubblewrap.ts';
 import { clientSandbox } from '../../../src/sandbox/client-settings.ts';
 import { gitExcludes } from '../../../src/sandbox/git-excludes.ts';
 import { exclusionText } from '../../../src/sandbox/messages.ts';

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { archiveState, listArchive, quarantine } from '../../../src/state/archive.ts';
 import { readState } from '../../../src/state/loop-files.ts';
-import { serialise } from '../../../src/state/with-state.ts';
+import { archiveState, listArchive, quarantine, serialise } from '../../../src/state/with-state.ts';
 import { anEndedState, aProject, aState, putState } from './a-loop.ts';
 
 const AT = '2026-02-28T11:00:00Z';

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { quarantine } from '../../../src/state/archive.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { readState } from '../../../src/state/loop-files.ts';
-import { serialise, withState } from '../../../src/state/with-state.ts';
+import { quarantine, serialise, withState } from '../../../src/state/with-state.ts';
 import { type ErrorCode, RalphError } from '../../../src/text/message.ts';
 import { aProject, aState, leftovers, putState } from './a-loop.ts';
 

@@ -1,15 +1,8 @@
 import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { forEachChild, parseShell } from '../../../text/shell/parse-shell.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import {
-  NO_INPUT,
-  type ShellContext,
-  type ShellState,
-  type Stream,
-  spend,
-  UNKNOWN_STREAM,
-  type ValueWord,
-} from '../shell-state.ts';
+import type { ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
+import { NO_INPUT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
 import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';

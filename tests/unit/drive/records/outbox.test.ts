@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { clear, deliver, enqueue, recordJournal } from '../../../../src/drive/records/journal.ts';
+import { clearOutbox, deliverOutbox, enqueue, recordJournal } from '../../../../src/drive/records/journal.ts';
 import type { Effect } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
@@ -60,9 +60,9 @@ test('A runner that was killed after the state counted its iteration leaves comp
   inFiles((files) => {
     enqueue(files, later, effects);
     write(files, stateAt(1));
-    deliver(files, later);
+    deliverOutbox(files, later);
     assert.deepEqual(told(files), [1, 1]);
-    deliver(files, later);
+    deliverOutbox(files, later);
     assert.deepEqual(told(files), [1, 1]);
   });
 });
@@ -72,7 +72,7 @@ test('What was published before the kill is not published again, line by line.',
     enqueue(files, later, effects);
     write(files, stateAt(1));
     recordJournal(files, later, effects.slice(0, 1));
-    deliver(files, later);
+    deliverOutbox(files, later);
     assert.deepEqual(told(files), [1, 1]);
   });
 });
@@ -81,16 +81,16 @@ test('Publishes nothing of an iteration that the state never counted, of another
   inFiles((files) => {
     enqueue(files, later, effects);
     write(files, stateAt(0));
-    deliver(files, later);
+    deliverOutbox(files, later);
     assert.deepEqual(told(files), [0, 0]);
     enqueue(files, later, effects);
     write(files, { ...stateAt(3), loopId: 'another' });
-    deliver(files, later);
+    deliverOutbox(files, later);
     assert.deepEqual(told(files), [0, 0]);
     enqueue(files, later, effects);
-    clear(files);
+    clearOutbox(files);
     write(files, stateAt(1));
-    deliver(files, later);
+    deliverOutbox(files, later);
     assert.deepEqual(told(files), [0, 0]);
   });
 });

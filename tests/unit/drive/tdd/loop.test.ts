@@ -9,8 +9,7 @@ import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts
 import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
-import { tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
-import { listThere } from '../../../../src/drive/tdd/tdd-terms.ts';
+import { listThere, tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
