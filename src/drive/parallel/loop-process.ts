@@ -84,8 +84,9 @@ export class LoopProcess {
       else this.operate(() => ({ kind: 'cancel' }));
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
-      // It has no loop yet, or none any more.
+      // It has no loop yet, or none any more; or its state cannot be written now, and its own process tries again.
       if (how === 'cancel') this.signal('SIGTERM');
+      else if (error.code !== 'no-loop') this.signal('SIGINT');
     }
   }
 

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { LoopProcess } from '../../../../src/drive/parallel/loop-process.ts';
+import { SharedBudget } from '../../../../src/drive/parallel/shared-budget.ts';
+import { worktreePlace } from '../../../../src/drive/worktree/worktree-place.ts';
+import { withLock } from '../../../../src/state/lock/lock.ts';
+import { loopFiles } from '../../../../src/state/loop-files.ts';
+import { repository } from '../../../support/repository.ts';
+import { until } from '../../../support/until.ts';
+
+const LIMITS = { maxCostUsd: null, maxTokens: null, maxTimeMs: null };
+
+/** A loop's process that ends with 7 at SIGINT, and with 0 as soon as the file `end` exists. */
+const PROGRAM = `
+  const { existsSync, writeFileSync } = require('node:fs');
+  process.on('SIGINT', () => process.exit(7));
+  setInterval(() => existsSync('end') && process.exit(0), 20);
+  writeFileSync('begun', '');
+`;
+
+async function begun(t: TestContext) {
+  const projectDir = repository(t);
+  const env = { PATH: process.env['PATH'], HOME: projectDir, XDG_STATE_HOME: join(projectDir, 'state') };
+  const run = new LoopProcess({
+    ...{ projectDir, env, name: 'one', program: ['-e', PROGRAM], words: [], over: undefined },
+    ...{ budget: new SharedBudget(LIMITS, 0), tell: () => undefined, onPermit: () => ({ kind: 'start' }) as never },
+  });
+  t.after(() => run.signal('SIGTERM'));
+  await until('the process has begun', () => existsSync(join(projectDir, 'begun')));
+  const files = loopFiles(worktreePlace(projectDir, 'one').projectDir, 'one', env);
+  mkdirSync(files.runtimeDir, { recursive: true });
+  return { run, projectDir, files };
+}
+
+test('a loop whose state stays locked is stopped by a signal', async (t) => {
+  const { run, files } = await begun(t);
+  withLock(files.lock, { waitMs: 1_000 }, () => run.stop('stop'));
+  assert.equal((await run.over).end.code, 7);
+});
+
+test('a process that has no loop yet is not interrupted', async (t) => {
+  const { run, projectDir } = await begun(t);
+  run.stop('stop');
+  writeFileSync(join(projectDir, 'end'), '');
+  const { end, died } = await run.over;
+  assert.deepEqual([end.code, died], [1, true], 'exit code 0 without an end of its loop');
+});
