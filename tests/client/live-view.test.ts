@@ -293,7 +293,8 @@ describe('the live view', { concurrency: 2 }, () => {
     let resized = false;
     const script = steps([slowly(80, text(words), () => resized), done]);
     await live(script, async (terminal) => {
-      await terminal.waitFor('I read the tests');
+      // The open line stays long while the terminal changes: what is drawn in that moment has either size.
+      await terminal.waitFor((screen) => flat(screen).includes('tell what'));
       for (const [columns, rows] of [
         [40, 12],
         [20, 10],

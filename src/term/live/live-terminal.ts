@@ -30,13 +30,19 @@ export function takeTerminal(
   /** Time since which the shell has the terminal, epoch milliseconds; null while this process has it. */
   let away: number | null = null;
 
-  const size = (): Size => ({ columns: output.columns || 80, rows: output.rows || 24 });
+  const size = (): Size => {
+    // Node reads the size at SIGWINCH, which a busy process sees only after the drawings that are due.
+    (output as { _refreshSize?: () => void })._refreshSize?.();
+    return { columns: output.columns || 80, rows: output.rows || 24 };
+  };
   const write = (text: string): void => void output.write(text);
   const paintNow = (): void => {
     if (due !== null) clearTimeout(due);
     due = null;
     if (!open || away !== null) return;
-    const made = nextPicture(drawn, { ...shown.get(), size: size(), at: Date.now() }, paint);
+    // First, since a new size is drawn at once.
+    const current = size();
+    const made = nextPicture(drawn, { ...shown.get(), size: current, at: Date.now() }, paint);
     shown.printed(made.view);
     drawn = made.drawn;
     if (made.output !== '') write(made.output);

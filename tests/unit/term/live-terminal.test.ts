@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { type LiveControls, liveView } from '../../../src/term/live/live-view.ts';
 
 /** A terminal that notes what is done to it. */
 class FakeTerminal extends EventEmitter {
-  readonly columns = 60;
+  columns = 60;
+  /** What the system says, which a stream takes over at SIGWINCH or when it is asked to. */
+  actual = 60;
+  _refreshSize(): void {
+    const isNew = this.actual !== this.columns;
+    this.columns = this.actual;
+    if (isNew) this.emit('resize');
+  }
   readonly rows = 12;
   readonly destroyed = false;
   written = '';
@@ -219,4 +227,15 @@ test('when the loop in focus ends, what it said last is shown, and then another 
   assert.deepEqual([alone.focus, alone.rows.length], ['a', 1], 'the last one stays');
   const later = await sideBySide([begun('a'), ended('a'), begun('b')]);
   assert.deepEqual([later.focus, later.rows.length], ['b', 1], 'one that begins later takes its place');
+});
+
+test('a drawing has the width that the terminal has now, not that of its last signal', async () => {
+  await withView(async (keys, _, terminal) => {
+    terminal.actual = 30;
+    terminal.written = '';
+    await keys('a message to the agent');
+    const rows = stripVTControlCharacters(terminal.written).split('\r\n');
+    assert.ok(rows.some((row) => row.includes('iter 0/5')), 'the footer is drawn again');
+    for (const row of rows) assert.ok(row.replace(/^.*\r/, '').length <= 30, row);
+  });
 });
