@@ -98,7 +98,7 @@ test('a paused loop that a server has lost is resumed from its checkpoint by its
   assert.match(f.ask(['resume', id]).stderr, new RegExp(`fleet doctor --requeue --repo URL ${id}$`, 'm'));
   const requeue = (...words: string[]) => f.ask(['doctor', '--requeue', '--repo', f.remote, ...words]);
   // The control: a pause is kept until its loop is named.
-  assert.match(requeue().stdout, /every unfinished loop of the repository has its job/);
+  assert.match(requeue().stdout, /Every unfinished loop of the repository has its job/);
   assert.match(requeue('a-0000000000').stderr, /has no checkpoint of a-0000000000/);
   assert.equal(requeue(id).stdout.trim(), `${id} is queued again from its last checkpoint.`);
   const { state, generation, progress } = f.status(id);
