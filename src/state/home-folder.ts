@@ -1,17 +1,35 @@
 import { homedir, userInfo } from 'node:os';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 
-/**
- * Returns the user's home folder, an absolute path: an empty or relative HOME would put the state into the project. Throws
- * `state-io` if nothing names one: a container may run as a user that its system does not know.
- */
-export function homeFolder({ HOME, USERPROFILE }: Readonly<Record<string, string | undefined>>): string {
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Returns the user's home folder, an absolute path: an empty or relative HOME would put the state into the project. */
+function findHome({ HOME, USERPROFILE }: Env): string | null {
   const known = [() => HOME, () => USERPROFILE, homedir, () => userInfo().homedir];
   for (const look of known) {
     const home = orElse(look, undefined);
     if (home && isAbsolute(home)) return home;
   }
+  return null;
+}
+
+/** Returns the user's home folder. Throws `state-io` if nothing names one, as in a container with an unknown user. */
+export function homeFolder(env: Env): string {
+  const home = findHome(env);
+  if (home !== null) return home;
   throw new RalphError('state-io', 'This user has no home folder. Set HOME to a folder that you can write to.');
+}
+
+/**
+ * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system, null where no folder is known. A relative
+ * XDG_STATE_HOME is ignored, as specified.
+ */
+export function findOutsideRoot(env: Env): string | null {
+  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
+  if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
+  if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');
+  const home = findHome(env);
+  return home && join(home, '.local', 'state', 'ralph-loop');
 }

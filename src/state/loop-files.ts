@@ -11,7 +11,7 @@ import { orElse } from '../text/or-else.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { appendLine } from './files/journal-lines.ts';
 import { namesIn, regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
-import { homeFolder } from './home-folder.ts';
+import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
 /** Paths of one loop's files, absolute. */
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
@@ -89,12 +89,9 @@ export function loopNamesIn(runtimeDir: string): (string | null)[] {
   return [...new Set(names)];
 }
 
-/** `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system. A relative XDG_STATE_HOME is ignored, as specified. */
+/** Folder of what is kept outside projects. Throws `state-io` for a user without a home folder. */
 export function outsideRoot(env: NodeJS.ProcessEnv): string {
-  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
-  if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
-  if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');
-  return join(homeFolder(env), '.local', 'state', 'ralph-loop');
+  return findOutsideRoot(env) ?? homeFolder(env);
 }
 
 function cacheRoot(env: NodeJS.ProcessEnv): string {

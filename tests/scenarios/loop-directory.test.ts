@@ -155,7 +155,7 @@ test('--yes without a permission mode means acceptEdits, and says so', (context)
   const env = { RALPH_CLAUDE: join(p.dir, 'client.sh'), RALPH_RETRY_WAIT: '10ms' };
   const { stderr } = p.ralph(['run', '--yes', '--max-iterations', '1', '--max-cost', '2', 'fix the parser'], env);
   assert.match(stderr, /--yes without a permission mode means acceptEdits/);
-  assert.match(stderr, /at most 1 iterations .*cost limit \$2\.00/);
+  assert.match(stderr, /at most 1 iteration .*cost limit \$2\.00/);
   assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
 });
 

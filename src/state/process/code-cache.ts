@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
-import { orElse } from '../../text/or-else.ts';
 import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
-import { outsideRoot } from '../loop-files.ts';
+import { findOutsideRoot } from '../home-folder.ts';
 
 declare const require: (path: string) => unknown;
 declare const __dirname: string;
@@ -60,7 +59,7 @@ function programFolder(): string {
 
 /** The folder of the code caches, outside the project; null for a user who never had a loop: nothing is written there. */
 function cacheFolder(): string | null {
-  const root = orElse(() => outsideRoot(process.env), null); // what the entry runs says that there is no home folder
+  const root = findOutsideRoot(process.env); // what the entry runs says that there is no home folder
   return root !== null && existsSync(root) ? join(root, 'code-cache') : null;
 }
 
