@@ -235,7 +235,10 @@ test('a drawing has the width that the terminal has now, not that of its last si
     terminal.written = '';
     await keys('a message to the agent');
     const rows = stripVTControlCharacters(terminal.written).split('\r\n');
-    assert.ok(rows.some((row) => row.includes('iter 0/5')), 'the footer is drawn again');
+    assert.ok(
+      rows.some((row) => row.includes('iter 0/5')),
+      'the footer is drawn again',
+    );
     for (const row of rows) assert.ok(row.replace(/^.*\r/, '').length <= 30, row);
   });
 });
