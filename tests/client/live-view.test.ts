@@ -293,8 +293,7 @@ describe('the live view', { concurrency: 2 }, () => {
     let resized = false;
     const script = steps([slowly(80, text(words), () => resized), done]);
     await live(script, async (terminal) => {
-      // The open line stays long while the terminal changes: what is drawn in that moment has either size.
-      await terminal.waitFor((screen) => flat(screen).includes('tell what'));
+      await terminal.waitFor('I read the tests');
       for (const [columns, rows] of [
         [40, 12],
         [20, 10],

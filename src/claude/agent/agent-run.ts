@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { endGroup, forgetGroup, rememberGroup } from '../../state/process/group.ts';
+import type { ChildProcess } from 'node:child_process';
+import { endGroup, forgetGroup, spawnGroup } from '../../state/process/group.ts';
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
@@ -84,13 +84,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   let began = Date.now();
   let child: ChildProcess;
   try {
-    child = spawn(program, [...args], {
-      cwd,
-      env,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-    });
+    child = spawnGroup(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
     return notStarted((error as Error).message);
   }
@@ -128,7 +122,6 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     if (why !== null) end(why);
   }, LOOK_MS);
   if (pid !== undefined) {
-    rememberGroup(pid);
     try {
       options.onStart?.(pid);
     } catch (error) {

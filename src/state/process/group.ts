@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { orElse } from '../../text/or-else.ts';
 import { procIsOurs, statFields } from './identity.ts';
@@ -14,10 +14,30 @@ function endAllAtOnce(): void {
   for (const leader of running.keys()) signalGroup(leader, 'SIGKILL');
 }
 
-/** Ends this child's group when our process ends, even by SIGKILL, until `forgetGroup`. The child must lead a group. */
-export function rememberGroup(leader: number): void {
-  if (running.size === 0) process.on('exit', endAllAtOnce);
-  running.set(leader, watchParent(leader));
+/**
+ * Starts a process that leads a group of its own. The group ends when our process ends, even by SIGKILL (not on Windows),
+ * until `forgetGroup`. Throws what `spawn` throws.
+ */
+export function spawnGroup(program: string, words: readonly string[], options: SpawnOptions): ChildProcess {
+  const isWindows = process.platform === 'win32';
+  // Before the child: nothing would end it if this process were killed between the two.
+  const watch = isWindows ? null : startWatch();
+  const endWatch = (): void => void watch?.kill('SIGKILL');
+  try {
+    const child = spawn(program, words, { ...options, detached: !isWindows, windowsHide: true });
+    const { pid } = child;
+    if (pid === undefined) {
+      endWatch();
+      return child;
+    }
+    watch?.stdin?.write(`${pid}\n`);
+    if (running.size === 0) process.on('exit', endAllAtOnce);
+    running.set(pid, endWatch);
+    return child;
+  } catch (error) {
+    endWatch();
+    throw error;
+  }
 }
 
 /** To be called once the group has ended: the system may reuse its number. */
@@ -76,17 +96,15 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Ends the group, with SIGTERM first, at the end of its input: the process that holds the other end has ended. */
+/** Ends the group that it reads, with SIGTERM first, at the end of its input: the process that holds the other end has ended. */
 const SCRIPT =
-  'read -r _; kill -s TERM -- "-$1" 2>/dev/null || exit 0; n=0; ' +
-  'while [ $n -lt 20 ]; do sleep 0.1; kill -s 0 -- "-$1" 2>/dev/null || exit 0; n=$((n + 1)); done; ' +
-  'kill -s KILL -- "-$1" 2>/dev/null';
+  'read -r g || exit 0; read -r _; kill -s TERM -- "-$g" 2>/dev/null || exit 0; n=0; ' +
+  'while [ $n -lt 20 ]; do sleep 0.1; kill -s 0 -- "-$g" 2>/dev/null || exit 0; n=$((n + 1)); done; ' +
+  'kill -s KILL -- "-$g" 2>/dev/null';
 
-/** Ends a process group when this process ends, even by SIGKILL (not on Windows). Returns a function that ends the watch. */
-export function watchParent(leader: number): () => void {
-  if (process.platform === 'win32') return () => undefined;
+function startWatch(): ChildProcess {
   // In a session of its own: what ends our group, or the terminal, must not end the watch.
-  const watch: ChildProcess = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watch', String(leader)], {
+  const watch: ChildProcess = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watch'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
@@ -94,5 +112,5 @@ export function watchParent(leader: number): () => void {
   watch.on('error', () => undefined);
   watch.stdin?.on('error', () => undefined);
   watch.unref();
-  return () => void watch.kill('SIGKILL');
+  return watch;
 }

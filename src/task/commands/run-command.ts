@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { type Confined, type Confinement, confine } from '../../sandbox/bubblewrap.ts';
-import { endGroup, forgetGroup, groupLives, rememberGroup } from '../../state/process/group.ts';
+import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
 import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
 import { orElse } from '../../text/or-else.ts';
 import { findShell, type Shell } from './shell.ts';
@@ -47,12 +47,10 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   const { program, words, env, finish } = confined(command, shell);
   let child: ChildProcess;
   try {
-    child = spawn(program, words, {
+    child = spawnGroup(program, words, {
       cwd: command.directory,
       env: env as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32',
-      windowsHide: true,
     });
   } catch (error) {
     return unavailable((error as Error).message); // a NUL byte, a text that is too long for the system
@@ -105,7 +103,6 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
   });
   const leader = child.pid;
   if (leader === undefined) return over;
-  rememberGroup(leader);
   const limit = deadline(timeoutMs, signal);
   try {
     const end = await Promise.race([over, limit.reached]);

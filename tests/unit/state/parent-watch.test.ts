@@ -11,9 +11,9 @@ import { plainProgram } from '../../support/plain-program.ts';
 const killedParent = async (t: TestContext, watched: boolean): Promise<number> => {
   const script = `
     import { spawn } from 'node:child_process';
-    import { watchParent } from '../../src/state/process/group.ts';
-    const child = spawn('/bin/sh', ['-c', 'trap "" TERM; sleep 60 & echo up; wait'], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
-    if (${watched}) watchParent(child.pid);
+    import { spawnGroup } from '../../src/state/process/group.ts';
+    const start = ${watched} ? spawnGroup : spawn;
+    const child = start('/bin/sh', ['-c', 'trap "" TERM; sleep 60 & echo up; wait'], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
     child.stdout.once('data', () => console.log(child.pid));
     setInterval(() => {}, 1000);`;
   const program = await plainProgram(emptyFolder(t), script);
