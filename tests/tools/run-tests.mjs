@@ -12,9 +12,9 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
-const LONG = ['fleet-workers', 'fleet-control', 'fleet-limits', 'system-calls', 'plan-parallel', 'fleet-storm'];
-/** Tests of the client, of fleets and of plans wait half of their time: a core serves three files. */
-const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
+const LONG = 'fleet-workers fleet-control fleet-limits screens-fleet system-calls plan-parallel fleet-storm'.split(' ');
+/** Tests of the client, of fleets and of plans wait for much of their time: a core serves two files. */
+const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
 /** In 15 minutes only what hangs is ended. */
 const LIMITS = { concurrency: AT_ONCE, timeout: 15 * 60_000 };
 const SCREENSHOTS = join('reports', 'screenshots');
