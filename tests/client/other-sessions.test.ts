@@ -30,7 +30,7 @@ const runtime = ({ files }: LoopProject): Record<string, string> =>
 /** The loop waits, and has written down all that it writes before. */
 const fallenAsleep = (project: LoopProject): Promise<unknown> =>
   until('the loop waits', () => {
-    const written = [project.events('iteration.idle'), project.iterations()].every(({ length }) => length === 1);
+    const written = [project.events('wait.started'), project.iterations()].every(({ length }) => length === 1);
     return written && project.state()?.['status'] === 'waiting';
   });
 
