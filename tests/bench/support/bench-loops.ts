@@ -206,9 +206,12 @@ function clear(path: string): void {
   else for (const name of readdirSync(state)) if (name !== 'code-cache') rmSync(join(state, name), { recursive: true });
 }
 
-/** The project's own files and folders. */
+/** Entries of the project that hooks do not change. */
+const UNCHANGED = ['.git', '.claude', 'tests'];
+
+/** The project's files and folders that a Stop may change. */
 function ownEntries(dir: string): string[] {
   return readdirSync(dir)
-    .filter((name) => name !== '.git' && name !== '.claude' && !name.endsWith('.jsonl'))
+    .filter((name) => !UNCHANGED.includes(name) && !name.endsWith('.jsonl'))
     .map((name) => join(dir, name));
 }
