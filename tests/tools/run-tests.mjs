@@ -15,8 +15,9 @@ const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 const LONG = 'fleet-workers fleet-control fleet-limits screens-fleet system-calls plan-parallel fleet-storm'.split(' ');
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves two files. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
-/** In 15 minutes only what hangs is ended. */
-const LIMITS = { concurrency: AT_ONCE, timeout: 15 * 60_000 };
+/** In 15 minutes only a file that hangs is ended; long forms (`npm run stress`) say how long they may take. */
+const MINUTES = Number(process.env.RALPH_TEST_MINUTES ?? 15);
+const LIMITS = { concurrency: AT_ONCE, timeout: MINUTES * 60_000 };
 const SCREENSHOTS = join('reports', 'screenshots');
 const SOURCE_MAPS = '--enable-source-maps';
 /** A folder for each run: two at once do not meet. */
