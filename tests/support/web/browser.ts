@@ -11,7 +11,10 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Starts the installed Chromium. As root it runs without its own sandbox. */
 export function startBrowser(): Promise<Browser> {
   const root = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath: pathOfProgram('chromium'), args: [...root, '--disable-dev-shm-usage'] });
+  return chromium.launch({
+    executablePath: pathOfProgram('chromium-headless-shell'),
+    args: [...root, '--disable-dev-shm-usage'],
+  });
 }
 
 export interface View {
