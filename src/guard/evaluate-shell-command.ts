@@ -9,6 +9,7 @@ import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl }
 import { hitByFileAccess, hitByName, shownPath } from './own-files/file-access-hit.ts';
 import { evaluatePush } from './scope/evaluate-push.ts';
 import { evaluateShellScope } from './scope/evaluate-scope.ts';
+import { commandsIn } from './shell/interpret/open-shell.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
@@ -40,6 +41,10 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
 /** Evaluates code for an interpreter that a tool runs: by the names in it, since nobody reads it. */
 export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
+  for (const command of commandsIn(text, '')) {
+    const verdict = await evaluateShellCommand(command, cwd, guard);
+    if (verdict.decision === 'deny') return verdict;
+  }
   const { guardrails } = guard.rules;
   const reading: ShellReading = {
     ...{ commands: [], opened: [], pipelines: [], writes: [], reads: [], named: [], assigned: [] },

@@ -130,7 +130,8 @@ const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instea
   },
   'dynamic-piped-to-shell': {
     why: 'The text that this passes to a shell is known only at run time',
-    instead: 'Save the text to a file, read it, and run the commands that you need, written out.',
+    instead:
+      'Save the text to a file, read it, and run the commands that you need, written out. Pass a found file as an argument: sh -c \'head "$1"\' _ {}.',
   },
   'interpreter-code': {
     why: 'This is code for an interpreter, which cannot be checked',

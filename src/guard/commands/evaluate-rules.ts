@@ -127,7 +127,9 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
     return !HARMLESS.test(name) && !OWN_VARIABLE.test(name) && !matches(text);
   });
   if (alone !== undefined) return alone;
-  const commands = [...reading.commands, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
+  // The pattern for docker speaks for what it runs.
+  const outside = reading.commands.filter(({ via }) => !via.includes('docker') && !via.includes('podman'));
+  const commands = [...outside, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
   for (const command of commands) {
     const set = command.assignments.filter(({ name }) => !HARMLESS.test(name));
     const text = [...set.map(({ name, value }) => `${name}=${value ?? '\0'}`), plainText(command)].join(' ');

@@ -125,7 +125,8 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     const isScript = (NODE_LIKE.has(use.by) || isShell(use.by)) && command?.argv.includes(use.word) === true;
     // Its script is judged as an invocation.
     if (isScript || use.by === 'source' || use.by === '.') continue;
-    if (!PRINTS.has(use.by) || command?.argv[1]?.template === 'archive') return deny(`${use.by} would copy or run`);
+    // What git reads with all below it, it archives.
+    if (!PRINTS.has(use.by) || (use.by === 'git' && use.recursive)) return deny(`${use.by} would copy or run`);
     if (/grep|^rg$/.test(use.by) && command?.argv.some(({ template }) => COUNTS.test(template)) === true) continue;
     if (command === undefined || command.away === true) return deny(`${use.by} would copy`);
     if (isPipedAway(command, reading) || runsCode(command, reading)) return deny(`${use.by} would hand on`);
@@ -163,7 +164,8 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   const direct = controlProgramIn(word, cwdTemplate, guard);
   if (direct !== undefined) return direct;
   const path = word.text;
-  if (path === null || PRINTS.has(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
+  const prints = PRINTS.has(use.by) && use.recursive !== true;
+  if (path === null || prints || (!isAbsolute(path) && use.cwd === null)) return undefined;
   if (!isBelowProject(path, cwdTemplate, guard)) return undefined;
   const absolute = isAbsolute(path) ? path : `${cwdTemplate}/${path}`;
   const forms = comparableForms(absolute, guard.rules.caseInsensitive, guard.real);

@@ -17,6 +17,10 @@ export interface ValueWord {
   /** Glob whose matches the value stands for (`for f in *.json`). */
   readonly pattern?: string;
   readonly under?: SearchedTree;
+  /** Its key in an associative array. */
+  readonly key?: string;
+  /** The variable that a name reference (`declare -n`) stands for. */
+  readonly reference?: string;
 }
 
 export type FunctionBody =
@@ -78,8 +82,10 @@ function widen(left: ShellState, right: ShellState): ShellState {
 const MAX_VARIABLES = 100;
 const MAX_VALUE = 16 * 1024;
 
-export function withVariable(state: ShellState, name: string, value: readonly ValueWord[] | undefined): ShellState {
+export function withVariable(state: ShellState, given: string, value: readonly ValueWord[] | undefined): ShellState {
   const variables = new Map(state.variables);
+  // What is assigned to a name reference arrives in the variable that it stands for.
+  const name = (value?.[0]?.reference === undefined && variables.get(given)?.[0]?.reference) || given;
   if (value === undefined) variables.delete(name);
   else if (variables.size < MAX_VARIABLES || variables.has(name)) {
     const bounded = value.map((each) => (each.template.length > MAX_VALUE ? { template: UNKNOWN } : each));

@@ -25,7 +25,8 @@ export function expandParameter(
     return length === undefined || length.includes(UNKNOWN) ? NOT_KNOWN : [{ template: String(length.length) }];
   }
   if (values !== undefined && index !== undefined && index !== '@' && index !== '*') {
-    const chosen = /^\d+$/.test(index) ? values[Number(index)] : undefined;
+    const chosen =
+      values.findLast(({ key }) => key === index) ?? (/^\d+$/.test(index) ? values[Number(index)] : undefined);
     values = chosen === undefined ? undefined : [chosen];
   } else if (values !== undefined && index === undefined && part.parameter !== '@' && part.parameter !== '*') {
     values = values.slice(0, 1);
@@ -60,7 +61,8 @@ export function valuesOf(name: string, state: ShellState, context: ShellContext)
     const value = state.positional[Number(name) - 1];
     return value === undefined ? [] : [value];
   }
-  const assigned = state.variables.get(name);
+  const own = state.variables.get(name);
+  const assigned = state.variables.get(own?.[0]?.reference ?? name) ?? own;
   if (assigned !== undefined) return assigned;
   if (name === 'PWD') return [{ template: state.cwd }];
   if (name === 'OLDPWD') return [{ template: state.previous }];
@@ -129,8 +131,13 @@ function changeOf(
       if (operator === '^') return (text) => text.charAt(0).toUpperCase() + text.slice(1);
       return (text) => text.charAt(0).toLowerCase() + text.slice(1);
     }
+    case 'Transform': {
+      const how = operation.operand.value;
+      if (how === 'U') return (text) => text.toUpperCase();
+      if (how === 'L') return (text) => text.toLowerCase();
+      return /^[EP]$/.test(how) ? (text) => (/[\\$`]/.test(text) ? UNKNOWN : text) : null;
+    }
     case 'Default':
-    case 'Transform':
     case 'Names':
     case 'Unknown':
       return null;

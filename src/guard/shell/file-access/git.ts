@@ -109,8 +109,11 @@ const subcommandOf = byProgram<Subcommand>({
       under: { ...tree, ...(everything ? {} : { tracked: true as const }), ...(left.length > 0 ? { except } : {}) },
     });
   },
+  add: (access, args) => {
+    for (const word of splitOptions(args, '--chmod --pathspec-from-file').operands) access.read(pathspec(word));
+  },
   archive: (access, args) => {
-    shows(access, args);
+    shows(access, args, true);
     writesOption(access, args, '-o');
   },
   'format-patch': (access, args) => writesOption(access, args, '-o', '--output-directory'),
@@ -150,11 +153,11 @@ function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...nam
 }
 
 /** Records the content that git shows: `HEAD:path`, and every operand, which may be a path. */
-function shows(access: AccessRecorder, args: readonly ShellWord[]): void {
+function shows(access: AccessRecorder, args: readonly ShellWord[], recursive = false): void {
   const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
   for (const word of split.operands.filter(({ template }) => !/^:[!^(]/.test(template))) {
     const inside = /^[^:]*:(?!\/\/)(.+)$/s.exec(word.template)?.[1];
-    access.read(inside === undefined ? word : wordOf(inside, word.source));
+    access.read(inside === undefined ? word : wordOf(inside, word.source), recursive);
   }
 }
 

@@ -172,6 +172,23 @@ const copiesOut: FileAccessRule = (access) => {
   if (verb?.template === 'cp' && to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
 };
 
+const LOCKS: Readonly<Record<string, string>> = { yarn: 'yarn.lock', pnpm: 'pnpm-lock.yaml', bun: 'bun.lock' };
+/** The subcommand and its first operand; `npm install` alone changes no manifest. */
+const CHANGES_MANIFEST =
+  /^(?:init$|(?:un(?:install|link)?|remove|rm?)\b|(?:add|install|in?|link|ln|version) .|pkg (?:set|delete|fix))/;
+const MANIFEST_VALUES = '-w -C -F --workspace --prefix --dir --cwd --filter --registry --loglevel --tag --otp';
+
+/** `npm install X`, `npm pkg set x=y`, `yarn remove X` write package.json and the lock file. */
+const manifest: FileAccessRule = ({ args, words: [program], write }) => {
+  const split = splitOptions(args, MANIFEST_VALUES);
+  const [verb, second = ''] = split.operands.map(({ template }) => template);
+  const isElsewhere = hasOption(split, '-g', '--global', '--location', '--no-save', '--dry-run');
+  if (isElsewhere || !CHANGES_MANIFEST.test(`${verb} ${second}`.trim())) return;
+  const place = optionValue(split, '--prefix', '-C', '--dir', '--cwd')?.template;
+  for (const file of ['package.json', LOCKS[program?.template ?? ''] ?? 'package-lock.json'])
+    write(wordOf(place === undefined ? file : `${place}/${file}`), 'argument');
+};
+
 export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   [TALKERS]: (access) => access.args.forEach(access.explain),
   'docker podman kubectl': copiesOut,
@@ -180,6 +197,7 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
     for (const [at, word] of args.entries())
       if (/^-(?:o|outputdir|\w+profile)$/.test(args[at - 1]?.template ?? '')) write(word, 'argument');
   },
+  'npm pnpm yarn bun': manifest,
   'chmod chown chgrp': mode,
   'perl ruby': filter,
   'sh bash dash zsh ksh': runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/),

@@ -8,6 +8,7 @@ import { asValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import { literalOutput } from './literal-output.ts';
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
 import { runBuiltin } from './run-builtin.ts';
+import { runLater } from './run-later.ts';
 
 /** `sudo env nice …`: more of them on one another is no command that a person writes. */
 const MAX_WRAPPERS = 20;
@@ -26,6 +27,7 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
     recordCommand(call, '', context);
     return { states: [call.state], output: UNKNOWN_STREAM };
   }
+  runLater(call, name, context);
   return (
     callFunction(call, context) ??
     runBuiltin(call, name, context) ??

@@ -21,6 +21,9 @@ export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?shor
 /** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
 const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
+/** Stands in a text for the files that a search puts there (`xargs -I% sh -c 'rm %'`). */
+const FOUND = 'FOUND_BY_A_SEARCH';
+
 /** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
 export function openShell(call: Call, name: string, context: ShellContext): Outcome {
   const inner = inside(context, call, name);
@@ -67,9 +70,12 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
     return runText(call.stdin.text, takesStdin ? rest : [], 'dynamic-piped-to-shell');
   }
 
-  function runText(text: string, positional: Call['words'], kind: UndecidableKind, zeroth?: ShellWord): Outcome {
-    if (text.includes(UNKNOWN)) reportCall(context, text === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
-    const named = zeroth === undefined ? call.state : withVariable(call.state, '0', [asValue(zeroth)]);
+  function runText(given: string, positional: Call['words'], kind: UndecidableKind, zeroth?: ShellWord): Outcome {
+    const under = takesText ? first?.under : undefined;
+    if (given.includes(UNKNOWN)) reportCall(context, given === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
+    const found = under === undefined ? call.state : withVariable(call.state, FOUND, [{ template: UNKNOWN, under }]);
+    const text = under === undefined ? given : given.replace(/'?\0'?/g, `"$${FOUND}"`);
+    const named = zeroth === undefined ? found : withVariable(found, '0', [asValue(zeroth)]);
     const own = { ...named, positional: positional.map(asValue) };
     const state = args.some(({ template }) => ODD.test(template)) ? withOddGlobs(own) : own;
     const { output } = context.interpret(text, [state], call.stdin, inner);
@@ -119,7 +125,8 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
   }
   const option = codeOption(name.replace(/(?<![\d.])[\d.]+$/, ''));
   if (option === undefined) {
-    const told = TOLD.has(name) || (TOLD_BY_DASH.has(name) && args.some((word) => word.template === '-'));
+    const takesInput = ({ template }: ShellWord): boolean => /^(?:-f)?-$/.test(template) || isStandardInput(template);
+    const told = TOLD.has(name) || (TOLD_BY_DASH.has(name) && args.some(takesInput));
     if (told) say([...args.map((word) => word.template), call.stdin.text].join('\n'));
     return;
   }
@@ -145,14 +152,14 @@ const RUNS =
   /(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)exec)[\s(]{1,4}((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
 /** What stands for a command in a language of its own. */
 const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
-  [/^g?make$/, /^\t[@+-]*(.+)$/gm],
+  [/^g?make$/, /^(?:\t|[^\t#=:;]*:[^=;]*;)[\s@+-]*(.+)$/gm],
   [/^(?:n?vim?|ex|ed)$/, /^[:%\d,$]*!\s*(.+)$/gm],
   [/^g?sed$/, /(?:^|[;{}\n])[\s\d,$!~+]*e\s+(.+)$/gm],
   [/^(?:perl|ruby|php)/, /`([^`\n]+)`/g],
 ];
 
 /** The commands that a code plainly runs, 20 at most; those that it puts together are not known. */
-function commandsIn(text: string, name: string): string[] {
+export function commandsIn(text: string, name: string): string[] {
   const lists = [...text.matchAll(RUNS)].map(([, list = '']) => list.replace(/(['"`])(.+?)\1[\s,[]*|\[/g, '$2 '));
   const run = ITS_RUNS.find(([each]) => each.test(name))?.[1];
   const own = run === undefined ? [] : [...text.matchAll(run)].map(([, command = '']) => command);

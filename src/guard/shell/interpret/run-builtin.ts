@@ -105,13 +105,17 @@ function runFile(call: Call, args: readonly string[], context: ShellContext): Ou
 
 function declare(call: Call, args: readonly string[]): Outcome {
   let state = call.state;
-  // A name reference changes with the variable that it names.
   const isReference = args.some((arg) => /^-[a-zA-Z]*n/.test(arg));
   for (const arg of args) {
     const equals = arg.indexOf('=');
     if (equals > 0 && !arg.startsWith('-')) {
       const name = arg.slice(0, equals).replace(/\+$/, '');
-      state = withVariable(state, name, [{ template: isReference ? UNKNOWN : arg.slice(equals + 1) }]);
+      const text = arg.slice(equals + 1);
+      // A name reference changes with the variable that it names.
+      const value = isReference
+        ? { template: UNKNOWN, ...(text.includes(UNKNOWN) ? {} : { reference: text }) }
+        : { template: text };
+      state = withVariable(state, name, [value]);
     }
   }
   return moved(state);

@@ -4,7 +4,7 @@ import { expandToText, expandToValue, expandWord, readSubstitutions } from '../e
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import type { Assigned, Outcome, ShellContext, ShellState, States, Stream } from '../shell-state.ts';
+import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import { fileKey, joinStates, listKey, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { asValue, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
@@ -41,11 +41,13 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
     );
     return { states: [assignAll(state, assignments)], output: redirected.stdoutTo ? SILENT : redirected.stdin };
   }
+  // `declare -a x=(1)`.
+  const arrays = node.args.filter(isArray).map((each) => assigned(each, state, context));
   const outcome = openCommand(
     {
       words,
       assignments,
-      state: assignAll(state, assignments),
+      state: assignAll(state, [...assignments, ...arrays]),
       stdin: redirected.stdin,
       source: context.source.slice(node.pos, node.end),
       position: node.pos,
@@ -69,8 +71,13 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
   return { ...outcome, states, output: SILENT };
 }
 
+function isArray(each: Shell.Word | Shell.Assignment): each is Shell.Assignment & { value: Shell.ArrayValue } {
+  return each.type === 'Assignment' && each.value.type === 'ArrayValue';
+}
+
 function argument(each: Shell.Word | Shell.Assignment, state: ShellState, context: ShellContext): ShellWord[] {
   if (each.type === 'Word') return expandWord(each, state, context);
+  if (isArray(each)) return [];
   const { name, words } = assigned(each, state, context);
   return [wordOf(`${name}=${words.map(({ template }) => template).join(' ')}`, each.text)];
 }
@@ -81,19 +88,28 @@ function assigned(node: Shell.Assignment, state: ShellState, context: ShellConte
   if (node.index !== undefined) readSubstitutions(node.index, state, context);
   const words =
     value.type === 'ArrayValue'
-      ? value.elements.flatMap((element) => expandWord(element, state, context)).map(asValue)
+      ? value.elements.flatMap((element) => expandWord(element, state, context)).map(keyed)
       : [expandToValue(value, state, context)];
   const before = state.variables.get(node.name);
   if (node.index !== undefined) {
     const at = /^\d{1,3}$/.test(node.index.value) && node.append !== true ? Number(node.index.value) : Number.NaN;
-    // Elements that are set in order are followed; those of an associative array are not known.
+    // Elements that are set in order are followed, and those of an associative array with a plain key.
     const isNext = at <= (before ?? []).length && before?.some(({ template }) => template === UNKNOWN) !== true;
+    const { value: key } = node.index;
+    if (Number.isNaN(at) && node.append !== true && !/[$`]/.test(key))
+      return { name: node.name, words: [...(before ?? []), ...words.map((word) => ({ ...word, key }))] };
     return { name: node.name, words: isNext ? (before ?? []).toSpliced(at, 1, ...words) : [{ template: UNKNOWN }] };
   }
   if (node.append !== true) return { name: node.name, words };
   if (value.type === 'ArrayValue') return { name: node.name, words: [...(before ?? []), ...words] };
   const head = before === undefined ? UNKNOWN : (before[0]?.template ?? '');
   return { name: node.name, words: [{ template: head + (words[0]?.template ?? '') }] };
+}
+
+/** `[key]=value`, as an element of an array. */
+function keyed(word: ShellWord): ValueWord {
+  const [, key, template] = /^\[([^\]]+)\]=(.*)$/s.exec(word.template) ?? [];
+  return key === undefined || template === undefined ? asValue(word) : { template, key };
 }
 
 function assignAll(state: ShellState, assignments: readonly Assigned[]): ShellState {

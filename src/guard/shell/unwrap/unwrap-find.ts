@@ -114,12 +114,13 @@ const MAX_LINES = 32;
 /** `xargs command`: the command with the words of its input, which are known where the input is literal. */
 export function unwrapXargs(call: Call): Unwrapped | undefined {
   const split = splitOptions(call.words.slice(1), VALUES, true);
-  const command = split.operands;
-  if (command.length === 0) return undefined;
+  const [only, ...others] = split.operands;
+  if (only === undefined) return undefined;
   const fromFile = optionValue(split, '-a', '--arg-file') !== undefined;
   // GNU parallel on the files that a search finds is an xargs with a place for them.
   const isParallel =
     call.words[0]?.template === 'parallel' && call.words.some(({ template }) => template.includes('{}'));
+  const command = isParallel && others.length === 0 ? [wordOf('sh'), wordOf('-c'), only] : split.operands;
   const marker =
     optionValue(split, '-I', '--replace')?.template ??
     (split.options.some((each) => each.name === '-i') || isParallel ? '{}' : undefined);
@@ -157,7 +158,9 @@ function replaced(word: ShellWord, marker: string, item: ShellWord): ShellWord {
   if (!word.template.includes(marker)) return word;
   const template = word.template.replaceAll(marker, item.template);
   const base = wordOf(template, word.source);
-  return item.under !== undefined && template === UNKNOWN ? { ...base, under: item.under } : base;
+  // In a text for a shell the place is a word of its own.
+  const isPlace = template === UNKNOWN || (/\s/.test(template) && !/[^\s'"]\0|\0[^\s'";]/.test(template));
+  return item.under !== undefined && isPlace ? { ...base, under: item.under } : base;
 }
 
 /** `-x`, `-Hx`, `-xcat`, `--exec-batch`, `--exec=cat`; before the letter stand no options with a value (`-ex` is `-e x`). */

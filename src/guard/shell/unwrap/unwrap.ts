@@ -1,6 +1,7 @@
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, type Unwrapped, withVariable } from '../shell-state.ts';
 import { byProgram, hasOption, optionValue, splitOptions } from '../words.ts';
+import { unwrapContainer } from './unwrap-container.ts';
 import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
 interface Wrapper {
@@ -102,6 +103,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'find' || name === 'gfind') return unwrapFind(call);
   if (name === 'fd' || name === 'fdfind') return unwrapFd(call);
   if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
+  if (name === 'docker' || name === 'podman') return unwrapContainer(call);
   if (name === 'parallel') return call.stdin.under ? unwrapXargs(call) : asText(...parallelTexts(call));
   // Programs that read commands for a later shell.
   if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);

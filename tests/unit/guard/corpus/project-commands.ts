@@ -103,7 +103,6 @@ npm ci
 npm install
 npm ls --package-lock-only
 npm pkg get scripts
-npm pkg set scripts.lint="eslint src"
 npm explain lodash
 npm run build --if-present
 npm run lint -- src test

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import type { Guardrails } from '../../../src/engine/schema/contract.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import type { TaskScope } from '../../../src/guard/guard.ts';
+import * as attacks from './corpus/examined-attacks.ts';
+import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
+import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
+import '../../support/starts-processes.ts';
+
+const project = createCorpusProject();
+after(() => rmSync(project.root, { recursive: true, force: true }));
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(join(project.dir, path)), { recursive: true });
+  writeFileSync(join(project.dir, path), text);
+};
+for (const file of ['test/a.test.ts', 'test/a_test.go', 'test/fixtures/a.json', 'src/x.ts', 'package-lock.json'])
+  put(file, file);
+put('.git/HEAD', 'ref: refs/heads/work\n');
+put(
+  '.git/config',
+  '[core]\n\tbare = false\n[branch "work"]\n\tremote = origin\n\tmerge = refs/heads/work\n[remote "origin"]\n\turl = /x\n',
+);
+
+const PLAN: TaskScope = { task: 'T1', entries: ['**'], free: ['node_modules'], noPushTo: ['main'] };
+const PUSH: Partial<Guardrails> = { blockCommands: [{ command: 'git', args: ['push'], reason: null }] };
+const LISTED: Partial<Guardrails> = {
+  shellAllow: ['npm test.*', 'npm run \\w+', 'ls.*', 'cat .*', 'git (log|status|diff).*'],
+};
+const FREE = { ownFiles: [], ownGlobs: [], controlProgram: [] };
+
+interface Given {
+  readonly rules?: Partial<Guardrails>;
+  readonly scope?: TaskScope | null;
+  readonly free?: boolean;
+}
+
+async function decide(command: string, { rules = {}, scope = null, free = false }: Given): Promise<string> {
+  const call = { tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir };
+  const own = free ? FREE : {};
+  const guardrails = { ...NO_RULES, ...rules };
+  return (await evaluateToolCall(call, { ...project.rules, ...own, guardrails, scope })).decision;
+}
+
+/** `control`: the same without the rule that denies. */
+const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], given: Given, control: Given]> = [
+  ['a copy of the control program', attacks.COPIES, {}, { free: true }],
+  ['an own file that a program is given', attacks.OWN_FILES, {}, { free: true }],
+  ['an own file that a search reaches', attacks.SEARCHED, {}, { free: true }],
+  ['an own file behind settings of the shell', attacks.BY_SETTINGS, {}, { free: true }],
+  ['a protected file', attacks.PROTECTED, { rules: { protectedFiles: ['test/**', 'package.json'] } }, {}],
+  ['a blocked command', attacks.BLOCKED, { rules: PUSH }, {}],
+  ['a push to main', attacks.PUSHED, { scope: PLAN }, { scope: { ...PLAN, noPushTo: [] } }],
+  ['what no pattern of an allowlist covers', attacks.NOT_LISTED, { rules: LISTED }, {}],
+  ['a private file', attacks.PRIVATE, { rules: { privateFiles: ['.env', 'secrets/'] } }, {}],
+];
+
+for (const [what, commands, given, control] of KINDS)
+  describe(`${what}, as examined`, () => {
+    for (const command of commands)
+      it(`is denied: ${JSON.stringify(command)}`, async () => {
+        assert.equal(await decide(command, given), 'deny');
+        assert.equal(await decide(command, control), 'allow', 'control: without the rule');
+      });
+  });
+
+describe('everyday commands as examined', () => {
+  const rules: Partial<Guardrails> = {
+    blockCommands: [
+      { command: 'git', args: ['push'], reason: null },
+      { pipeline: ['curl|wget', 'sh|bash|zsh'], reason: null },
+      String.raw`rm\s+-rf\s+/`,
+    ],
+    protectedFiles: ['test/**', '.github/**', 'policy:secret-bearing-paths'],
+    privateFiles: ['.env*'],
+  };
+  for (const command of EXAMINED_EVERYDAY)
+    it(`are allowed: ${JSON.stringify(command)}`, async () => assert.equal(await decide(command, { rules }), 'allow'));
+  it('may have package.json protected where it stays as it is', async () => {
+    for (const command of [
+      ...['npm install', 'npm ci', 'npm i -g typescript', 'npm pkg get scripts', 'npm run add x', 'npm version'],
+      ...['npm install --no-save zod', 'npm init vite@latest demo', 'npm --prefix /tmp/x i zod', 'pnpm i', 'yarn'],
+    ])
+      assert.equal(await decide(command, { rules: { protectedFiles: ['package.json'] } }), 'allow', command);
+  });
+  it('run in a container by its own paths', async () => {
+    const protects = { rules: { ...PUSH, protectedFiles: ['test/**'] } };
+    for (const command of ['rm -rf /test', 'sh -c "rm -rf *"', 'pytest /w/test'])
+      assert.equal(await decide(`docker run -v "$PWD/src":/w -w /w alpine ${command}`, protects), 'allow', command);
+    const mounted = `docker run -v "$PWD":/w -w /w alpine rm -rf test`;
+    assert.equal(await decide(mounted, protects), 'deny', 'control: a mounted folder');
+  });
+});
