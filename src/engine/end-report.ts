@@ -58,7 +58,9 @@ export function reportLines(report: EndReport): string[] {
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
     ...(failed.length === 0
       ? []
-      : [`  Failed: ${failed.map(({ name, outcome }) => failedText(name, outcome)).join(', ')}`]),
+      : [
+          `  Failed: ${failed.map(({ name, outcome }) => (outcome === 'failed' ? name : `${name} (${outcome})`)).join(', ')}`,
+        ]),
     ...(checks.length === 0 ? ['  No check was run.'] : []),
     `  ${figures(report)}`,
     ...(changes === null ? [] : changeLines(changes)),
@@ -69,10 +71,6 @@ export function reportLines(report: EndReport): string[] {
     ...(next === null ? [] : [`  Next: ${next}`]),
     ...(restore === null ? [] : ['  Undo everything since the start (new files stay):', `    ${restore}`]),
   ];
-}
-
-function failedText(name: string, outcome: string): string {
-  return outcome === 'failed' ? name : `${name} (${outcome})`;
 }
 
 function figures({ iterations: count, maxIterations, durationMs, costUsd, tokens }: EndReport): string {

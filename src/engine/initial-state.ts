@@ -4,7 +4,7 @@ import { NOT_IDLE } from './policy/idle.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { counted, NO_NOTICES, running } from './transitions/build.ts';
-import { takenBack } from './transitions/delivery.ts';
+import { requeueInFlight } from './transitions/delivery.ts';
 
 export interface NewLoop {
   readonly loopId: string;
@@ -33,9 +33,9 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     usage: { ...noTokens, costUsd: null, costBaseUsd: null },
     marks: { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 },
     lastDecision: { at, kind: 'started', detail: '' },
-    ...{ lastTurn: null, handedOver: null, turn: 'first', promptId: null, stopRequested: false, steering: [] },
+    ...{ lastTurn: null, inFlight: null, turn: 'first', promptId: null, stopRequested: false, steering: [] },
     ...{ notices: NO_NOTICES, gateFailures: { value: null, repeats: 0 } },
-    ...{ warnedBudgets: [], told: [], waitedOut: [], projectMark: null },
+    ...{ warnedBudgets: [], announced: [], waitedOut: [], projectMark: null },
     ...(loop.program !== undefined && { program: loop.program }),
     ...(loop.checklist && { checklist: counted(loop.checklist, undefined) }),
   };
@@ -61,7 +61,7 @@ const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, la
 
 /** Keeps counters, usage and notices and closes the breaker. The new epoch fences off an earlier holder. */
 export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
-  const before = takenBack(state);
+  const before = requeueInFlight(state);
   return {
     ...(consented ? running(before) : { ...running(before), status: 'awaiting-consent' as const }),
     epoch: state.epoch + 1,
@@ -77,9 +77,9 @@ export function resumeState(state: LoopState, at: string, consented: boolean): L
     ...(state.limits && { limits: [] }),
     turn: 'first',
     lastTurn: null,
-    handedOver: null,
+    inFlight: null,
     promptId: null,
-    told: [],
+    announced: [],
     waitedOut: [],
     usage: {
       ...{ ...state.usage, costBaseUsd: null },

@@ -71,15 +71,11 @@ async function promote(job: Job | undefined): Promise<void> {
   await job.promote().catch(() => undefined);
 }
 
-/** Returns how far a loop that has ended is. A result without a checkpoint, as of a blocked loop, says nothing of it. */
-function standOf({ progress, result }: FleetLoop): LoopProgress | null {
+/** Returns the progress of a loop that has ended. A result without a checkpoint, as of a blocked loop, does not have it. */
+function lastProgress({ progress, result }: FleetLoop): LoopProgress | null {
   if (progress === null) return null;
-  const {
-    iterations: iteration,
-    costUsd,
-    tokens,
-    sha,
-  } = result?.sha ? result : { ...progress, iterations: progress.iteration };
+  const { iterations: iteration, ...used } = result?.sha ? result : { ...progress, iterations: progress.iteration };
+  const { costUsd, tokens, sha } = used;
   return { ...progress, iteration, costUsd, tokens, sha, worker: '', waits: null };
 }
 
@@ -93,6 +89,6 @@ async function nextGeneration({ server, key }: FleetMember, loop: FleetLoop): Pr
   // What was not signed is not signed now.
   if (envelope === null || !isOurs) throw new RalphError('refused', FLEET_TEXTS.unsigned(loopId));
   const next: Submission = { ...envelope.submission, generation: generation + 1 };
-  await addLoop(server, key, next, standOf(loop));
+  await addLoop(server, key, next, lastProgress(loop));
   return { message: CONTROL_TEXTS.again, generation: next.generation };
 }

@@ -114,7 +114,8 @@ export class FleetKey {
   }
 
   signCommand(command: SignedPart): string {
-    return this.#sign('command', partOf(command));
+    const { id, kind, text, loop, generation } = command;
+    return this.#sign('command', { id, kind, text, loop, generation });
   }
 
   hasSignedCommand(command: SignedPart, signature: string): boolean {
@@ -136,10 +137,6 @@ export interface SignedPart {
   readonly text: string;
   readonly loop: string;
   readonly generation: number;
-}
-
-function partOf({ id, kind, text, loop, generation }: SignedPart): SignedPart {
-  return { id, kind, text, loop, generation };
 }
 
 function isSame(expected: string, given: string): boolean {

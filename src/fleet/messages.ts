@@ -32,7 +32,7 @@ export const FLEET_TEXTS = {
   noLoop: (id: string): string =>
     `the fleet has no loop ${id}. List its loops: ralph-loop fleet status. If the server has lost it: ralph-loop fleet doctor --requeue --repo URL ${id}`,
   noCheckpoint: (id: string, url: string): string =>
-    `${url} has no checkpoint of ${id}. Add its task anew: ralph-loop fleet add TASK --repo URL`,
+    `${url} has no checkpoint of ${id}. Add its task again: ralph-loop fleet add TASK --repo URL`,
   number: (option: string, value: string): string => `--${option} ${value}: give a number above 0.`,
   whole: (option: string, value: string, most: number): string =>
     `--${option} ${value}: give a whole number from 1 to ${most}.`,

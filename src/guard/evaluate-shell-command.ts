@@ -38,7 +38,7 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-/** Evaluates code for an interpreter that a tool runs: by the names in it, since nobody reads it. */
+/** Evaluates code for an interpreter that a tool runs: by the names in it, since it is not parsed. */
 export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
   for (const command of commandsIn(text, '')) {
@@ -80,7 +80,7 @@ export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   return null;
 }
 
-/** An own file that a program gets by name of which nobody knows what it does with it. */
+/** An own file that an unknown program gets by name. */
 function namedOwnFile(reading: ShellReading, guard: Guard): Denial | undefined {
   for (const { command, words } of reading.named) {
     if (runsControl(command, guard)) continue;

@@ -86,13 +86,13 @@ export function confine(
     program: onPath('bwrap', env) ?? 'bwrap',
     words: [...options, '--', program, ...words],
     env: { ...Object.fromEntries(kept), TMPDIR: '/tmp' },
-    finish: isThere(servers) ? () => undefined : () => disable(servers),
+    finish: isThere(servers)
+      ? () => undefined
+      : () => {
+          // A client without a terminal would start the servers that a command created, outside (measured).
+          if (isThere(servers)) renameSync(servers, `${servers}.disabled`);
+        },
   };
-}
-
-/** Renames a list of servers that a command created: a client without a terminal starts them, outside (measured). */
-function disable(servers: string): void {
-  if (isThere(servers)) renameSync(servers, `${servers}.disabled`);
 }
 
 function isThere(path: string): boolean {

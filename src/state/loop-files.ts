@@ -170,8 +170,14 @@ export function parseState(text: string): ReadState {
     const problem = checkShape(value, fourKeyState);
     return problem === null ? { kind: 'four-keys', file: value as FourKeyState } : { kind: 'corrupt', problem };
   }
-  const problem = validateLoopState(value);
-  return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
+  const state = version === 1 ? fromVersion1({ ...value }) : value;
+  const problem = validateLoopState(state);
+  return problem === null ? { kind: 'loop', state: state as LoopState } : { kind: 'corrupt', problem };
+}
+
+/** Version 1 had other names for two keys. */
+function fromVersion1({ handedOver: inFlight, told: announced, ...same }: Readonly<Record<string, unknown>>): object {
+  return { ...same, inFlight, announced, schemaVersion: SCHEMA_VERSION };
 }
 
 const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;

@@ -27,7 +27,7 @@ async function measure(size: number): Promise<void> {
   const context = { after: (end: () => unknown) => ends.push(end) };
   const redis = await redisServer(context as unknown as Parameters<typeof redisServer>[0]);
   const packages = { bullmq, newRedis: (url: string, options: object) => new Redis(url, options) };
-  const server = await FleetServer.connect(packages, redis.url, true);
+  const server = await FleetServer.connect(packages, redis.url, 'wait');
   try {
     const empty = await memory(server);
     const addMs = await timed(async () => {

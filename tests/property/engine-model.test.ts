@@ -218,7 +218,7 @@ class Harness {
         this.bind(`taken by ${what.pid} at ${this.mark}`);
         break;
       case 'resume':
-        this.takenBack(this.state);
+        this.requeueInFlight(this.state);
         this.state = this.checked(resumeState(this.state, this.at(), what.consented));
         this.model.resumed(what.consented);
         this.restless();
@@ -364,7 +364,7 @@ class Harness {
       if (effect.type === 'prompt') this.send(effect.steering.map(({ id }) => id));
     }
     const never = event.type === 'prompt-made' && (event.outcome === 'given-up' || before.status !== 'running');
-    if (event.type === 'block-overridden' || never) this.takenBack(before);
+    if (event.type === 'block-overridden' || never) this.requeueInFlight(before);
     if (event.type === 'first-prompt' && this.state.status !== 'ended') {
       this.send(before.steering.map(({ id }) => id));
     }
@@ -379,8 +379,8 @@ class Harness {
   }
 
   /** What the last prompt carried has not arrived. */
-  private takenBack({ handedOver }: LoopState): void {
-    for (const { id } of handedOver?.steering ?? []) this.sent.set(id, (this.sent.get(id) ?? 0) - 1);
+  private requeueInFlight({ inFlight }: LoopState): void {
+    for (const { id } of inFlight?.steering ?? []) this.sent.set(id, (this.sent.get(id) ?? 0) - 1);
   }
 
   private agrees(): void {

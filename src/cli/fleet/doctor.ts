@@ -44,7 +44,7 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
 export async function fleetDoctor(context: CommandContext): Promise<number> {
   const findings = [
     await found('packages and server', async () => {
-      const server = await connectFleet(context, false);
+      const server = await connectFleet(context, 'fail');
       try {
         return await serverFindings(server, keyOf());
       } finally {
@@ -88,24 +88,21 @@ async function requeueLoops(context: FleetContext, place: FleetPlace, url: strin
   const { server, key, env, positionals } = context;
   const plain = plainUrl(url);
   const own = loopEnvironment(place, env);
-  const here: FleetPlace = { ...place, env: own };
+  const here = { ...place, env: own };
   const repository = { id: repositoryId(plain), url: plain };
   const mirror = await fetchMirror(here, repository);
   const call = { env: own, gitDir: mirror, network: true };
   const listed = await askGit(['ls-remote', '--refs', 'origin', 'refs/ralph/*'], call, 'the checkpoints were listed');
   const refs = listed.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
-  await fetchMirror(
-    here,
-    repository,
-    refs.map(([, ref = '']) => ref),
-  );
+  const names = refs.map(([, ref = '']) => ref);
+  await fetchMirror(here, repository, names);
   const queued: string[] = [];
   const refused: string[] = [];
-  const ids = refs.map(([, ref = '']) => ref.slice('refs/ralph/'.length));
+  const ids = names.map((name) => name.slice('refs/ralph/'.length));
   const absent = positionals.find((id) => !ids.includes(id));
   if (absent !== undefined) throw new RalphError('no-loop', FLEET_TEXTS.noCheckpoint(absent, plain));
-  for (const [at, [sha = '']] of refs.entries()) {
-    const id = ids[at] ?? '';
+  for (const [index, [sha = '']] of refs.entries()) {
+    const id = ids[index] ?? '';
     const isNamed = positionals.includes(id);
     if (positionals.length > 0 && !isNamed) continue;
     const meta = await readCheckpoint(mirror, sha, own).catch(() => null);
@@ -123,9 +120,9 @@ async function requeueLoops(context: FleetContext, place: FleetPlace, url: strin
     }
     const { submission } = envelope;
     if ((await server.job(submission.account, id, generation)) !== undefined) continue;
-    const { attempt, iteration, takeOvers, spent, at: told } = meta;
-    const stand = { attempt, iteration, takeOvers, ...spent, sha, maxIterations: 0, worker: '', waits: null, at: told };
-    await addLoop(server, key, { ...submission, generation }, stand);
+    const { attempt, iteration, takeOvers, spent, at } = meta;
+    const progress = { attempt, iteration, takeOvers, ...spent, sha, maxIterations: 0, worker: '', waits: null, at };
+    await addLoop(server, key, { ...submission, generation }, progress);
     queued.push(id);
   }
   return { queued, refused };

@@ -36,8 +36,6 @@ interface Opened {
 /** Serves the dashboard over the loops of the fleet until a signal ends it. What the page asks for is signed here. */
 export async function serveFleet(context: FleetContext): Promise<number> {
   const { serveFeed } = await import('../web/serve.ts').catch(noWeb);
-  // What was on its way when the server went away fails instead of waiting for it: the page says that it is away.
-  context.server.redis.options.maxRetriesPerRequest = 0;
   return serveFeed(context, new FleetFeed(context));
 }
 

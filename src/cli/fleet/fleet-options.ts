@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type FleetPlace, placeAt } from '../../fleet/git/place.ts';
 import { type FleetKey, WORD } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
-import { FleetServer, loadPackages } from '../../fleet/queue/connect.ts';
+import { FleetServer, type LostServer, loadPackages } from '../../fleet/queue/connect.ts';
 import { bundleDir } from '../../install/places.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { RalphError } from '../../text/message.ts';
@@ -14,11 +14,11 @@ export interface FleetContext extends CommandContext {
   readonly key: FleetKey;
 }
 
-/** Connects to the server that RALPH_FLEET_URL names. A `patient` connection outlives a restart of it. */
-export function connectFleet({ projectDir }: CommandContext, patient: boolean): Promise<FleetServer> {
+/** Connects to the server that RALPH_FLEET_URL names. */
+export function connectFleet({ projectDir }: CommandContext, lostServer: LostServer): Promise<FleetServer> {
   const url = fleetVariables()['RALPH_FLEET_URL'];
   if (url === undefined) throw new RalphError('usage', FLEET_TEXTS.noUrl);
-  return FleetServer.connect(loadPackages(bundleDir(), projectDir), url, patient);
+  return FleetServer.connect(loadPackages(bundleDir(), projectDir), url, lostServer);
 }
 
 const DEFAULT_ACCOUNT = 'default';

@@ -2,7 +2,6 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { availableParallelism, hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RiskySetting } from '../../drive/start/agreed-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { loopEnvironment } from '../../fleet/contract-terms.ts';
 import { controlLoop, type FleetControl } from '../../fleet/control.ts';
@@ -46,9 +45,8 @@ const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<n
 /** Runs one action of the fleet. Throws RalphError where packages, server or key are missing. */
 export async function runFleet(action: FleetAction, context: CommandContext): Promise<number> {
   if (action === 'doctor' && context.values['requeue'] !== true) return fleetDoctor(context);
-  // What runs on outlives a restart of the server.
-  const runsOn = action === 'worker' || action === 'dashboard' || context.values['follow'] === true;
-  const server = await connectFleet(context, runsOn);
+  const runsOn = action === 'worker' || context.values['follow'] === true;
+  const server = await connectFleet(context, action === 'dashboard' ? 'reconnect' : runsOn ? 'wait' : 'fail');
   try {
     const key = new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
     await checkKey(server, key);
@@ -161,7 +159,8 @@ export async function addTasks(context: FleetContext): Promise<number> {
     maxTakeOvers: wholeOf(context, 'take-overs', TAKE_OVERS, 100),
     submittedBy: `${userInfo().username}@${hostname()}`,
     submittedAt: context.now(),
-    agrees: (risky) => values['yes'] === true || told(risky),
+    // Without --yes nothing that starts a program is agreed to: the refusal lists it.
+    agrees: (risky) => values['yes'] === true || risky.length === 0,
   });
   const queued: { readonly id: string; readonly task: string; readonly branch: string }[] = [];
   for (const submission of submissions) {
@@ -175,11 +174,6 @@ export async function addTasks(context: FleetContext): Promise<number> {
   }
   context.answer({ success: true, loops: queued }, () => queued.map(({ id }) => id).join('\n'));
   return 0;
-}
-
-/** Without --yes nothing that starts a program is agreed to: the refusal lists it. */
-function told(risky: readonly RiskySetting[]): boolean {
-  return risky.length === 0;
 }
 
 function publishOf(value: unknown): Submission['publish'] {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Batch, BatchTask, PlanBatch } from '../../drive/parallel/batch.ts';
+import type { Batch, BatchTask } from '../../drive/parallel/batch.ts';
 import { claimBatch, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
@@ -45,7 +45,8 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const program = [...process.execArgv, script];
   const tell: BatchRun['tell'] = (name, event) => view.tell(event, name);
   const options: BatchRun = { projectDir, env, batch, notice, program, tell, ...(pages && { over: pages.take }) };
-  const runner = isPlan(batch) ? new PlanRunner({ ...options, batch }) : new BatchRunner(options);
+  const { plan } = batch;
+  const runner = plan ? new PlanRunner({ ...options, batch: { ...batch, plan } }) : new BatchRunner(options);
   view.live?.({
     say: (text, delivery) => runner.operate(view.focus?.() ?? '', () => steering(crypto.randomUUID(), text, delivery)),
     interrupt: () => runner.operate(view.focus?.() ?? '', () => ({ kind: 'pause' })),
@@ -62,19 +63,17 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   } finally {
     view.close();
   }
-  const { plan } = done;
-  const code = plan?.code ?? batchCode(done.tasks, done.refused);
+  const { plan: ended } = done;
+  const code = ended?.code ?? batchCode(done.tasks, done.refused);
   if (values['json'] === true) {
-    const ended = plan && { status: plan.status, message: show(plan.message, { name: null, mode: 'runner' }) };
+    const message = ended && show(ended.message, { name: null, mode: 'runner' });
     const tasks = done.tasks.map(published);
-    context.out(JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: ended }) }));
+    context.out(
+      JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: { status: ended.status, message } }) }),
+    );
   } else context.out(['', ...reportLines(done, projectDir, columnsOf(1))].join('\n'));
   await pages?.write(done.tasks);
   return code;
-}
-
-function isPlan(batch: Batch): batch is PlanBatch {
-  return batch.plan !== undefined;
 }
 
 function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
@@ -112,7 +111,7 @@ async function begun(context: CommandContext, former: Batch | null, problems: st
     if (own === null) return null;
     const target = startTarget(own, 'run');
     const taskPath = target.task ?? DEFAULT_TASK;
-    const name = target.files.name ?? loopNameOf(taskPath);
+    const name = target.files.name ?? (fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task');
     const other = tasks.get(name);
     if (other !== undefined) {
       problems.push(
@@ -151,11 +150,6 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
     rest: rest.length > 0 ? [...rest] : withoutMode(former.rest),
     tasks: former.tasks.map((task) => ({ ...task, words: withoutMode(task.words) })),
   });
-}
-
-/** Returns a name for the loop on a task file that is in no folder of its own. */
-function loopNameOf(taskPath: string): string {
-  return fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task';
 }
 
 /** The HTML report of loops that run side by side. */

@@ -125,7 +125,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   }
 }
 
-/** Writes the report that was asked for. A failure is told and changes no exit code: the loop itself has ended. */
+/** Writes the report that was asked for. A failure is reported and changes no exit code: the loop itself has ended. */
 async function reportAtEnd(context: CommandContext, files: StartedLoop['files'], out: string): Promise<void> {
   try {
     const { shownLoop, writeReport } = await import('../web/write-report.ts').catch(noWeb);

@@ -33,7 +33,8 @@ export const DOCTOR_COMMAND: Command = {
       findings = examine(examined(context));
     }
     const ok = !findings.some(({ level }) => level === 'error');
-    context.answer(asJson(ok, findings, fixed), () => forReading(findings, fixed, context));
+    const shown = findings.map(({ repair, ...finding }) => ({ ...finding, fixable: repair !== undefined }));
+    context.answer({ ok, findings: shown, fixed }, () => forReading(findings, fixed, context));
     return ok ? 0 : 1;
   },
 };
@@ -64,11 +65,6 @@ function orError<T>(find: () => T): T | RalphError {
     if (error instanceof RalphError) return error;
     throw error;
   }
-}
-
-function asJson(ok: boolean, findings: readonly Finding[], fixed: readonly string[]): object {
-  const shown = findings.map(({ repair, ...finding }) => ({ ...finding, fixable: repair !== undefined }));
-  return { ok, findings: shown, fixed };
 }
 
 const MARKS = { ok: ['green', 'ok     '], warning: ['yellow', 'warning'], error: ['red', 'error  '] } as const;

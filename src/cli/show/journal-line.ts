@@ -16,15 +16,15 @@ export function journalLine(entry: Entry, paint: Paint): string {
 
 function iterationText(entry: Entry, paint: Paint): string {
   const { kind, iteration, idleIterations, durationMs, findings, toolCalls, deniedCalls, decision } = entry;
-  const costUsd = (entry['agent'] as { costUsd?: unknown } | undefined)?.costUsd;
+  const { tokens, cost } = figuresOf(entry);
   const name = kind === 'idle' ? `idle ${idleIterations}` : `iteration ${iteration}`;
   const parts = [
     typeof durationMs === 'number' ? timeText(durationMs) : '',
     typeof findings === 'number' ? counted(findings, 'finding') : '',
     typeof toolCalls === 'number' ? counted(toolCalls, 'tool call') : '',
     typeof deniedCalls === 'number' && deniedCalls > 0 ? paint('yellow', `${deniedCalls} denied`) : '',
-    tokensText(entry) ?? '',
-    typeof costUsd === 'number' ? dollarText(costUsd) : '',
+    tokens === null ? '' : `${tokens.toLocaleString('en')} tokens`,
+    cost === null ? '' : dollarText(cost),
   ].filter((part) => part !== '');
   return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(String(decision ?? '?'))}`;
 }
@@ -38,19 +38,14 @@ const NOT_DETAILS = new Set(
 /** Longer than any event that this program writes. */
 const MOST_TEXT = 64 * 1024;
 
-function tokensText(entry: Entry): string | null {
-  const { tokens } = figuresOf(entry);
-  return tokens === null ? null : `${tokens.toLocaleString('en')} tokens`;
-}
-
 function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
-  const shown = [entry['status'], message, factsText(entry, (key) => !NOT_DETAILS.has(key))].filter(
-    (part) => typeof part === 'string' && part,
-  );
-  const line =
-    `${paint(colour, printable(type))}  ${printable(shown.join('; ').replaceAll('.; ', '; ').slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
+  // The message comes last: it is a sentence of its own.
+  const parts = [entry['status'], factsText(entry, (key) => !NOT_DETAILS.has(key)), message];
+  const shown = parts.filter((part) => typeof part === 'string' && part).join('; ');
+  const oneLine = printable(shown.slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ');
+  const line = `${paint(colour, printable(type))}  ${oneLine}`.trimEnd();
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
   return [line, ...reasons.flatMap(reasonLines).map(printable)].join('\n');
 }

@@ -191,7 +191,7 @@ export async function askSandbox(context: CommandContext, request: StartRequest)
   return mode === null ? request : { ...request, flags: { ...request.flags, 'sandbox.mode': mode } };
 }
 
-/** Returns the mode that the user chooses; null where nobody can be asked, and for a plain no. */
+/** Returns the mode that the user chooses; null for a no, and where no user can be asked. */
 export async function askSandboxMode(context: CommandContext): Promise<'on' | 'off' | null> {
   const { mayAsk, values, env, projectDir, err } = context;
   if (!mayAsk || values['yes'] === true || clientSandboxProblem(env) !== null) return null;

@@ -21,7 +21,10 @@ export const CONFIG_COMMAND: Command = {
   run(context) {
     const { values, projectDir, env, files } = context;
     const wanted = values['max-iterations'];
-    if (typeof wanted === 'string') setProjectConfig(projectDir, 'max_iterations', limit(wanted));
+    if (typeof wanted === 'string') {
+      const text = readText(safePath(projectDir, PROJECT_CONFIG)) ?? '';
+      placeFile(projectDir, PROJECT_CONFIG, withValue(text, 'max_iterations', limit(wanted)), 0o644);
+    }
     const { maxIterations, completionSignal, sources } = effectiveSettings(projectDir, env);
     const source = sources['max_iterations'] ?? 'default';
     if (typeof wanted === 'string' && source !== 'project config') {
@@ -77,12 +80,6 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
     gateSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
     sources: resolved.sources,
   };
-}
-
-/** Sets one key of the project's config.json and leaves every other byte as it was. */
-function setProjectConfig(projectDir: string, key: string, value: number): void {
-  const text = readText(safePath(projectDir, PROJECT_CONFIG)) ?? '';
-  placeFile(projectDir, PROJECT_CONFIG, withValue(text, key, value), 0o644);
 }
 
 function withValue(text: string, key: string, value: number): string {

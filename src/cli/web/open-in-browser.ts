@@ -6,7 +6,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Opens a file in the user's browser. A failure is told, with the path to open by hand. */
+/** Opens a file in the user's browser. Reports a failure with the path to open by hand. */
 export function openInBrowser(path: string, { err }: Pick<CommandContext, 'err'>): void {
   const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...words, path], { stdio: 'ignore', detached: true });

@@ -26,7 +26,10 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
   const { values, env, now, projectDir } = context;
   const projects = (): string[] => (values['all'] === true ? knownProjects(projectDir, env) : [projectDir]);
   const source: LoopSource = {
-    places: () => projects().flatMap((project) => placesOf(project, env)),
+    places: () =>
+      projects()
+        .flatMap((project) => [project, ...worktreePlaces(project).map(({ projectDir }) => projectDir)])
+        .flatMap((dir) => loopNames(dir, env).map((name) => loopFiles(dir, name, env))),
     loopOf: shownLoop,
     commitsOf: async (loop, iterations, index) =>
       (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
@@ -35,12 +38,6 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
     control: (files, request) => control(files, request, env, now()),
   };
   return serveFeed(context, new LoopFeed(source, now));
-}
-
-/** Returns the files of every loop of a project and its worktrees. */
-function placesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles[] {
-  const here = [project, ...worktreePlaces(project).map(({ projectDir }) => projectDir)];
-  return here.flatMap((dir) => loopNames(dir, env).map((name) => loopFiles(dir, name, env)));
 }
 
 /** Carries out what was asked for on the page, and records that it came from there. */

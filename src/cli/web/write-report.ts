@@ -35,13 +35,10 @@ export async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<Repo
   const { iterations } = history;
   const commits = await commitsOf(loop, iterations, [1, iterations.length], now(), env);
   for (const iteration of iterations) iteration.commits = commits.get(iteration.index) ?? [];
-  const uncommitted = isLatest(loop) ? await uncommittedOf(loop, env) : null;
+  // The project's files are those of the loop that is live or ended last, not of an earlier one.
+  const isLatest = loop.live || shownLoop(loop.files)?.state.loopId === loop.state.loopId;
+  const uncommitted = isLatest ? await uncommittedOf(loop, env) : null;
   return { ...reportData(loop, history, now()), uncommitted };
-}
-
-/** The project's files are those of the loop that is live or ended last, not of an earlier one. */
-function isLatest({ files, state, live }: ShownLoop): boolean {
-  return live || shownLoop(files)?.state.loopId === state.loopId;
 }
 
 /** Returns where a report may be written: over nothing but another report, and for an agent within the project. */

@@ -1,5 +1,4 @@
 import type { Effect, OperatorCommand } from '../../engine/events.ts';
-import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { type LoopFiles, readContract } from '../../state/loop-files.ts';
@@ -33,7 +32,9 @@ export function operate(
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
-    const policy = policyOf(files, env, command);
+    // A cancel needs no contract, since it is the way out if that is unreadable.
+    const stored = command.kind === 'cancel' ? null : readContract(files);
+    const policy = stored?.contract.policy ?? policyFromEnvironment(env).policy;
     if (command.kind === 'cancel' && mayStillWork(current.state)) markCancelled(files, current.state);
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
@@ -52,12 +53,6 @@ function withOrigin(effect: Effect, from: Person): Effect {
 /** Returns whether a session may still be at work: it is bound, and its client is alive or unknown. */
 function mayStillWork(state: LoopState): boolean {
   return state.sessionId !== null && (state.clientPid === null || clientAlive(state));
-}
-
-/** A cancel needs no contract, since it is the way out if that is unreadable. */
-function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv, { kind }: OperatorCommand): Policy {
-  const stored = kind === 'cancel' ? null : readContract(files);
-  return stored?.contract.policy ?? policyFromEnvironment(env).policy;
 }
 
 function noLoop(files: LoopFiles, kind: string): RalphError {

@@ -37,7 +37,11 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
     const { problem, warnings } = startByHand(files.projectDir, env, context.now());
     if (problem !== null) return { systemMessage: withPrefix(problem) };
     bind(context);
-    return toNewContext([byHandText(env), ...warnings].map((each) => withPrefix(each)).join('\n'), context);
+    const capped = env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] === '0' ? '' : ` ${HOOK_TEXTS.exportCap}`;
+    return toNewContext(
+      [`${show(HOOK_TEXTS.startedByHand)}${capped}`, ...warnings].map((each) => withPrefix(each)).join('\n'),
+      context,
+    );
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
   if (bind(context)) {
@@ -119,9 +123,4 @@ function recordApiError(before: LoopState, context: DriverContext): void {
 function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
   if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
   return { systemMessage: withPrefix(HOOK_TEXTS.leftBehind(state.iteration), state) };
-}
-
-function byHandText(env: NodeJS.ProcessEnv): string {
-  const capped = env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] === '0' ? '' : ` ${HOOK_TEXTS.exportCap}`;
-  return `${show(HOOK_TEXTS.startedByHand)}${capped}`;
 }

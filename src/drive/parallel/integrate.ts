@@ -92,16 +92,14 @@ function abandonHalfDone(git: Git, { dir, branch }: WorktreePlace): void {
 /** Commits what the agent left uncommitted, the loop's own files apart. Returns git's complaint, or null. */
 function commitRest(git: Git, { name, projectDir, env }: Integration, { dir }: WorktreePlace): string | null {
   const { changed, removed } = changedFiles(dir, env);
-  const paths = [...changed, ...removed].filter((path) => isWork(path) && !isCopy(path, projectDir, dir));
+  const paths = [...changed, ...removed].filter(
+    (path) => !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isCopy(path, projectDir, dir),
+  );
   if (paths.length === 0) return null;
   const added = git(['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], dir);
   if (!added.ok) return added.complaint;
   const committed = git(['commit', '--quiet', '-m', `Work of the loop ${name}`], dir);
   return committed.ok ? null : committed.complaint;
-}
-
-function isWork(path: string): boolean {
-  return !path.startsWith('.claude/') && !path.startsWith('.ralph/') && !path.includes('/.ralph-runner/');
 }
 
 /** Returns whether the file was copied into the worktree and is the project's own, uncommitted there as well. */

@@ -108,7 +108,7 @@ export class PlanRunner implements SideBySideRunner {
 
   async #arrangeNow(): Promise<void> {
     const { projectDir, env } = this.#options;
-    // Whoever has the turn may be writing plan and branch.
+    // The task that has the turn may be writing plan and branch.
     if (this.#inTurn === null || !this.#active.has(this.#inTurn)) this.#tasks = await this.#plan.withScopes(env);
     const tasks = this.#tasks;
     if (this.#plan.failure !== null) this.#closed = true;

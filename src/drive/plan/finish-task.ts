@@ -5,9 +5,9 @@ import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
-import type { Policy } from '../../engine/schema/contract.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
+import { oneLine } from '../../text/excerpt.ts';
 import { type CommitIntent, clearIntent, replaceText, rollBack, writeIntent } from './commit-journal.ts';
 import { commitTask } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
@@ -39,7 +39,7 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
     loopId: contract.loopId,
     task: task.id,
     parent: task.commit,
-    subject: subjectOf(task),
+    subject: oneLine(`feat: ${task.id} - ${task.title}`),
     before,
     after,
     progressBytes,
@@ -98,17 +98,12 @@ function entryOf(place: PlanPlace, task: OpenTask, work: CheckedWork, ticked: st
   const { tasks } = readPlan(ticked);
   const known = planIn(place);
   const plan = withDone({ ...known, done: [...(place.session ?? known.done)] }, task.id);
-  const stop = policy.plan ? planStop(plan, tasks, wholePlan(policy.plan)) : null;
+  const stop = policy.plan ? planStop(plan, tasks, { maxTasks: policy.plan.maxTasks, from: policy.plan.from }) : null;
   const { next: following } = nextPlanTask(tasks, policy.plan?.from);
   const next = following === null ? (stop?.as ?? 'nothing') : `${following.id}, ${following.title}`;
   const entry = note(place, task, work, 'completed', next);
   const pauses = stop?.as === 'paused-for-review' && stop.why === 'max-tasks';
   return pauses ? `${entry}${pausedEntry(plan.done.length, place.now(), next)}` : entry;
-}
-
-/** Returns the terms of the whole plan, of which a loop may work on one task alone. */
-function wholePlan({ maxTasks, from }: NonNullable<Policy['plan']>): NonNullable<Policy['plan']> {
-  return { maxTasks, from };
 }
 
 function note(
@@ -132,10 +127,6 @@ function entryId(place: PlanPlace): string {
 /** Returns the first line of a progress file. */
 export function progressTitle(planPath: string): string {
   return `# Progress of ${planPath.slice(planPath.lastIndexOf('/') + 1)}\n`;
-}
-
-function subjectOf({ id, title: said }: OpenTask): string {
-  return `feat: ${id} - ${said}`.replace(/\s+/g, ' ').trim();
 }
 
 function failed(detail: string): CheckResult {

@@ -51,7 +51,7 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
 interface RecordedCall {
   readonly tool: string;
   readonly about: string;
-  /** `done`, `failed`, `asked` for one whose end nobody saw, or `denied` with the reason. */
+  /** `done`, `failed`, `asked` for one whose end was not seen, or `denied` with the reason. */
   readonly outcome: string;
 }
 

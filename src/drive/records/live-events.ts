@@ -35,18 +35,15 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
     const type = TYPES[event.type];
     if (type === undefined || failed) return;
     const at = new Date().toISOString();
+    // Beside the number of the iterations that have ended.
+    const begins = event.type === 'iteration-started' ? { begins: event.iteration } : {};
     try {
-      appendEvent(files, { ...event, type, at, loopId, iteration: current, ...numbered(event) });
+      appendEvent(files, { ...event, type, at, loopId, iteration: current, ...begins });
     } catch (error) {
       failed = true;
       log(files, at, 'journal', (error as Error).message);
     }
   };
-}
-
-/** The number of the iteration that an event begins stands beside the number of those that have ended. */
-function numbered(event: RunnerEvent): object {
-  return event.type === 'iteration-started' ? { begins: event.iteration } : {};
 }
 
 export function loopStarted({ loopId, name, taskPath, iteration, maxIterations, startedAt, usage }: LoopState) {

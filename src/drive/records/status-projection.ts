@@ -115,7 +115,7 @@ export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState):
 
 function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
   const { completion } = contract.policy;
-  const { loopId, name, taskPath, iteration, maxIterations, idleIterations, startedAt, handedOver, notices } = state;
+  const { loopId, name, taskPath, iteration, maxIterations, idleIterations, startedAt, inFlight, notices } = state;
   const ended = state.status === 'ended' ? state.ended : null;
   return {
     ...{ loopId, name, taskPath, status: state.status === 'ended' ? state.ended.as : state.status },
@@ -125,7 +125,7 @@ function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: st
       gate: task.gate,
       requiredOutputs: task.requiredOutputs,
       verified: ended?.verified ?? false,
-      rejection: [...(handedOver?.notices.rejection ?? []), ...notices.rejection],
+      rejection: [...(inFlight?.notices.rejection ?? []), ...notices.rejection],
     },
     guardrails: contract.guardrails,
     message: state.status === 'paused' ? state.paused.message : (ended?.message ?? null),

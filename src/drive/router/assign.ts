@@ -55,6 +55,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   return withState(files, lockOptions(turn), () => {
     const before = readSpawn(files);
     const limit = contract.policy.pace.iterationTimeoutMs;
+    const scope = (contract.policy.plan && readOpenTask(files, contract.loopId)?.scope) ?? [];
     const record: SpawnRecord = {
       loopId: state.loopId,
       epoch: state.epoch,
@@ -70,7 +71,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
         maxIterations: state.maxIterations,
         agentType: agentType(contract, options.env),
         description: `ralph iteration ${iteration}`,
-        allowedScope: scopeOf(files, contract),
+        allowedScope: scope.length === 0 ? null : scope,
         timeoutSeconds: limit === null ? null : limit / 1000,
         prompt,
       },
@@ -93,11 +94,6 @@ function showPrompt(files: LoopFiles, prompt: string, at: string): string | null
     log(files, at, 'prompt', (error as Error).message);
     return null;
   }
-}
-
-function scopeOf(files: LoopFiles, { policy, loopId }: Contract): readonly string[] | null {
-  const task = policy.plan ? readOpenTask(files, loopId) : null;
-  return task === null || task.scope.length === 0 ? null : task.scope;
 }
 
 export const ANY_AGENT = 'general-purpose';

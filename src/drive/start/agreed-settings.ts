@@ -55,7 +55,9 @@ export function unagreedSettings(
 
 /** Returns a setting as it is shown and remembered: one of a project counts in that project alone. */
 export function riskySetting(projectDir: string, source: Source, key: string, value: unknown): RiskySetting {
-  const place = source === 'user config' ? null : projectOf(projectDir);
+  // A worktree belongs to the project that it was made in.
+  const [project = projectDir] = realpathSync(projectDir).split(`/${WORKTREES}/`);
+  const place = source === 'user config' ? null : project;
   const digest = sha256(JSON.stringify([place, key, value]));
   const from = source === 'frontmatter' ? 'task file' : source;
   return { line: `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}  (${from})`, digest };
@@ -82,12 +84,6 @@ export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly RiskyS
 function agreed(env: NodeJS.ProcessEnv): string[] {
   const found = readRecord<unknown[]>(pathOf(env));
   return Array.isArray(found) ? found.map(String) : [];
-}
-
-/** Returns the project of a directory: that of a worktree is the project it was made in. */
-function projectOf(directory: string): string {
-  const [project = directory] = realpathSync(directory).split(`/${WORKTREES}/`);
-  return project;
 }
 
 function pathOf(env: NodeJS.ProcessEnv): string {

@@ -99,6 +99,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
   const before = stored.contract;
   if (before.accept === 'never') throw new RalphError('refused', START_TEXTS.locked);
+  const current = readState(files.state);
   const { terms, checklist } = prepareContract({
     projectDir: files.projectDir,
     name: files.name,
@@ -112,7 +113,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
     launched: false,
     clientVersion: before.clientVersion,
     bundleDir: before.bundleDir,
-    mode: modeOf(files),
+    mode: current.kind === 'loop' ? current.state.mode : 'hook',
     plan: before.policy.plan ?? null,
   });
   if (terms.agent !== before.agent) {
@@ -175,9 +176,4 @@ function cutList({ state }: LoopFiles, total: number): string[] {
   const current = readState(state);
   const most = current.kind === 'loop' ? (current.state.checklist?.most ?? 0) : 0;
   return total < most ? [`the checklist: ${most} -> ${total} items`] : [];
-}
-
-function modeOf({ state }: LoopFiles): LoopState['mode'] {
-  const current = readState(state);
-  return current.kind === 'loop' ? current.state.mode : 'hook';
 }

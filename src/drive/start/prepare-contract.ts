@@ -120,11 +120,6 @@ function notifyTerms({ settings }: Resolved): Pick<ContractTerms, 'notify'> {
   return notify.command === null && notify.url === null ? {} : { notify };
 }
 
-function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['client']> {
-  const { permissionMode, model, effort, isolation } = settings;
-  return { permissionMode, model, effort, isolation };
-}
-
 /** Adds the first or the only task of a plan, which each start names: they are no settings. */
 function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
   return policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy;
@@ -180,4 +175,9 @@ function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], 
   );
   const longest = Math.max((policy.idle?.maxDelayMs ?? 0) / 1000, policy.backgroundWaitMs / 1000, checks);
   return longest < STOP_TIMEOUT_SECONDS ? null : START_TEXTS.tooSlow(longest, STOP_TIMEOUT_SECONDS);
+}
+
+function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['client']> {
+  const { permissionMode, model, effort, isolation } = settings;
+  return { permissionMode, model, effort, isolation };
 }

@@ -101,7 +101,8 @@ export interface EndedLoop {
 export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopReport {
   const found = readState(files.state);
   const live = liveLoopOf(found, files, env);
-  const last = lastLoopOf(found, files);
+  const ended = found.kind === 'loop' && found.state.status === 'ended';
+  const last = ended ? { state: found.state, file: files.state } : lastArchived(files);
   const lastLoop = last === null ? null : endedLoopOf(last.state, last.file, noticesOf(files, last.state.loopId));
   const contract = found.kind === 'absent' ? findContract(files) : 'absent';
   const lost = typeof contract === 'string' ? null : lostLoopOf(files, contract.contract, lastLoop);
@@ -187,11 +188,6 @@ function kindByContract(files: LoopFiles, taskPath: string): TaskKind {
   const { policy, tdd } = found.contract;
   if (policy.plan) return 'plan';
   return tdd === undefined ? taskKind(taskPath) : 'tdd';
-}
-
-function lastLoopOf(found: ReadState, files: LoopFiles): { readonly state: LoopState; readonly file: string } | null {
-  if (found.kind === 'loop' && found.state.status === 'ended') return { state: found.state, file: files.state };
-  return lastArchived(files);
 }
 
 /** Describes the end of an archived loop; `path` is its file. One that was archived before it ended counts as interrupted. */

@@ -127,9 +127,9 @@ export function handleAbort(turn: Turn): Dispatched {
 export function startFreshTurn(turn: Turn): Dispatched {
   const requeued = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'given-up' });
   const first = dispatch(requeued.turn, { type: 'first-prompt', at: turn.context.now() });
-  const { handedOver } = first.turn.loaded.state;
-  if (first.effects.length > 0 || handedOver === null) return first;
-  return { turn: first.turn, effects: [{ type: 'prompt', ...handedOver }] };
+  const { inFlight } = first.turn.loaded.state;
+  if (first.effects.length > 0 || inFlight === null) return first;
+  return { turn: first.turn, effects: [{ type: 'prompt', ...inFlight }] };
 }
 
 /** What follows a driver's own part: effects to run, or the answer that ends the call. */

@@ -2,7 +2,6 @@ import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { watchQueue } from '../../claude/transcript/queued-messages.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type ReadState, readState } from '../../state/loop-files.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
@@ -32,7 +31,9 @@ export interface Wait {
 
 export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   // The evidence of the next prompt has to be gathered within the same timeout.
-  const end = await waitInTurn(turn, until, turn.deadline - evidenceMs(turn.loaded.stored?.contract));
+  const commands = turn.loaded.stored?.contract.task?.commands ?? [];
+  const evidenceMs = commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
+  const end = await waitInTurn(turn, until, turn.deadline - evidenceMs);
   if (end === 'aborted') return handleAbort(turn);
   const cause = end === 'state-changed' ? 'elapsed' : end;
   return dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
@@ -49,11 +50,6 @@ export async function waitInTurn(turn: Turn, until: string, deadline: number): P
   const end = await waitUntil(turn, { until: Date.parse(until), deadline, signal, state, taskPath });
   if (heartbeat) clearInterval(heartbeat);
   return end;
-}
-
-/** Maximum time that the commands of a task folder take before a prompt. */
-function evidenceMs(contract: Contract | undefined): number {
-  return (contract?.task?.commands ?? []).reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
 }
 
 /** Waits until a time, or a change of the state, of the task or of the queue, or an abort. Holds no lock. */

@@ -116,7 +116,7 @@ function cycles(tasks: readonly LintedTask[]): PlanProblem[] {
 function incomplete(task: LintedTask): PlanProblem[] {
   const found: PlanProblem[] = [];
   if (task.acceptance.length === 0) {
-    const message = `${task.id} has no acceptance: nobody could tell when it is done. Add "- Acceptance:" with a list below it.`;
+    const message = `${task.id} has no acceptance: it does not say when it is done. Add "- Acceptance:" with a list below it.`;
     found.push(error(task, 'missing-acceptance', message));
   }
   if (task.scope.length === 0 && task.status !== 'manual-verify') {

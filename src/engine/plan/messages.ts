@@ -35,7 +35,7 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
       );
     }
     case 'blocked': {
-      const blocked = stop.became.length > 0 ? stop.became : roots(stop);
+      const blocked = stop.became.length > 0 ? stop.became : [...new Set(choice.passed.map(({ because }) => because))];
       const waiting = choice.passed.filter(({ id, because }) => blocked.includes(because) && id !== because);
       const chain = waiting.length === 0 ? '' : ` Waiting for it: ${waiting.map(({ id }) => id).join(', ')}.`;
       const named =
@@ -77,10 +77,6 @@ export function passedOverText({ choice }: Pick<PlanStop, 'choice'>): string | n
 function passedText(stop: PlanStop): string {
   const blocked = stop.choice.passed.filter(({ why }) => why === 'blocked');
   return blocked.length === 0 ? '' : ` Blocked: ${blocked.map(({ id }) => id).join(', ')}.`;
-}
-
-function roots({ choice }: PlanStop): string[] {
-  return [...new Set(choice.passed.map(({ because }) => because))];
 }
 
 function doneText({ done }: PlanState): string {

@@ -1,5 +1,5 @@
 /** The state file's own version. A file with a larger number belongs to a newer program and is left untouched. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** Of the state in the project and of the record outside it. A file with a higher one is left as it is. */
 export const TDD_VERSION = 1;

@@ -27,6 +27,8 @@ export const activityEvent = z.discriminatedUnion('type', [
     model: z.string().nullable(),
     costUsd: z.number().min(0).nullable(),
     usage,
+    /** When the account may go on, once it has used the share of its limit at which its loops wait. */
+    heldUntil: instant.optional(),
   }),
   /** Written by the tool hooks: asked, then done or failed; denied by the loop's rules. */
   kind('tool.asked', { ...call, agentId: z.string().optional(), undecided: z.array(z.string()).optional() }),

@@ -111,7 +111,7 @@ const base = {
   lastDecision: lastDecision.nullable(),
   lastTurn: lastTurn.nullable(),
   /** What the last prompt carried, until a turn shows that it arrived: a prompt that the client overrode never did. */
-  handedOver: z.object({ notices, steering: z.array(steering) }).nullable(),
+  inFlight: z.object({ notices, steering: z.array(steering) }).nullable(),
   /** Prompt of the turn in progress: none yet, the loop's (`agent`), a person's; `rest`: the turn was released. */
   turn: z.enum(['first', 'agent', 'user', 'rest']),
   /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
@@ -126,7 +126,8 @@ const base = {
   /** Reasons the gate gave the last time, and how many times in a row. */
   gateFailures: streak,
   warnedBudgets: z.array(z.string()),
-  told: z.array(z.string()),
+  /** Keys of pauses and other notices that the user was shown already. */
+  announced: z.array(z.string()),
   /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
   projectMark: z.string().nullable(),
   /** Program as the user can call it, for the commands in messages; absent: `ralph-loop`. */

@@ -56,8 +56,8 @@ export function end(
 export const NO_NOTICES: LoopState['notices'] = { rejection: [], misplacedSignal: null, warnings: [] };
 
 /** Puts everything undelivered in flight, until the agent's turn ends. */
-export function handOver({ notices, steering }: LoopState): Pick<LoopState, 'handedOver' | 'notices' | 'steering'> {
-  return { handedOver: { notices, steering }, notices: NO_NOTICES, steering: [] };
+export function putInFlight({ notices, steering }: LoopState): Pick<LoopState, 'inFlight' | 'notices' | 'steering'> {
+  return { inFlight: { notices, steering }, notices: NO_NOTICES, steering: [] };
 }
 
 /** Sends the task back with the notices and the steering, which stay in flight until the agent's turn ends. */
@@ -65,7 +65,7 @@ export function prompt(state: LoopState, at: string, detail: string): Transition
   const next: LoopState = {
     ...running(state),
     turn: 'agent',
-    ...handOver(state),
+    ...putInFlight(state),
     lastDecision: { at, kind: 'prompt', detail },
   };
   return { state: next, effects: [{ type: 'prompt', notices: state.notices, steering: state.steering }] };
@@ -89,8 +89,8 @@ export function pause(
 /** Returns the pause's message for the user; null if it was already shown. */
 export function tellPause(state: StateOf<'paused'>): { state: StateOf<'paused'>; message: string | null } {
   const key = `paused ${state.paused.since}`;
-  if (state.told.includes(key)) return { state, message: null };
-  return { state: { ...state, told: [...state.told, key] }, message: state.paused.message };
+  if (state.announced.includes(key)) return { state, message: null };
+  return { state: { ...state, announced: [...state.announced, key] }, message: state.paused.message };
 }
 
 export function releasePaused(paused: StateOf<'paused'>): Transition {

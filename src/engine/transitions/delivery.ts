@@ -2,7 +2,7 @@ import type { EventOf } from '../events.ts';
 import { OVERRIDDEN_TEXT } from '../messages.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
-import { event, handOver, overtaken, release, type Transition } from './build.ts';
+import { event, overtaken, putInFlight, release, type Transition } from './build.ts';
 import { endBy, limitReached, pausedByWindow } from './check-limits.ts';
 
 /** Lets the turn end while the loop stays live: for background work or a queued message of the user. */
@@ -18,19 +18,19 @@ export function released(state: LiveState, happened: EventOf<'turn-released'>): 
 /** Requeues what the prompt carried after the client ended the turn despite the block, and notifies the user. */
 export function overridden(state: LiveState, happened: EventOf<'block-overridden'>): Transition {
   return {
-    state: { ...takenBack(state), turn: state.turn === 'user' ? 'user' : 'rest' },
+    state: { ...requeueInFlight(state), turn: state.turn === 'user' ? 'user' : 'rest' },
     effects: [event(state, happened.at, 'block.overridden'), { type: 'notify', message: OVERRIDDEN_TEXT }],
   };
 }
 
 /** Begins an attempt at the iteration, unless the loop was stopped, paused or replaced, or has reached a limit. */
 export function promptMade(state: LiveState, { at, outcome }: EventOf<'prompt-made'>, policy: Policy): Transition {
-  if (outcome === 'given-up') return { state: takenBack(state), effects: [] };
-  if (state.status !== 'running') return overtaken(takenBack(state));
+  if (outcome === 'given-up') return { state: requeueInFlight(state), effects: [] };
+  if (state.status !== 'running') return overtaken(requeueInFlight(state));
   // A retry of a failed run is another attempt at the same iteration.
   const reached = limitReached(state, at, policy);
   if (reached !== null) return endBy(state, at, policy, reached);
-  const paused = pausedByWindow(takenBack(state), at, policy);
+  const paused = pausedByWindow(requeueInFlight(state), at, policy);
   if (paused !== null) return paused;
   const { lastDecision } = state;
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
@@ -45,7 +45,7 @@ export function firstPrompt(state: LiveState, { at }: EventOf<'first-prompt'>, p
       ...state,
       // After a pause the turn was at rest; now an agent is about to work.
       ...(state.status === 'running' && state.turn === 'rest' && { turn: 'first' as const }),
-      ...handOver(state),
+      ...putInFlight(state),
       lastDecision: { at, kind: 'prompt', detail: 'first prompt' },
     },
     effects: [],
@@ -53,12 +53,12 @@ export function firstPrompt(state: LiveState, { at }: EventOf<'first-prompt'>, p
 }
 
 /** Requeues what a prompt carried if the agent never answered it. */
-export function takenBack<S extends LoopState>(state: S): S {
-  if (!state.handedOver) return state;
-  const { notices, steering } = state.handedOver;
+export function requeueInFlight<S extends LoopState>(state: S): S {
+  if (!state.inFlight) return state;
+  const { notices, steering } = state.inFlight;
   return {
     ...state,
-    handedOver: null,
+    inFlight: null,
     steering: [...steering, ...state.steering],
     notices: {
       rejection: [...notices.rejection, ...state.notices.rejection],

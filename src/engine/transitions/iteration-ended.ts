@@ -32,7 +32,7 @@ export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): 
     ...state,
     lastTurn: delivery,
     promptId: ended.promptId,
-    handedOver: null,
+    inFlight: null,
     usage: addUsage(state.usage, ended.usage, ended.costUsd),
   };
   const users = state.turn === 'user' || ended.origin === 'user';

@@ -1,7 +1,7 @@
 import type { EventOf, OperatorCommand } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
-import type { LiveState, LoopState, Steering } from '../schema/state.ts';
+import type { LiveState, LoopState } from '../schema/state.ts';
 import { counted, end, event, pause, running, type Transition } from './build.ts';
 
 type Kind = OperatorCommand['kind'];
@@ -96,15 +96,12 @@ function accept(state: LiveState, at: string, command: Extract<OperatorCommand, 
   const { id, contractHash, maxIterations, checklist, changes } = command;
   const whole = checklist && { checklist: counted(checklist, undefined) };
   const known = state.steering.some((message) => message.id === id);
-  const steering = known ? state.steering : [...state.steering, { id, at, ...announced(changes) }];
+  const announcement = { id, at, text: acceptedText(changes), delivery: 'now', announces: 'accept' } as const;
+  const steering = known ? state.steering : [...state.steering, announcement];
   const adopted: LiveState = { ...state, contractHash, maxIterations, steering, ...whole };
   const next: LoopState =
     adopted.status === 'paused' && adopted.paused.reason === 'contract-changed' ? running(adopted) : adopted;
   return { state: next, effects: [event(next, at, 'operator.accept', { contractHash })] };
-}
-
-function announced(changes: string): Pick<Steering, 'text' | 'delivery' | 'announces'> {
-  return { text: acceptedText(changes), delivery: 'now', announces: 'accept' };
 }
 
 function unchanged(state: LoopState): Transition {

@@ -33,7 +33,8 @@ export function planTurnEnded(state: LiveState, ended: Ended, policy: Policy): T
 export function planRead(state: LiveState, { at, tasks, commit }: EventOf<'plan-read'>, policy: Policy): Transition {
   if (state.status !== 'running' || !policy.plan) return overtaken(state);
   const known = planOf(state);
-  const ticked = known.current !== null && isDone(known.current.id, tasks);
+  const currentKey = known.current && planKey(known.current.id);
+  const ticked = tasks.some(({ id, status }) => planKey(id) === currentKey && status === 'done');
   // The engine was killed between its commit and the word of it.
   const settled = ticked && known.current !== null ? withDone(known, known.current.id) : known;
   const begins = settled.blocked === null;
@@ -106,10 +107,6 @@ function follow(
     default:
       return as satisfies never;
   }
-}
-
-function isDone(id: string, tasks: readonly ToldTask[]): boolean {
-  return tasks.some((task) => planKey(task.id) === planKey(id) && task.status === 'done');
 }
 
 /** A task that was begun is gone on with, while it still can be. */

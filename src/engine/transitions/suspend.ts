@@ -42,13 +42,13 @@ export function suspended(state: LiveState, happened: EventOf<'suspended'>): Tra
 }
 
 export function noticed(state: LiveState, happened: EventOf<'noticed'>): Transition {
-  if (state.told.includes(happened.key)) return { state, effects: [] };
+  if (state.announced.includes(happened.key)) return { state, effects: [] };
   const { warnings } = state.notices;
   const warning = render(happened.warning, state);
   return {
     state: {
       ...state,
-      told: [...state.told, happened.key],
+      announced: [...state.announced, happened.key],
       notices: { ...state.notices, warnings: [...warnings, warning] },
     },
     effects: [event(state, happened.at, 'notice', { message: warning }), { type: 'notify', message: warning }],

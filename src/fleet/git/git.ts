@@ -89,7 +89,12 @@ export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
     const late = setTimeout(() => child.kill('SIGKILL'), network ? NETWORK_MS : LOCAL_MS);
     const finish = (code: number | null, said: string): void => {
       clearTimeout(late);
-      resolve({ ok: code === 0, code, output: Buffer.concat(chunks), complaint: withoutCredentials(said.trim()) });
+      resolve({
+        ok: code === 0,
+        code,
+        output: Buffer.concat(chunks),
+        complaint: redact(said.trim().replace(/(:\/\/)[^\s/@]+@/g, '$1')),
+      });
     };
     child.once('error', (error) => finish(null, error.message));
     child.once('close', (code, signal) => finish(code, signal === null ? complaint : `${complaint}ended by ${signal}`));
@@ -118,10 +123,6 @@ export function listed(output: Buffer): string[] {
 
 /** Returns the bytes of a path as `listed` returns it. */
 export const pathBytes = (path: string): Buffer => Buffer.from(path, 'latin1');
-
-function withoutCredentials(text: string): string {
-  return redact(text.replace(/(:\/\/)[^\s/@]+@/g, '$1'));
-}
 
 function environment({ env, gitDir, workTree, index, objects, network = false, more }: GitCall): NodeJS.ProcessEnv {
   const given: Record<string, string | undefined> = {};

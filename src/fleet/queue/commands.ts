@@ -79,7 +79,7 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
 export interface NewCommands {
   /** Signed commands of this generation, in the order of their ids, each after `last`. */
   readonly commands: readonly FleetCommand[];
-  /** Entries of the stream that nobody of the fleet has signed. */
+  /** Entries of the stream that no member of the fleet has signed. */
   readonly refused: number;
 }
 

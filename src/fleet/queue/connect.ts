@@ -59,6 +59,12 @@ export const KEYS = {
 /** Time that the server has to accept a connection of a command. */
 const CONNECT_MS = 5_000;
 
+/**
+ * What becomes of requests while the server is away: each fails, and the connection with them; each waits for the server;
+ * or those on their way fail, and the connection is renewed.
+ */
+export type LostServer = 'fail' | 'wait' | 'reconnect';
+
 /** A connection to the fleet's server, and its queues, one for each account. */
 export class FleetServer {
   readonly redis: Redis;
@@ -70,14 +76,14 @@ export class FleetServer {
     this.redis = redis;
   }
 
-  /** Connects once. Throws RalphError `refused` where no server answers; a `patient` connection is renewed for ever. */
-  static async connect(packages: Packages, url: string, patient = false): Promise<FleetServer> {
+  /** Connects once. Throws RalphError `refused` where no server answers. */
+  static async connect(packages: Packages, url: string, lostServer: LostServer = 'fail'): Promise<FleetServer> {
     if (!/^rediss?:/i.test(url) || !URL.canParse(url)) throw new RalphError('usage', FLEET_TEXTS.badUrl);
     const redis = packages.newRedis(url, {
       lazyConnect: true,
       connectTimeout: CONNECT_MS,
-      maxRetriesPerRequest: null,
-      retryStrategy: (times) => (patient ? Math.min(50 * times, 1_000) : null),
+      maxRetriesPerRequest: lostServer === 'reconnect' ? 0 : null,
+      retryStrategy: (times) => (lostServer === 'fail' ? null : Math.min(50 * times, 1_000)),
     });
     let last: Error | null = null;
     redis.on('error', (error) => {
@@ -85,7 +91,7 @@ export class FleetServer {
     });
     try {
       await redis.connect();
-      // ioredis goes on with another database where the server does not have this one.
+      // ioredis uses another database where the server does not have this one.
       await redis.select(redis.options.db ?? 0);
     } catch (error) {
       redis.disconnect();

@@ -96,14 +96,13 @@ async function placesOf(server: FleetServer, accounts: readonly string[], last: 
     const [count, ids] = answers.slice(2 * index, 2 * index + 2) as [number, string[]];
     if (count > 0) counts[state] = (counts[state] ?? 0) + count;
     for (let at = 0; at < ids.length; at += LISTS.has(kept) ? 1 : 2) {
-      places.set(`${account} ${ids[at]}`, { state, until: kept === 'delayed' ? untilOf(ids[at + 1] ?? '') : null });
+      places.set(`${account} ${ids[at]}`, {
+        state,
+        until: kept === 'delayed' ? Math.floor(Number(ids[at + 1] ?? '') / DELAY_SHIFT) : null,
+      });
     }
   }
   return { places, counts };
-}
-
-function untilOf(score: string): number {
-  return Math.floor(Number(score) / DELAY_SHIFT);
 }
 
 /** Sends the commands at once. Throws the first error among their answers. */

@@ -40,9 +40,12 @@ export async function addLoop(
     removeOnFail: { age: KEPT_SECONDS },
     deduplication: { id: sameWork(submission) },
   });
-  const queued = (job.id ?? '').replace(/\.\d+$/, '');
-  const generationOf = Number(/\d+$/.exec(job.id ?? '')?.[0] ?? 1);
-  const entry = JSON.stringify({ ...entryOf(submission), generation: generationOf, ...(progress && { progress }) });
+  const [, queued = '', queuedGeneration = '1'] = /^(.*)\.(\d+)$/.exec(job.id ?? '') ?? [];
+  const { name, task, repository, submittedBy: by, submittedAt: at } = submission;
+  const entry = JSON.stringify({
+    ...{ generation: Number(queuedGeneration), account, name, task: task.path, repository: repository.url, by, at },
+    ...(progress && { progress }),
+  });
   if (queued !== loopId) {
     // Only a sender that was killed has left a job without its entry.
     await server.redis.hsetnx(KEYS.loops, queued, entry);
@@ -58,11 +61,6 @@ export async function addLoop(
 function sameWork({ loopId, generation, repository, base, contract, task }: Submission): string {
   const own = generation > 1 ? `#${loopId}.${generation}` : '';
   return `${repository.id}#${base.sha}#${task.digest}#${contract.digest}${own}`;
-}
-
-function entryOf({ generation, account, name, task, repository, submittedBy, submittedAt }: Submission) {
-  const short = { generation, account, name, task: task.path, repository: repository.url };
-  return { ...short, by: submittedBy, at: submittedAt };
 }
 
 /** Returns every loop of the fleet, the newest first. */

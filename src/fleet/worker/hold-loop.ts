@@ -218,7 +218,12 @@ export class LoopHolder {
     // Ended by a signal that was not ours.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
     const { status: outcome, message: reason } = ended;
-    return { kind: 'ended', outcome, reason, report: reportText(ended) };
+    return {
+      kind: 'ended',
+      outcome,
+      reason,
+      report: ended.report === undefined ? reason : JSON.stringify(ended.report),
+    };
   }
 
   /** Publishes the last checkpoint of this claim. `outcome` is null for a loop that waits. */
@@ -246,10 +251,6 @@ export class LoopHolder {
   tell(waits: string | null): Promise<void> {
     return this.#holding.progress(waits, this.#maxIterations);
   }
-}
-
-function reportText({ report, message }: Ended): string {
-  return report === undefined ? message : JSON.stringify(report);
 }
 
 /** Returns the tokens that `max_tokens` counts. */

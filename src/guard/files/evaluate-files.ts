@@ -11,7 +11,15 @@ import { hasKnownOptions } from '../shell/program-words.ts';
 import type { FileAccess, SearchedTree, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
-import { type Budget, isSpent, newBudget, type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
+import {
+  type Budget,
+  isSpent,
+  newBudget,
+  type Reached,
+  reachedByTool,
+  reachedPaths,
+  spendAll,
+} from './reached-paths.ts';
 
 /** Undecidable part of a call: a kind that `undecidedDenied` knows, and its text. */
 export interface Open {
@@ -73,7 +81,7 @@ function withoutIgnoreFiles(use: FileAccess): FileAccess {
 
 const MAX_PIECES = 2000;
 
-/** Files that code for an interpreter names: nobody can tell what it does with them. */
+/** Files that code for an interpreter names: what it does with them is unknown. */
 function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   const texts = [
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
@@ -94,7 +102,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
     const paths = isPrivate ? pathsInCode(text, cwd ?? guard.rules.projectDir) : [];
     const named = [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
     // What is beyond was not looked at: the call is denied where there is any rule.
-    if (named.length > MAX_PIECES) Object.assign(budget, { whole: -1, cut: true });
+    if (named.length > MAX_PIECES) spendAll(budget);
     return named.slice(0, MAX_PIECES);
   });
 }
@@ -149,7 +157,7 @@ function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
   return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
 }
 
-/** Files that are there and that a program gets by name of which nobody knows what it does with them. */
+/** Existing files that a program gets by name, where what it does with them is unknown. */
 function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   return named.flatMap(({ command, words, mayWrite }) =>
     words.flatMap((word) => {

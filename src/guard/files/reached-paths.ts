@@ -189,6 +189,12 @@ export function newBudget(): Budget {
   return { left: MAX_ENTRIES, whole: MAX_IN_ALL, cut: false };
 }
 
+/** Spends the budget of the whole call, of which something was not looked at. */
+export function spendAll(budget: Budget): void {
+  budget.whole = -1;
+  budget.cut = true;
+}
+
 /** Returns whether the budget of the whole call is spent: nothing more is listed. */
 export function isSpent(budget: Budget): boolean {
   return budget.whole < 0;

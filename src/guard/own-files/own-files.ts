@@ -176,7 +176,7 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
         next.push(`${directory}/${segment.replace(/\\(.)/g, '$1')}`);
         continue;
       }
-      for (const name of namesIn(directory === '' ? '/' : directory)) {
+      for (const name of orElse(() => readdirSync(directory === '' ? '/' : directory), [])) {
         if (!take()) return [];
         if (matchesSegment(segment, name, false)) next.push(`${directory}/${name}`);
       }
@@ -184,10 +184,6 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
     directories = next;
   }
   return directories;
-}
-
-function namesIn(directory: string): string[] {
-  return orElse(() => readdirSync(directory), []);
 }
 
 /** Returns whether this search finds the path, or a folder above it: below one of its roots, by its conditions. */

@@ -97,8 +97,9 @@ function settleSafely(
 /** Makes one path what the snapshot says it is. Repeatable. Returns false if that is impossible. */
 function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, archive: string): boolean {
   const base = snapshot.files[path] ?? null;
-  const root = rootOf(files, path);
-  const isInside = root !== sep;
+  const isInside = path.startsWith(`${files.projectDir}${sep}`);
+  // From here no link is followed: the project, or the root of the file system for own files elsewhere.
+  const root = isInside ? files.projectDir : sep;
   const aside = (at: string, shown: string): void => moveAside(at, archivePath(files, archive, shown));
   if (base === null) {
     const done = inSafeFolder(
@@ -136,11 +137,6 @@ function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, arch
     return true;
   };
   return inSafeFolder(root, path, put, make) ?? false;
-}
-
-/** The folder from which no link is followed: the project, or the root of the file system for own files elsewhere. */
-function rootOf({ projectDir }: LoopFiles, path: string): string {
-  return path.startsWith(`${projectDir}${sep}`) ? projectDir : sep;
 }
 
 function archivePath({ projectDir }: LoopFiles, archive: string, path: string): string {

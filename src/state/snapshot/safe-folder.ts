@@ -23,7 +23,7 @@ export function inSafeFolder<T>(
   try {
     for (const segment of ['', ...segments]) {
       const next = segment === '' ? folder : `${folder}${sep}${segment}`;
-      if (!isFolder(next)) {
+      if (statAt(next)?.isDirectory() !== true) {
         if (make === null || segment === '') return null;
         if (statAt(next) !== null) make.aside(next);
         mkdirSync(diskPath(next));
@@ -37,10 +37,6 @@ export function inSafeFolder<T>(
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
-}
-
-function isFolder(path: string): boolean {
-  return statAt(path)?.isDirectory() === true;
 }
 
 /** Opens a folder, no link; one that was closed to its owner is opened again. Returns null if it cannot be opened. */

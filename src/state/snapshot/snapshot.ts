@@ -156,7 +156,7 @@ function newPack(path: string, former?: Snapshot): Pack {
   const descriptor = openSync(path, 'a', 0o600);
   const known = Object.values(former?.files ?? {}).filter((version) => version !== null && version.offset !== null);
   let end = Math.max(0, ...known.map((version) => (version?.offset ?? 0) + (version?.size ?? 0)));
-  if (former !== undefined) end = Math.max(end, sizeOf(path));
+  if (former !== undefined) end = Math.max(end, statAt(path)?.size ?? 0);
   let count = former === undefined ? 0 : known.length;
   return {
     add: (file) => {
@@ -178,8 +178,4 @@ function newPack(path: string, former?: Snapshot): Pack {
       closeSync(descriptor);
     },
   };
-}
-
-function sizeOf(path: string): number {
-  return statAt(path)?.size ?? 0;
 }

@@ -7,7 +7,7 @@ export interface Version {
   /** `other` is anything but a regular file and a symbolic link. It is never put back. */
   readonly kind: 'file' | 'link' | 'other';
   readonly mode: number;
-  /** SHA-256 of the bytes, or of a link's target; '' if unreadable. */
+  /** SHA-256 of the bytes, or of a link's target; for a very large file its stamps; '' if not read. */
   readonly hash: string;
   readonly size: number;
   readonly mtimeMs: number;

@@ -44,7 +44,8 @@ export function unreadTasks(body: string, blocks: readonly Nodes[], known: Reado
       case 'blockquote':
         return missed(node, 'in a quote');
       case 'html':
-        return isClosedComment(sourceOf(body, node)) ? [] : missed(node, 'in raw HTML');
+        // a closed comment
+        return /^<!--[\s\S]*-->/.test(sourceOf(body, node)) ? [] : missed(node, 'in raw HTML');
       case 'code':
         return FENCE.test(sourceOf(body, node)) ? [] : missed(node, 'in code, by its indentation,');
       default:
@@ -77,10 +78,6 @@ function linesOf(body: string, node: Nodes): { readonly text: string; readonly l
 
 function sourceOf(body: string, { position }: Nodes): string {
   return body.slice(position?.start.offset, position?.end.offset);
-}
-
-function isClosedComment(html: string): boolean {
-  return html.startsWith('<!--') && html.includes('-->');
 }
 
 function openFences(body: string, blocks: readonly Nodes[], depth: number): Unread[] {

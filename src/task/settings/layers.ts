@@ -85,7 +85,8 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };
   add('flag', nested(sources.flags ?? {}), () => 'a flag');
-  add('environment', nested(variables(sources.env ?? {})), (path) => `${variableOf(path)} in the environment`);
+  const names = new Map<string, string>(Object.entries(VARIABLES).map(([name, key]) => [key, name]));
+  add('environment', nested(variables(sources.env ?? {})), (path) => `${names.get(path) ?? path} in the environment`);
   if (sources.frontmatter) layers.push({ source: 'frontmatter', settings: sources.frontmatter });
   for (const [source, raw] of Object.entries(configs) as [ConfigSource, unknown][]) {
     add(source, raw, () => sources.paths?.[source] ?? `the ${source}`);
@@ -106,10 +107,6 @@ function variables(env: Readonly<Record<string, string | undefined>>): Record<st
     if (env[name] !== undefined && env[name] !== '') set[path] = env[name];
   }
   return set;
-}
-
-function variableOf(path: string): string {
-  return Object.entries(VARIABLES).find(([, key]) => key === path)?.[0] ?? path;
 }
 
 /** Nests `{'idle.delay': '5'}` as `{idle: {delay: 5}}`, converting text to the type of the key. */

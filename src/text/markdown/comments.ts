@@ -24,14 +24,11 @@ function withItsLines(text: string, { start, end }: Span): Span {
   let rest = end;
   while (isBlank(text[rest])) rest += 1;
   const [terminator] = /^(?:\r\n|[\n\r])/.exec(text.slice(rest, rest + 2)) ?? [];
-  const isAlone = isAtEnd(text[begin - 1]) && (rest === text.length || terminator !== undefined);
+  const isAlone =
+    [undefined, '\n', '\r'].includes(text[begin - 1]) && (rest === text.length || terminator !== undefined);
   return isAlone ? { start: begin, end: rest + (terminator?.length ?? 0) } : { start, end };
 }
 
 function isBlank(char: string | undefined): boolean {
   return char === ' ' || char === '\t';
-}
-
-function isAtEnd(char: string | undefined): boolean {
-  return char === undefined || char === '\n' || char === '\r';
 }

@@ -134,7 +134,10 @@ export class LoopFeed extends NewsFeed {
       watched.version += 1;
       changed = true;
     }
-    if (isOther) this.#rows = sorted([...this.#watched.values()].flatMap(({ row }) => row ?? []));
+    if (isOther) {
+      const rows = [...this.#watched.values()].flatMap(({ row }) => row ?? []);
+      this.#rows = rows.sort((a, b) => Number(b.live) - Number(a.live) || b.startedAt.localeCompare(a.startedAt));
+    }
     return changed;
   }
 
@@ -170,10 +173,6 @@ export class LoopFeed extends NewsFeed {
   #versions(): Record<string, number> {
     return Object.fromEntries([...this.#watched].map(([key, { version }]) => [key, version]));
   }
-}
-
-function sorted(rows: LoopRow[]): LoopRow[] {
-  return rows.sort((a, b) => Number(b.live) - Number(a.live) || b.startedAt.localeCompare(a.startedAt));
 }
 
 function stampOf(path: string): string {

@@ -82,7 +82,7 @@ export abstract class NewsFeed {
       const news = await this.news(whole);
       if (this.#isAway) this.#failures.clear();
       this.#isAway = false;
-      // All hear it: what is new is told once.
+      // Each piece of news goes to all readers once.
       if (news !== null) for (const hear of this.#listeners) hear(news);
     } catch (error) {
       this.#isAway = true;

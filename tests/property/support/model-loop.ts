@@ -56,7 +56,7 @@ export class ModelLoop {
   private idleCount = 0;
   private lastCall = 0;
   private told = new Set<string>();
-  private handedOver: Steered[] = [];
+  private inFlight: Steered[] = [];
 
   constructor(policy: Policy, now: number, consented: boolean) {
     this.policy = policy;
@@ -71,7 +71,7 @@ export class ModelLoop {
     if (delivery === this.lastDelivery) return 'ignore';
     this.lastDelivery = delivery;
     this.promptId = turn.promptId;
-    this.handedOver = [];
+    this.inFlight = [];
     this.spend(turn);
     const users = this.turn === 'user' || turn.origin === 'user';
     if (this.status === 'paused') {
@@ -197,14 +197,14 @@ export class ModelLoop {
         if (!resting) this.pause(event.reason, null, 'rest');
         return this.letGo('rest');
       case 'block-overridden':
-        this.queue = [...this.handedOver, ...this.queue];
-        this.handedOver = [];
+        this.queue = [...this.inFlight, ...this.queue];
+        this.inFlight = [];
         if (this.turn !== 'user') this.turn = 'rest';
         return null;
       case 'prompt-made': {
         if (event.outcome === 'given-up' || this.status !== 'running') {
-          this.queue = [...this.handedOver, ...this.queue];
-          this.handedOver = [];
+          this.queue = [...this.inFlight, ...this.queue];
+          this.inFlight = [];
         }
         if (event.outcome === 'given-up') return null;
         if (this.status !== 'running') return this.overtaken();
@@ -227,7 +227,7 @@ export class ModelLoop {
         const limit = this.status === 'running' ? this.limit(now) : null;
         if (limit !== null) return this.end(limit);
         if (this.status === 'running' && this.turn === 'rest') this.turn = 'first';
-        this.handedOver = this.queue;
+        this.inFlight = this.queue;
         this.queue = [];
         return null;
       }
@@ -252,8 +252,8 @@ export class ModelLoop {
     this.lastDelivery = null;
     this.promptId = null;
     this.lastFigure = null;
-    this.queue = [...this.handedOver, ...this.queue];
-    this.handedOver = [];
+    this.queue = [...this.inFlight, ...this.queue];
+    this.inFlight = [];
   }
 
   clockSetBack(): void {
@@ -275,7 +275,7 @@ export class ModelLoop {
           }
         : null;
     this.queue = state.steering.map(({ id, delivery }) => ({ id, delivery }));
-    this.handedOver = state.handedOver?.steering.map(({ id, delivery }) => ({ id, delivery })) ?? [];
+    this.inFlight = state.inFlight?.steering.map(({ id, delivery }) => ({ id, delivery })) ?? [];
   }
 
   private count(now: number, turn: Turn, reply: Reply): Step {
@@ -379,7 +379,7 @@ export class ModelLoop {
     if (limit !== null) return this.end(limit);
     if (this.pauseRequested) return this.pauseNow();
     this.go('agent');
-    this.handedOver = this.queue;
+    this.inFlight = this.queue;
     this.queue = [];
     return 'prompt';
   }

@@ -155,7 +155,7 @@ test('the dashboard of a fleet refuses a foreign host, a missing token, and requ
 test('the dashboard of a fleet says how many loops its list leaves out, and whether the server is away', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
   const packages = { bullmq, newRedis: (address: string, options: object) => new Redis(address, options) };
-  const server = await FleetServer.connect(packages, f.redis.url, true);
+  const server = await FleetServer.connect(packages, f.redis.url, 'wait');
   t.after(() => server.close());
   const key = new FleetKey(FLEET_KEY);
   const add = (at: number) => {

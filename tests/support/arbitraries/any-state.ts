@@ -81,7 +81,7 @@ const earlier: fc.Arbitrary<CommonState> = fc.record({
     }),
   ),
   lastTurn: fc.option(fc.record({ promptId: fc.option(text), text, transcriptMark: text })),
-  handedOver: fc.option(fc.record({ notices, steering })),
+  inFlight: fc.option(fc.record({ notices, steering })),
   turn: fc.constantFrom('first' as const, 'agent' as const, 'user' as const, 'rest' as const),
   promptId: fc.option(text),
   stopRequested: fc.boolean(),
@@ -89,7 +89,7 @@ const earlier: fc.Arbitrary<CommonState> = fc.record({
   notices,
   gateFailures: streak,
   warnedBudgets: texts,
-  told: texts,
+  announced: texts,
   waitedOut: texts,
   projectMark: fc.option(text),
 });

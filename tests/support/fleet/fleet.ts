@@ -170,7 +170,7 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
     },
     async reaches(id, what, condition, ms) {
       // By the server itself: a program that asks costs a start, and is asked once the answer is known.
-      const server = await FleetServer.connect(loadPackages(root, root), redis.url, true);
+      const server = await FleetServer.connect(loadPackages(root, root), redis.url, 'wait');
       try {
         const look = async (): Promise<boolean> => condition(await loopStatus(server, await loopNamed(server, id)));
         await until(`${id}: ${what}`, look, ms);

@@ -45,7 +45,10 @@ describe('a new loop', () => {
     assert.deepEqual([state.sessionId, state.clientPid, state.clientStartedAt], [null, null, null]);
     assert.deepEqual([state.breaker, state.idle, state.stopRequested], [CLOSED_BREAKER, NOT_IDLE, false]);
     assert.deepEqual([state.steering, state.notices.rejection, state.notices.warnings], [[], [], []]);
-    assert.deepEqual([state.warnedBudgets, state.told, state.waitedOut, state.marks.lastMessageIds], [[], [], [], []]);
+    assert.deepEqual(
+      [state.warnedBudgets, state.announced, state.waitedOut, state.marks.lastMessageIds],
+      [[], [], [], []],
+    );
     assert.deepEqual(state.lastDecision, { at: at(0), kind: 'started', detail: '' });
   });
 
@@ -160,9 +163,9 @@ describe('a loop that is resumed in a new client', () => {
     turn: 'user',
     lastTurn: { promptId: 'p', text: 't', transcriptMark: '1' },
     promptId: 'p',
-    told: ['k'],
+    announced: ['k'],
     waitedOut: ['t'],
-    handedOver: { notices: running().notices, steering: [] },
+    inFlight: { notices: running().notices, steering: [] },
     usage: { ...running().usage, costUsd: 1, costBaseUsd: 0 },
     marks: { transcriptPath: '/t', transcriptBytes: 9, subagentBytes: { a: 1 }, lastMessageIds: ['m'], callsBytes: 5 },
     notices: { rejection: ['r'], misplacedSignal: null, warnings: [] },
@@ -197,7 +200,7 @@ describe('a loop that is resumed in a new client', () => {
       [CLOSED_BREAKER, NOT_IDLE, { value: null, repeats: 0 }],
     );
     assert.deepEqual([state.turn, state.stopRequested, state.lastTurn, state.promptId], ['first', false, null, null]);
-    assert.deepEqual([state.told, state.waitedOut, state.handedOver], [[], [], null]);
+    assert.deepEqual([state.announced, state.waitedOut, state.inFlight], [[], [], null]);
     assert.deepEqual(state.marks, {
       transcriptPath: null,
       transcriptBytes: 0,

@@ -226,7 +226,7 @@ describe('time that passes for a loop that does not wait', () => {
   });
 
   test('leaves a turn that has ended alone', () => {
-    const before = paused('operator', { turn: 'rest', told: [`paused ${at(1)}`] });
+    const before = paused('operator', { turn: 'rest', announced: [`paused ${at(1)}`] });
     assert.equal(transition(before, timePassed('elapsed', 60), LOOP).state, before);
   });
 });

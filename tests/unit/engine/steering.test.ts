@@ -139,8 +139,8 @@ describe('a prompt that the client overrode', () => {
 
   test('returns them to a new client too, if the old one was lost before it answered', () => {
     const lost = after(rejected, LOOP, steer('a'), turnEnded('Work.'), steer('b')).state;
-    const { steering, notices, handedOver } = resumeState(lost, at(99), true);
-    assert.deepEqual([ids(steering), notices.rejection, handedOver], [['a', 'b'], ['tests: fail'], null]);
+    const { steering, notices, inFlight } = resumeState(lost, at(99), true);
+    assert.deepEqual([ids(steering), notices.rejection, inFlight], [['a', 'b'], ['tests: fail'], null]);
   });
 
   test('does not affect the user’s turn', () => {
@@ -159,7 +159,7 @@ describe('the first prompt of a fresh client', () => {
     const { state, effects } = after(told, LOOP, steer('a'), steer('b', 'now'), FIRST);
     assert.deepEqual([ids(state.steering), effects], [[], []]);
     assert.deepEqual(state.notices, { rejection: [], misplacedSignal: null, warnings: [] });
-    assert.deepEqual(state.handedOver, { notices: told.notices, steering: [queued('a'), queued('b', 'now')] });
+    assert.deepEqual(state.inFlight, { notices: told.notices, steering: [queued('a'), queued('b', 'now')] });
   });
 
   test('begins its iteration when it is sent, however long it took to make', () => {
@@ -201,7 +201,7 @@ describe('a prompt that took long to make', () => {
 
   test('returns what it carried when it is dropped', () => {
     const { state, effects } = transition(prompted, made('given-up'), LOOP);
-    assert.deepEqual([ids(state.steering), state.notices.rejection, state.handedOver], [['a'], ['tests: fail'], null]);
+    assert.deepEqual([ids(state.steering), state.notices.rejection, state.inFlight], [['a'], ['tests: fail'], null]);
     assert.deepEqual(effects, []);
   });
 
@@ -226,7 +226,7 @@ describe('a notice', () => {
     const { state, effects } = after(running(), LOOP, notice('k1'), notice('k2'));
     assert.deepEqual([recorded(effects), saying(effects, 'notice')['message']], [['notice'], 'about k2']);
     assert.deepEqual(effect(effects, 'notify'), { type: 'notify', message: 'about k2' });
-    assert.deepEqual(state.told, ['k1', 'k2']);
+    assert.deepEqual(state.announced, ['k1', 'k2']);
     const prompted = transition(state, turnEnded('Work.'), LOOP);
     assert.deepEqual(effect(prompted.effects, 'prompt').notices.warnings, ['about k1', 'about k2']);
   });

@@ -75,7 +75,7 @@ describe('a prompt in the session', () => {
   });
 
   test('while the loop awaits consent or is paused changes only whose turn it is', () => {
-    for (const before of [awaitingConsent(), paused('operator', { told: [`paused ${at(1)}`] })]) {
+    for (const before of [awaitingConsent(), paused('operator', { announced: [`paused ${at(1)}`] })]) {
       const { state, effects } = after(before, LOOP, spoken('user', 50, 'p'));
       assert.deepEqual([state, effects], [{ ...before, turn: 'user', promptId: 'p' }, []]);
     }

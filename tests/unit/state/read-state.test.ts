@@ -63,10 +63,18 @@ test('A four-key state is a loop of its own kind, with or without a findings cou
 });
 
 test('Tells a file of a newer program from a corrupt one, whatever else it contains.', () => {
-  assert.deepEqual(parseState('{"schemaVersion":2}'), { kind: 'newer', version: 2 });
-  for (const version of ['0', '-1', '"2"', 'null', '[]']) {
+  assert.deepEqual(parseState('{"schemaVersion":3}'), { kind: 'newer', version: 3 });
+  for (const version of ['0', '-1', '1', '"2"', 'null', '[]']) {
     assert.equal(parseState(`{"schemaVersion":${version}}`).kind, 'corrupt', version);
   }
+});
+
+test('A state of version 1 is read under the keys of today, and not with the keys of today alone.', () => {
+  const { inFlight: handedOver, announced: told, ...same } = aState({ announced: ['k1'] });
+  const former = { ...same, handedOver, told, schemaVersion: 1 };
+  assert.deepEqual(parseState(JSON.stringify(former)), { kind: 'loop', state: aState({ announced: ['k1'] }) });
+  assert.equal(parseState(JSON.stringify({ ...aState(), schemaVersion: 1 })).kind, 'corrupt');
+  assert.equal(parseState(JSON.stringify({ ...former, schemaVersion: 2 })).kind, 'corrupt');
 });
 
 test('A byte order mark and Windows line ends, as editors leave them, do not make a state corrupt.', () => {

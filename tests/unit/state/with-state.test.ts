@@ -121,7 +121,7 @@ test('Does not ask the holder of a lease once another took the loop over or repl
 
 test('Neither overwrites nor removes a file of a newer program.', (t) => {
   const files = aProject(t);
-  const text = '{"schemaVersion":2,"iteration":40}';
+  const text = '{"schemaVersion":3,"iteration":40}';
   writeFileSync(files.state, text);
   refused('state-newer', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
   refused('state-newer', () => withState(files, AT_ONCE, () => ({ next: 'remove', result: 0 })));
@@ -158,7 +158,7 @@ test('Refuses a state that could not be read back, and keeps the old one.', (t) 
     { iteration: Number.NaN },
     { iteration: -1 },
     { lastRunAt: 'yesterday' },
-    { schemaVersion: 2 as never },
+    { schemaVersion: 3 as never },
     { usage: undefined as never },
   ];
   for (const change of bad) {

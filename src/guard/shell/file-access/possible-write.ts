@@ -12,7 +12,7 @@ const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
 const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
 /** Programs, or subcommands, that do it unasked, and those that do it with `-i` or `-w`. */
 const FORMATS = new Set(
-  'fmt format fix fixer isort stylua pyupgrade swiftformat swiftfmat mdformat mdfmat nixformat nixfmat cbformat cbfmat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
+  'fix isort stylua pyupgrade swiftformat mdformat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
     ' ',
   ),
 );
@@ -30,11 +30,14 @@ export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boo
   const subcommand = texts.slice(1).find((text) => !text.startsWith('-')) ?? '';
   const options = texts.filter((text) => text.startsWith('-') && text !== '--');
   const looks = options.some((text) => ONLY_LOOKS.test(text));
-  const isTold = FORMATS_IF_TOLD.test(name) || FORMATS_IF_TOLD.test(subcommand);
+  const isTold = options.some((text) => text === '-i' || text === '-w');
+  const formatsIfTold = FORMATS_IF_TOLD.test(name) || FORMATS_IF_TOLD.test(subcommand);
   const inPlace =
     !looks &&
     (options.some((text) => IN_PLACE.test(text)) ||
-      (isTold ? options.some((text) => text === '-i' || text === '-w') : formats(name) || formats(subcommand)));
+      (isTold && formatsIfTold) ||
+      FORMATS.has(name) ||
+      FORMATS.has(subcommand));
   return (word) => {
     if (inPlace) return true;
     const at = argv.indexOf(word);
@@ -42,11 +45,6 @@ export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boo
     const key = /^(?:.*[,\s])?([^,\s]+)[=:]/s.exec(word.template)?.[1] ?? '';
     return isOutput(option) || isOutput(key) || OUTPUT_KEY.test(key) || /^-o[^=]/.test(word.template);
   };
-}
-
-/** By its name, or what stands after its last hyphen. */
-function formats(program: string): boolean {
-  return FORMATS.has(program.slice(program.lastIndexOf('-') + 1));
 }
 
 function isOutput(option: string): boolean {
@@ -72,7 +70,7 @@ const WRITERS = new Set(
 );
 const ELSEWHERE = /^(?:ssh|mosh|adb|heroku|fly)$/;
 
-/** Returns the words of a command that a program which nobody knows is given to run: `retry 3 rm F`; null if there is none. */
+/** Returns the words of a command that an unknown program is given to run: `retry 3 rm F`; null if there is none. */
 export function wrappedWriter({ name, argv }: ShellCommand): readonly ShellWord[] | null {
   const at = argv.findIndex(({ template }, index) => index > 0 && WRITERS.has(basenameOf(template)));
   return at === -1 || ELSEWHERE.test(name) ? null : argv.slice(at);
