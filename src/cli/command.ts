@@ -40,7 +40,7 @@ export interface Command {
   readonly example: string;
   readonly options?: Record<string, OptionDefinition>;
   /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */
-  readonly control: boolean;
+  readonly control?: true;
   /** Returns the exit code. Throws RalphError for what the user can fix. */
   run(context: CommandContext): Promise<number> | number;
 }

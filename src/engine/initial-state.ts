@@ -41,9 +41,14 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
   };
 }
 
-/** The loop that a file of four keys stands for: its counters with defaults, and no contract. */
-export function adoptFourKeys(file: FourKeyState, loop: Omit<NewLoop, 'at' | 'consented' | 'contractHash'>): LoopState {
-  const fresh = initialState({ ...loop, at: file.startedAt, consented: true, contractHash: null });
+/** Returns the loop that a file of four keys stands for: a session's, its counters with defaults, and no contract. */
+export function adoptFourKeys(
+  file: FourKeyState,
+  { name, taskPath, maxIterations }: Pick<NewLoop, 'name' | 'taskPath' | 'maxIterations'>,
+): LoopState {
+  const at = file.startedAt;
+  const known = { name, taskPath, maxIterations, mode: 'hook', consented: true, contractHash: null } as const;
+  const fresh = initialState({ ...known, at, loopId: `four-keys-${at}` });
   const findings = typeof file.lastFindingsCount === 'number' ? file.lastFindingsCount : null;
   return {
     ...fresh,

@@ -119,13 +119,23 @@ export function listArchive(files: LoopFiles, most?: number): { path: string; fi
     });
 }
 
-/** Returns the loop that was archived last, and the name of its file; null if none can be read. */
-export function lastArchived(files: LoopFiles): { readonly state: LoopState; readonly file: string } | null {
+interface ArchivedLoop {
+  readonly state: LoopState;
+  /** Name of its file in the archive. */
+  readonly file: string;
+}
+
+/** Reads the archived loops, newest first, without files that cannot be read. */
+export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefined> {
   for (const file of archivedFiles(files).reverse()) {
     const content = readState(join(files.archiveDir, file));
-    if (content.kind === 'loop') return { state: content.state, file };
+    if (content.kind === 'loop') yield { state: content.state, file };
   }
-  return null;
+}
+
+/** Returns the loop that was archived last; null if none can be read. */
+export function lastArchived(files: LoopFiles): ArchivedLoop | null {
+  return archivedLoops(files).next().value ?? null;
 }
 
 /** Names the files in the archive, newest last. */
@@ -139,9 +149,9 @@ function archivedFiles({ archiveDir }: LoopFiles): string[] {
 
 /** Changes the archived state of a loop that has ended, for what became known later. Called under the lock. */
 export function amendArchived(files: LoopFiles, loopId: string, change: (ended: LoopState) => LoopState): boolean {
-  for (const { path, content } of listArchive(files).reverse()) {
-    if (content.kind !== 'loop' || content.state.loopId !== loopId || content.state.status !== 'ended') continue;
-    writeAtomically(path, serialise(change(content.state)));
+  for (const { state, file } of archivedLoops(files)) {
+    if (state.loopId !== loopId || state.status !== 'ended') continue;
+    writeAtomically(join(files.archiveDir, file), serialise(change(state)));
     return true;
   }
   return false;

@@ -199,10 +199,7 @@ function putAside({ files, now }: CommandContext): string {
       return { next: 'keep', result: quarantine(files, at, 'corrupt') };
     }
     if (current.kind !== 'four-keys') return { next: 'keep', result: null };
-    const adopted = adoptFourKeys(current.file, {
-      ...{ loopId: `four-keys-${current.file.startedAt}`, name: files.name, mode: 'hook', taskPath: DEFAULT_TASK },
-      maxIterations: 100,
-    });
+    const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations: 100 });
     const ended = { at, as: 'cancelled', message: 'reset by the user.', verified: false } as const;
     return { next: 'remove', result: archiveState(files, { ...adopted, status: 'ended', ended }, at, 'cancelled') };
   });

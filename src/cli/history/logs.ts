@@ -31,7 +31,6 @@ export const LOGS_COMMAND: Command = {
     'p, path PATH': 'Task folder; same as PATH.',
     'd, dest DIR': 'New folder for a copy of the run.',
   }),
-  control: false,
   async run(context) {
     if (context.values['dest'] !== undefined) return exportLogs(context);
     const { values, err } = context;

@@ -14,7 +14,6 @@ export const SIGNS_COMMAND: Command = {
   usage: '',
   help: `Lists the signs of ${GUARDRAILS}: lessons from the failures of earlier iterations.`,
   example: 'ralph-loop signs --json',
-  control: false,
   run(context) {
     const signs = parseSigns(read(join(context.projectDir, GUARDRAILS)));
     context.answer({ file: GUARDRAILS, signs }, () => forReading(signs, context));

@@ -16,7 +16,6 @@ export const DOCTOR_COMMAND: Command = {
   help: 'Checks node, the client, the settings, the hooks, the task file and the remains of earlier loops, and fires the installed Stop hook on a sample loop. The exit code is 1 if an error remains.',
   example: 'ralph-loop doctor --fix',
   options: options({ fix: 'Repair what can be repaired without losing your changes.' }),
-  control: false,
   run(context) {
     const fix = context.values['fix'] === true;
     if (fix && context.env['CLAUDECODE'] === '1') {

@@ -72,23 +72,17 @@ export const UNINIT_COMMAND: Command = {
   help: 'Removes what init created and restores .claude/settings.json. Files that you changed stay, and so do the archive and the journals. It refuses while a loop is live.',
   example: 'ralph-loop uninit',
   control: true,
-  run({ projectDir, env, forPeople, out }) {
+  run({ projectDir, env, answer }) {
     const { removed, kept, settings } = uninitProject(projectDir, env);
-    if (!forPeople) {
-      out(JSON.stringify({ success: true, projectDir, removed, kept, settings }));
-      return 0;
-    }
     const word = {
       removed: 'removed',
       restored: 'hooks removed',
       unchanged: 'unchanged, because it has none of our hooks',
     }[settings];
-    out(
+    answer({ success: true, projectDir, removed, kept, settings }, () =>
       [
         `${removed.length} files removed. .claude/settings.json: ${word}.`,
-        ...(kept.length === 0
-          ? []
-          : ['Kept, because you changed them or loops left data in them:', ...kept.map((path) => `  ${path}`)]),
+        ...titled('Kept, because you changed them or loops left data in them', kept),
       ].join('\n'),
     );
     return 0;

@@ -46,7 +46,6 @@ export const ROUTER_COMMAND: Command = {
       'wait TIME': 'Wait for up to this time, such as 10m, before answering.',
     }),
   },
-  control: false,
   async run(commandLine) {
     const action = actionOf(commandLine);
     const context = action === 'start' ? withInput(commandLine) : commandLine;

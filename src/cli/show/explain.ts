@@ -19,7 +19,6 @@ export const EXPLAIN_COMMAND: Command = {
   usage: '[PATH] [--loop NAME]',
   help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop. Without PATH and --loop it explains the only live loop, or the one that ended last.',
   example: 'ralph-loop explain tasks/docs',
-  control: false,
   run(context) {
     const report = explainedLoop(context);
     const explanation = explain(report);

@@ -19,7 +19,6 @@ export const LIST_COMMAND: Command = {
   usage: '',
   help: 'Lists the live, ended and requested loops of this project, including those of task folders, loop directories and worktrees. For each it shows the task, the state, the owner, the cost and how the previous loop ended.',
   example: 'ralph-loop list',
-  control: false,
   run(context) {
     const loops = listedLoops(context);
     context.answer({ loops }, () => forReading(loops, context));

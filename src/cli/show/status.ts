@@ -18,7 +18,6 @@ export const STATUS_COMMAND: Command = {
   usage: '[PATH] [--loop NAME]',
   help: 'Shows the state of a loop, or how the last one ended; for a plan, also its tasks. Without PATH and --loop it shows the only live loop, or the one that ended last, and lists several live ones. PATH is a task folder, its RALPH.md or a plan.',
   example: 'ralph-loop status --loop docs',
-  control: false,
   async run(context) {
     const path = pathOrLoop(context, 'status');
     if (path !== null && (await import('../task/plan.ts')).printPlanStatus(context, path)) return 0;

@@ -11,7 +11,6 @@ export const STATUSLINE_COMMAND: Command = {
   usage: '',
   help: "Prints one line such as: ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85. It stores the client's cost figure for the loop and prints the user's own status line below.",
   example: 'ralph-loop statusline',
-  control: false,
   async run({ env, files, now, out }) {
     await printStatusLine(readStdin(STDIN_LIMIT) ?? '', files, env, now(), out);
     return 0;

@@ -16,7 +16,6 @@ export const WORKTREE_COMMAND: Command = {
   help: '"worktree list" shows the worktrees that run --worktree created in this project. "worktree remove NAME" removes one with its branch and keeps the journals of its loop. It refuses while a loop runs there or work is uncommitted or unmerged.',
   example: 'ralph-loop worktree remove docs',
   options: options({ force: 'Also remove uncommitted and unmerged work.' }),
-  control: false,
   run(context) {
     const [action, name, ...more] = context.positionals;
     if (action === 'list' && name === undefined) return list(context);

@@ -55,7 +55,6 @@ export const START_COMMAND: Command = {
       yes: 'Answer all questions with yes.',
     }),
   },
-  control: false,
   async run(commandLine) {
     const input = withInput(commandLine);
     const target = startTarget(input);
@@ -142,18 +141,14 @@ async function launchClient(context: CommandContext, loop: StartedLoop, client: 
 
 function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
   const { loopId, files, state } = loop;
-  if (!context.forPeople) {
-    const { status, maxIterations, taskPath, mode } = state;
-    const { contract, name } = files;
-    const consent = byAgent ? commandFor('consent', loop) : null;
-    const loopFacts = { loopId, name, mode, status, maxIterations, taskPath, contract, consent };
-    context.out(JSON.stringify({ success: true, ...loopFacts }));
-  } else if (byAgent) {
-    context.out(`The loop awaits the user's consent. Agree in a terminal: ${commandFor('consent', loop)}`);
-  } else {
-    context.out(`The loop ${files.name ?? loopId} is ready.`);
-    context.out(state.mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loopId, files));
-  }
+  const { status, maxIterations, taskPath, mode } = state;
+  const { contract, name } = files;
+  const consent = byAgent ? commandFor('consent', loop) : null;
+  context.answer({ success: true, loopId, name, mode, status, maxIterations, taskPath, contract, consent }, () => {
+    if (consent !== null) return `The loop awaits the user's consent. Agree in a terminal: ${consent}`;
+    const next = mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loopId, files);
+    return `The loop ${name ?? loopId} is ready.\n${next}`;
+  });
   return 0;
 }
 
@@ -197,9 +192,7 @@ function consent(context: CommandContext, byAgent: boolean): number {
     return 1;
   }
   const { after } = giveConsent(context.files, context.env, context.now(), terms, person);
-  context.out(
-    context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
-  );
+  context.answer({ success: true, status: after.status }, () => `The loop is ${after.status}.`);
   return exitCode('complete');
 }
 

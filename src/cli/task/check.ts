@@ -20,7 +20,6 @@ export const CHECK_COMMAND: Command = {
   usage: '[PATH]',
   help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. The exit code is 1 if there is an error.`,
   example: 'ralph-loop check tasks/docs',
-  control: false,
   run(context) {
     const [given, ...more] = context.positionals;
     if (more.length > 0) throw new RalphError('usage', 'check takes one file.');

@@ -26,7 +26,6 @@ export const DRAFT_COMMAND: Command = {
   help: "Drafts a RALPH.md from TEXT, whose English words decide the kind of work (fix, migration, analysis, general), and from the project's checks. In a terminal it shows the draft for you to start, edit, keep or cancel; otherwise it writes the draft and prints its path. The PATH of an existing task folder opens that one instead.",
   example: 'ralph-loop draft "Fix the failing tests of the parser"',
   options: options({ 'name NAME': 'Name of the new task folder; default: from the words of TEXT.' }),
-  control: false,
   async run(context) {
     const { mayAsk } = context;
     const existing = taskToOpen(context);

@@ -19,7 +19,6 @@ export const PLAN_COMMAND: Command = {
   usage: 'check FILE',
   help: 'Checks a plan as run and start would, without starting anything: ids, dependencies, acceptance, scope and size of its tasks. It also prints which task is next. The exit code is 1 if there is an error.',
   example: 'ralph-loop plan check PLAN.md',
-  control: false,
   run(context) {
     const [verb, file, ...more] = context.positionals;
     if (verb !== 'check' || file === undefined || more.length > 0) {

@@ -22,7 +22,6 @@ export const SCAFFOLD_COMMAND: Command = {
   help: "Creates NAME/RALPH.md below the current directory from a template or a preset, with the project's checks. An existing RALPH.md is never overwritten. Edit the file, then check and start it with ralph-loop check NAME and ralph-loop start --task NAME.",
   example: 'ralph-loop scaffold docs',
   options: options({ 'preset P': `One of ${PRESETS.slice(1).join(', ')}.` }),
-  control: false,
   run(context) {
     const { values, positionals, answer } = context;
     const [name, ...more] = positionals;

@@ -41,7 +41,6 @@ export const TDD_COMMAND: Command = {
     accept: 'init: adopt changed script files of the commands.',
     again: 'red: run again after the test was changed.',
   }),
-  control: false,
   run(context) {
     const [step, id, ...more] = context.positionals;
     const go = step !== undefined && Object.hasOwn(STEPS, step) ? STEPS[step] : undefined;

@@ -22,7 +22,6 @@ export const REPORT_COMMAND: Command = {
     open: 'Open it in the browser.',
     'archived FILE': 'Use this archived loop, by its file or id.',
   }),
-  control: false,
   async run(context) {
     const { values, answer } = context;
     const loop = reportedLoop(context);

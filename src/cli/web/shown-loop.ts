@@ -1,10 +1,9 @@
-import { basename } from 'node:path';
 import { noticesOf } from '../../drive/records/journal.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
-import { lastArchived, listArchive } from '../../state/with-state.ts';
+import { archivedLoops, lastArchived } from '../../state/with-state.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 
@@ -18,9 +17,8 @@ export function shownLoop(files: LoopFiles): ShownLoop | null {
 
 /** Returns an archived loop by the name of its file in the archive, or by its id; null if there is none. */
 export function archivedLoop(files: LoopFiles, wanted: string): ShownLoop | null {
-  for (const { path, content } of listArchive(files).reverse()) {
-    if (content.kind !== 'loop') continue;
-    if (basename(path) === wanted || content.state.loopId === wanted) return shown(files, content.state, false);
+  for (const { state, file } of archivedLoops(files)) {
+    if (file === wanted || state.loopId === wanted) return shown(files, state, false);
   }
   return null;
 }

@@ -1,4 +1,5 @@
-import type { OperatorCommand, UsageDelta } from '../../engine/events.ts';
+import type { OperatorCommand } from '../../engine/events.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -150,9 +151,4 @@ export function operateLoop(
   command: (state: LoopState) => OperatorCommand,
 ): void {
   operate(loopFiles(worktreePlace(projectDir, name).projectDir, name, env), env, new Date().toISOString(), command);
-}
-
-/** Returns the tokens that `max_tokens` counts. */
-export function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
-  return inputTokens + outputTokens + cacheWriteTokens;
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperatorCommand } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -12,7 +13,7 @@ import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
 import { type Batch, type BatchTask, dropBatch, NEW_END, writeBatch } from './batch.ts';
 import { integrate } from './integrate.ts';
-import { billedTokens, type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
+import { type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { SharedBudget } from './shared-budget.ts';
 

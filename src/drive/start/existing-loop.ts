@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { adoptFourKeys, resumeState } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../state/loop-files.ts';
-import { archiveState, listArchive, quarantine } from '../../state/with-state.ts';
+import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
@@ -40,13 +39,7 @@ export function continueExistingLoop(current: ReadState, request: StartRequest, 
       throw new RalphError('state-newer', START_TEXTS.newer(files.state));
     case 'four-keys': {
       if (existing === 'refuse') throw new RalphError('refused', START_TEXTS.stateLies(current.file.iteration));
-      const adopted = adoptFourKeys(current.file, {
-        loopId: `loop-${randomUUID()}`,
-        name: files.name,
-        mode: 'hook',
-        taskPath: DEFAULT_TASK,
-        maxIterations: 100,
-      });
+      const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations: 100 });
       if (existing === 'resume') return resumeState(adopted, at, consented);
       archiveState(files, adopted, at, 'interrupted');
       return null;
@@ -71,19 +64,12 @@ function settleLoop(state: LoopState, { at, existing, consented }: StartRequest,
 /** Returns a loop whose state file was lost, from its contract and journal, or else the last one archived. */
 function lostOrArchived(files: LoopFiles, at: string): LoopState {
   const stored = readContract(files);
-  if (stored === null) return lastArchived(files);
-  return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
-}
-
-function lastArchived(files: LoopFiles): LoopState {
-  const last = listArchive(files)
-    .reverse()
-    .find(({ content }) => content.kind === 'loop');
-  if (last?.content.kind === 'loop') {
-    const { state } = last.content;
-    if (state.status === 'ended' && state.ended.as === 'complete')
-      throw new RalphError('refused', START_TEXTS.finished);
-    return state;
+  if (stored !== null) {
+    return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
   }
-  throw new RalphError('no-loop', START_TEXTS.nothingToResume);
+  const last = lastArchived(files);
+  if (last === null) throw new RalphError('no-loop', START_TEXTS.nothingToResume);
+  const { state } = last;
+  if (state.status === 'ended' && state.ended.as === 'complete') throw new RalphError('refused', START_TEXTS.finished);
+  return state;
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
-import { listArchive } from '../../state/with-state.ts';
+import { lastArchived } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
@@ -118,11 +118,7 @@ export function lastTaskOf(files: LoopFiles): string | null {
 
 export function lastLoopIn(files: LoopFiles): LoopState | null {
   const current = readState(files.state);
-  if (current.kind === 'loop') return current.state;
-  for (const { content } of listArchive(files).reverse()) {
-    if (content.kind === 'loop') return content.state;
-  }
-  return null;
+  return current.kind === 'loop' ? current.state : (lastArchived(files)?.state ?? null);
 }
 
 /** Returns what LOOP_NAME allows of a folder's name. */

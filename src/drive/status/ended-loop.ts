@@ -1,7 +1,7 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { type LoopFiles, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { listArchive } from '../../state/with-state.ts';
+import { archivedLoops } from '../../state/with-state.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
@@ -12,11 +12,7 @@ export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['e
 }
 
 export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
-  for (const { content } of listArchive(files).reverse()) {
-    if (content.kind === 'loop' && content.state.loopId === loopId && content.state.status === 'ended') {
-      return content.state;
-    }
-  }
+  for (const { state } of archivedLoops(files)) if (state.loopId === loopId && state.status === 'ended') return state;
   return null;
 }
 

@@ -4,6 +4,7 @@ import { findContract, log, type ReadState, readContract, type StoredContract } 
 import { show } from '../../state/process/program.ts';
 import { quarantine } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from './ownership.ts';
 import { isRewritten, restoreState } from './tampering.ts';
@@ -43,13 +44,8 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
   if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for another loop
   const { policy, notes } = policyFromEnvironment(context.env);
   for (const note of notes) log(context.files, context.now(), 'environment', note);
-  const adopted = adoptFourKeys(current.file, {
-    loopId: `four-keys-${current.file.startedAt}`,
-    name: context.files.name,
-    mode: 'hook',
-    taskPath: '.claude/ralph/PROMPT.md',
-    maxIterations: policy.maxIterations,
-  });
+  const { name } = context.files;
+  const adopted = adoptFourKeys(current.file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
   const state = bindSession(adopted, clientIdentity(context));
   return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, orphaned: false } };
 }

@@ -3,7 +3,7 @@ import { type Supervised, type SupervisedEnd, supervise } from '../../drive/para
 import type { Permit, Spent } from '../../drive/runner/runner.ts';
 import { handTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
-import type { UsageDelta } from '../../engine/events.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { leasePaths } from '../../state/lock/owner.ts';
@@ -251,11 +251,6 @@ export class LoopHolder {
   tell(waits: string | null): Promise<void> {
     return this.#holding.progress(waits, this.#maxIterations);
   }
-}
-
-/** Returns the tokens that `max_tokens` counts. */
-function billedTokens({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
-  return inputTokens + outputTokens + cacheWriteTokens;
 }
 
 /** Ends a runner and its agent at once, whatever they are doing. Resolves when both process groups are gone. */

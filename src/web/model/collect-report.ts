@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
@@ -80,12 +81,11 @@ export const NOTHING: Known = { iterations: 0, decisions: 0 };
 /** Returns what a report shows of a loop of this machine, without the iterations and decisions that are known. */
 export function reportData(loop: ShownLoop, history: LoopHistory, at: string, known = NOTHING): ReportData {
   const { state, files, why, next } = loop;
-  const { inputTokens, outputTokens, cacheWriteTokens, costUsd } = state.usage;
   const row = rowOf(loop);
   const used = {
     maxIterations: state.iteration,
-    maxCostUsd: costUsd,
-    maxTokens: inputTokens + outputTokens + cacheWriteTokens,
+    maxCostUsd: state.usage.costUsd,
+    maxTokens: billedTokens(state.usage),
     maxTimeMs: elapsed(state.startedAt, row.endedAt ?? at),
     maxIdleMs: null,
   };

@@ -8,44 +8,18 @@ const MOST_PATCH = 24_000;
 const MOST_IN_ALL = 2_000_000;
 const TIME_MS = 20_000;
 
-export interface OpenWork {
-  /** `3 files changed, 10 insertions(+)`. */
-  readonly stat: string;
-  readonly patch: string;
-}
-
-export interface CommitText extends OpenWork {
-  readonly id: string;
-  readonly at: string;
-  readonly subject: string;
-}
+type Env = Readonly<Record<string, string | undefined>>;
 
 const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch'];
 
-function workIn(text: string): OpenWork {
+function workIn(text: string): Pick<Commit, 'stat' | 'patch'> {
   const cut = text.indexOf('\ndiff ');
   if (cut === -1) return { stat: text.trim(), patch: '' };
   return { stat: text.slice(0, cut).trim(), patch: text.slice(cut + 1).slice(0, MOST_PATCH) };
 }
 
-/** Returns how the tracked files differ from HEAD now, bounded; null if they do not, and outside a repository. */
-export async function uncommittedWork(
-  directory: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<OpenWork | null> {
-  const signal = AbortSignal.timeout(TIME_MS);
-  const answer = await runGit(directory, ['diff', ...SHOWN, 'HEAD', '--', '.'], { env, signal });
-  const work = answer.kind === 'answer' ? workIn(answer.text) : null;
-  return work === null || work.patch === '' ? null : work;
-}
-
 /** Returns the commits of HEAD between two instants, oldest first, each with its patch, bounded; none outside a repository. */
-export async function commitsBetween(
-  directory: string,
-  from: string,
-  to: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<CommitText[]> {
+async function commitsBetween(directory: string, from: string, to: string, env: Env): Promise<Commit[]> {
   const signal = AbortSignal.timeout(TIME_MS);
   const git = async (...words: string[]): Promise<string> => {
     const answer = await runGit(directory, words, { env, signal });
@@ -53,7 +27,7 @@ export async function commitsBetween(
   };
   const range = [`--max-count=${MOST_COMMITS}`, `--since=${from}`, `--until=${to}`];
   const list = await git('log', '--no-color', ...range, '--format=%H%x09%cI%x09%s');
-  const commits: CommitText[] = [];
+  const commits: Commit[] = [];
   let size = 0;
   for (const line of list.split('\n').filter(Boolean).reverse()) {
     const [id = '', at = '', subject = ''] = line.split('\t');
@@ -63,8 +37,6 @@ export async function commitsBetween(
   }
   return commits;
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Reads the commits of a loop's iterations from `first` to `last`, by index. Bounded, secrets masked, paths shortened. */
 export async function commitsOf(
@@ -87,7 +59,10 @@ export async function commitsOf(
   return found;
 }
 
-/** Returns what is changed and not committed, bounded and masked; null if nothing is. */
+/** Returns how the tracked files differ from HEAD now, bounded and masked; null if they do not, and outside a repository. */
 export async function uncommittedOf({ files }: Pick<ShownLoop, 'files'>, env: Env): Promise<Work['uncommitted']> {
-  return mapTexts(await uncommittedWork(files.projectDir, env), shownText(files.projectDir));
+  const options = { env, signal: AbortSignal.timeout(TIME_MS) };
+  const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options);
+  const work = answer.kind === 'answer' ? workIn(answer.text) : null;
+  return work === null || work.patch === '' ? null : mapTexts(work, shownText(files.projectDir));
 }

@@ -24,6 +24,7 @@ export interface Commit {
   readonly id: string;
   readonly at: string;
   readonly subject: string;
+  /** `3 files changed, 10 insertions(+)`. */
   readonly stat: string;
   readonly patch: string;
 }
