@@ -3,5 +3,7 @@ import { sessionStart } from '../src/drive/hook/session-start.ts';
 import { withPrefix } from '../src/drive/turn/messages.ts';
 
 void runHook(['SessionStart'], sessionStart, (message, log) => ({
-  systemMessage: withPrefix(`the session could not be bound to its loop: ${message} Details: ${log}.`),
+  systemMessage: withPrefix(
+    `the session could not be bound to its loop: ${message.replace(/\.?$/, '.')} Details: ${log}.`,
+  ),
 }));

@@ -1,6 +1,7 @@
+import { dollarText } from '../text/figures.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { CheckResult } from './events.ts';
-import { dollarText, iterations } from './messages.ts';
+import { iterations } from './messages.ts';
 import type { LoopNotice } from './schema/records.ts';
 import type { TerminalStatus } from './schema/state.ts';
 

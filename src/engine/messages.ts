@@ -45,7 +45,11 @@ export function timedOutText(iteration: number, limitMs: number | null): Message
 }
 
 export function failedText(iteration: number, error: string): Message {
-  return advise(`Stopped: iteration ${iteration} failed: ${shorten(error, ERROR_LIMIT)}.`, 'Resume', 'resume');
+  return advise(
+    `Stopped: iteration ${iteration} failed: ${shorten(error.replace(/\.$/, ''), ERROR_LIMIT)}.`,
+    'Resume',
+    'resume',
+  );
 }
 
 export function timeIsUpText(limitMs: number | null): string {
@@ -215,9 +219,4 @@ export function reasonLines(reason: string): string[] {
   const hidden = output.length - OUTPUT_LINES;
   const mark = hidden > 0 ? [`    [${hidden} more lines]`] : [];
   return [`  ${head}`, ...mark, ...output.slice(-OUTPUT_LINES).map((line) => `    ${line}`)];
-}
-
-/** Returns `$0.12`, or four decimals below a cent: `$0.0008`. */
-export function dollarText(amount: number): string {
-  return `$${amount.toFixed(amount > 0 && amount < 0.01 ? 4 : 2)}`;
 }

@@ -89,6 +89,8 @@ export type RunnerEvent =
       readonly type: 'loop-ended';
       readonly status: TerminalStatus | 'paused';
       readonly message: string;
+      /** The message without its advice, if it differs. */
+      readonly text?: string;
       readonly code: number;
       readonly iterations: number | null;
       readonly costUsd: number | null;

@@ -1,6 +1,6 @@
-import { counted, dollarText } from '../engine/messages.ts';
+import { counted } from '../engine/messages.ts';
+import { dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
-import { timeText } from './format.ts';
 
 /** Text of a detail that needs no name; '' for one that says nothing, null for a value of another kind. */
 const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {

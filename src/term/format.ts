@@ -1,6 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { counted, dollarText } from '../engine/messages.ts';
+import { counted } from '../engine/messages.ts';
 import type { RunnerEvent } from '../engine/runner-event.ts';
+import { costText, timeText } from '../text/figures.ts';
 import { elapsed, formatDuration, localTime } from '../text/time.ts';
 import { paintedCells } from './write-text.ts';
 
@@ -48,22 +49,13 @@ export function bar(value: number, greatest: number, cells: number): string {
   return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
 }
 
-/** `250ms`, `45s`, `1h 30m`: whole seconds from one second on. */
-export function timeText(milliseconds: number): string {
-  return milliseconds < 1000 ? formatDuration(milliseconds) : formatDuration(Math.round(milliseconds / 1000) * 1000);
-}
+/** Outcomes of an agent's run without a message, or whose message comes with the event that follows. */
+const SAID_LATER: ReadonlySet<string> = new Set([
+  ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
+]);
 
-/** `$1.44`, `cost unknown`, or `at least $1.44` if the cost of some runs is unknown. */
-export function costText(amount: number | null, isPartial = false): string {
-  if (amount === null) return 'cost unknown';
-  return isPartial ? `at least ${dollarText(amount)}` : dollarText(amount);
-}
-
-/** `850`, `12.3k`, `4.1M`. */
-export function countText(count: number): string {
-  if (count < 1_000) return String(count);
-  if (count < 999_950) return `${(count / 1_000).toFixed(count < 99_950 ? 1 : 0)}k`;
-  return `${(count / 1_000_000).toFixed(1)}M`;
+export function isSaidLater(outcome: string): boolean {
+  return SAID_LATER.has(outcome);
 }
 
 /** `12s │ 4 turns │ $0.42`: figures of one run, as far as the agent reported them. */

@@ -10,5 +10,10 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
+/** Quotes the last words of a program as a sentence; '' if there are none. */
+export function lastWordsText(words: string): string {
+  return words === '' ? '' : ` It said: "${words.replace(/\.$/, '')}".`;
+}
+
 /** Characters of a command's output that its record keeps; the prompt has more. */
 export const PREVIEW_LIMIT = 500;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dollarText } from '../../src/engine/messages.ts';
+import { dollarText } from '../../src/text/figures.ts';
 import type { EnvironmentChanges } from '../support/client/client-environment.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { mainPath } from '../support/client/loop-project.ts';

@@ -109,7 +109,7 @@ test('for any events, no row is wider than the terminal, and the footer is never
       const view = events.reduce((now, event, index) => nextView(now, event, START + index * 700), NEW_VIEW);
       const at = START + 30_000;
       const { output } = nextPicture(NOTHING_DRAWN, { view, input: line, size: room, at }, NO_COLOURS);
-      const printed = output.slice(output.indexOf('\u001b[J') + 3, output.indexOf('\u001b[?7l')).split('\r\n');
+      const printed = output.slice(output.indexOf('\u001b[J\r') + 4, output.indexOf('\u001b[?7l')).split('\r\n');
       for (const row of printed) {
         assert.ok(cells(row) <= room.columns, JSON.stringify(row));
         assert.doesNotMatch(row, UNSEEN);

@@ -182,14 +182,14 @@ test('run over a running loop asks at a terminal what to do, and refuses elsewhe
   await other.submit('a');
   await other.waitFor(/its name:/);
   await other.submit('b/c');
-  await other.waitFor(/Invalid loop name/, (screen) => screen.split('[c]ancel:').length === 3);
+  await other.waitFor(/Invalid loop name/, (screen) => screen.split('[l]eave it alone:').length === 3);
   await other.submit('a');
   await other.waitFor((screen) => screen.split('its name:').length === 3);
   await other.submit('second');
   await other.waitFor(() => p.has('up-second'));
   const started = await peopleTerminal(t, p, '$RALPH start');
   await started.waitFor(ASKED);
-  await started.submit('c');
+  await started.submit('l');
   assert.equal(await started.waitForExit(), 0);
   const stopped = await peopleTerminal(t, p, again);
   await stopped.waitFor(ASKED);

@@ -29,3 +29,18 @@ test('a worker does a queued task, and the result is a branch', async (t) => {
   worker.child.kill('SIGTERM');
   assert.equal(await worker.over, 0, worker.said());
 });
+
+test('status says why a loop ended and how the fleet continues it, without advice for one machine', async (t) => {
+  const limited = { name: 'a', keys: 'max_iterations: 1\ncompletion_promise: DONE\ncompletion_gate: disabled' };
+  const failing = { name: 'b', keys: 'stop_on_error: true' };
+  const agent = '#!/bin/sh\ncat > /dev/null\n[ "$RALPH_LOOP" = a ] && exit 0\necho "No key." >&2; exit 127\n';
+  const f = await fleet(t, { tasks: [limited, failing], agent });
+  const ids = [f.add('jobs/a'), f.add('jobs/b')];
+  f.worker('one');
+  for (const id of ids) {
+    const { reason } = await f.ended(id);
+    assert.doesNotMatch(reason, /ralph-loop|\.\.|\."/, reason);
+    assert.match(reason, /^Stopped/);
+    assert.match(f.ask(['status', id]).stdout, new RegExp(`^continue +ralph-loop fleet retry ${id}$`, 'm'));
+  }
+});

@@ -190,9 +190,9 @@ test('logs --iterations prints the last loop’s figures in plain columns, or as
   const journal = [{ ...iteration, loopId: 'older' }, iteration, { ...iteration, iteration: 2, agent: undefined }];
   p.write(`${RUNTIME}/ralph-iterations.jsonl`, `${journal.map((one) => JSON.stringify(one)).join('\n')}\n`);
   const [head, first, second, ...more] = p.ralph(['logs', '--iterations']).stdout.trim().split('\n');
-  assert.match(head ?? '', /^iteration +kind +seconds +costUsd +inputTokens/);
-  assert.match(first ?? '', /^1 +working +1\.5 +0\.30000000000000004 +10 +2 +0 +1 +3 +2 +4 +- +m$/);
-  assert.match(second ?? '', /^2 +working +1\.5 +- +- +- +- +- +- +2 +4 +- +-$/);
+  assert.match(head ?? '', /^iteration +kind +time +cost +inputTokens/);
+  assert.match(first ?? '', /^1 +working +2s +\$0\.30 +10 +2 +0 +1 +3 +2 +4 +- +m$/);
+  assert.match(second ?? '', /^2 +working +2s +- +- +- +- +- +- +2 +4 +- +-$/);
   assert.deepEqual(more, []);
   assert.deepEqual(lines(p.ralph(['logs', '--iterations', '--json']).stdout), [
     iteration,

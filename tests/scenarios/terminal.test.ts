@@ -141,6 +141,25 @@ test('a run shows which command of the task folder is running', async (t) => {
   assert.doesNotMatch(screen, /… slow/);
 });
 
+test('a silent run in a terminal that is resized leaves no former footer in its scroll-back', async (t) => {
+  const p = project(t);
+  const commands = 'commands:\n  - {name: slow, run: "until test -f go; do sleep 0.05; done"}';
+  p.write('my-task/RALPH.md', `---\nmax_iterations: 1\n${commands}\n---\n{{ commands.slow }}\n`);
+  const shown = await peopleTerminal(t, p, '$RALPH run my-task --agent "cat > /dev/null; echo fine"');
+  for (const [columns, hint] of [
+    [80, 'Ctrl+C: stop'],
+    [20, '> Enter: tell the …'],
+    [120, 'Ctrl+C: stop'],
+  ] as const) {
+    await shown.resize(columns, 24);
+    await shown.waitFor((screen) => /… slow/.test(screen) && screen.trimEnd().endsWith(hint));
+    const all = await shown.history();
+    assert.equal(all.split('> Enter').length, 2, all);
+  }
+  p.write('go', '');
+  await shown.waitForExit();
+});
+
 test('a run without a permission mode asks for one at a terminal, and starts with it', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\nvalidation: ["true"]\n---\n# Task\n');

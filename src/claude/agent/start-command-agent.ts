@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
-import { shorten } from '../../text/excerpt.ts';
+import { lastWordsText, shorten } from '../../text/excerpt.ts';
 import { type AgentResult, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
@@ -81,7 +81,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
 /** Shells report 126 and 127 for a program that cannot be run: a retry would not help. */
 function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcome {
   if (exit.endedBy !== null || (exit.code !== 126 && exit.code !== 127)) return classifyRun(facts, exit);
-  const said = complaint === '' ? '' : ` It said: "${shorten(complaint, QUOTE)}".`;
+  const said = lastWordsText(shorten(complaint, QUOTE));
   return { kind: 'invalid-request', message: `the agent's command cannot be run (exit code ${exit.code}).${said}` };
 }
 

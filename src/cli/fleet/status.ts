@@ -1,9 +1,10 @@
-import { counted, dollarText } from '../../engine/messages.ts';
+import { counted } from '../../engine/messages.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
 import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
 import { printable, table } from '../../term/format.ts';
+import { dollarText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import { type FleetContext, idOf } from './fleet-options.ts';
 

@@ -4,9 +4,9 @@ import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import type { BatchEnd } from '../../drive/parallel/run-batch.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
-import { dollarText } from '../../engine/messages.ts';
-import { countText, printable, table, timeText } from '../../term/format.ts';
+import { printable, table } from '../../term/format.ts';
 import { cells } from '../../term/write-text.ts';
+import { countText, dollarText, timeText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
 
 /** Returns what `--json` prints of a task. */

@@ -11,15 +11,17 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
   if (!mayAsk || !isRunning(context)) return context;
   err(withPrefix(`The loop ${context.files.name ?? 'of this project'} is already running.`));
   for (;;) {
-    const answer = await ask('[w]atch it, [s]top it after this iteration, start [a]nother one beside it, [c]ancel: ');
-    const choice = answer === null ? 'cancel' : answer.toLowerCase();
+    const answer = await ask(
+      '[w]atch it, [s]top it after this iteration, start [a]nother one beside it, [l]eave it alone: ',
+    );
+    const choice = answer === null ? 'leave' : answer.toLowerCase();
     if (['w', 'watch'].includes(choice)) await (await import('../show/attach.ts')).attach(context, context.files);
     else if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
     else if (['a', 'another'].includes(choice)) {
       const other = await another(context);
       if (other !== null) return other;
       continue;
-    } else if (!['c', 'cancel'].includes(choice)) continue;
+    } else if (!['l', 'leave'].includes(choice)) continue;
     return null;
   }
 }

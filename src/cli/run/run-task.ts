@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
-import { dollarText, iterations } from '../../engine/messages.ts';
+import { iterations } from '../../engine/messages.ts';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
@@ -9,6 +9,7 @@ import { IGNORED } from '../../state/task-folder/loop-directory.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { loopDirectoryTask, mayName, taskFileIn } from '../../task/task-file.ts';
+import { dollarText } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { formatDuration } from '../../text/time.ts';

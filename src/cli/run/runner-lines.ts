@@ -1,11 +1,11 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { reportLines } from '../../engine/end-report.ts';
-import { dollarText } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
-import { deniedText, printable, runFigures, timeText } from '../../term/format.ts';
+import { deniedText, isSaidLater, printable, runFigures } from '../../term/format.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { LIVE_TEXTS } from '../../term/live/messages.ts';
 import { inForeground } from '../../term/write-text.ts';
+import { dollarText, timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import type { CommandContext } from '../command.ts';
 
@@ -35,7 +35,7 @@ const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
   checklist: ({ done, total }) => [`  ☑ ${done} of ${total}`],
   notice: ({ message }) => [withPrefix(printable(message))],
   'agent-ended': (event) => {
-    const why = event.outcome === 'ok' ? [] : [withPrefix(printable(event.message))];
+    const why = isSaidLater(event.outcome) ? [] : [withPrefix(printable(event.message))];
     return [...why, `─── ${runFigures(event)} ───`];
   },
   waiting: ({ why, until }) =>

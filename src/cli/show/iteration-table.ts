@@ -1,6 +1,7 @@
 import { fieldsOf } from '../../claude/fields.ts';
 import { tokensOf } from '../../term/facts-text.ts';
-import { bar, costText, type Paint, printable, table, timeText } from '../../term/format.ts';
+import { bar, type Paint, printable, table } from '../../term/format.ts';
+import { costText, timeText } from '../../text/figures.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -23,12 +24,12 @@ export function iterationTable(entries: readonly Entry[], paint: Paint): string 
   return table([head, ...rows]);
 }
 
-/** Prints the same for a pipe: exact figures, one line for each iteration, `-` for unknown. */
+/** Prints more for a pipe, without bars: one line for each iteration, `-` for unknown. */
 export function iterationColumns(entries: readonly Entry[]): string {
   const tokens = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'];
-  const first = ['iteration', 'kind', 'seconds', 'costUsd'];
+  const first = ['iteration', 'kind', 'time', 'cost'];
   const names = [...first, ...tokens, 'turns', 'toolCalls', 'findings', 'decision', 'model'];
-  return table([names, ...entries.map((entry) => names.map((name) => exact(entry, name)))]);
+  return table([names, ...entries.map((entry) => names.map((name) => plain(entry, name)))]);
 }
 
 function column(name: keyof Figures, figures: readonly Figures[], text: (value: number) => string) {
@@ -55,11 +56,12 @@ function nameOf({ kind, iteration, idleIterations }: Entry): string {
   return kind === 'idle' ? `idle ${number(idleIterations) ?? '?'}` : `${number(iteration) ?? '?'}`;
 }
 
-function exact(entry: Entry, name: string): string {
+function plain(entry: Entry, name: string): string {
   const agent = fieldsOf(entry['agent']);
-  const usage = fieldsOf(agent['usage']);
-  const milliseconds = number(entry['durationMs']);
-  const value = name === 'seconds' ? milliseconds && milliseconds / 1000 : (entry[name] ?? agent[name] ?? usage[name]);
+  const { time, cost } = figuresOf(entry);
+  if (name === 'time') return time === null ? '-' : timeText(time);
+  if (name === 'cost') return cost === null ? '-' : costText(cost);
+  const value = entry[name] ?? agent[name] ?? fieldsOf(agent['usage'])[name];
   return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
 }
 

@@ -1,6 +1,7 @@
-import { counted, dollarText, reasonLines } from '../../engine/messages.ts';
+import { counted, reasonLines } from '../../engine/messages.ts';
 import { factsText } from '../../term/facts-text.ts';
-import { type Paint, printable, timeText } from '../../term/format.ts';
+import { type Paint, printable } from '../../term/format.ts';
+import { dollarText, timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import { figuresOf } from './iteration-table.ts';
 

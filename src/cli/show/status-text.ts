@@ -5,7 +5,8 @@ import { type EndReport, noticeLines, reportLines } from '../../engine/end-repor
 import { reasonLines } from '../../engine/messages.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
-import { costText, instantText, type Paint, printable, table } from '../../term/format.ts';
+import { instantText, type Paint, printable, table } from '../../term/format.ts';
+import { costText } from '../../text/figures.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { commandLine } from '../../text/message.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';

@@ -1,4 +1,4 @@
-import { dollarText } from '../../engine/messages.ts';
+import { dollarText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
 import type { Permit, Spent } from '../runner/runner.ts';
 import { PARALLEL_TEXTS } from './messages.ts';

@@ -1,5 +1,6 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { lastWordsText } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { clearOutbox, deliverOutbox } from '../records/journal.ts';
@@ -179,7 +180,7 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
     case 'overloaded':
     case 'crashed': {
-      const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: "${run.complaint}".`;
+      const message = outcome.message + lastWordsText(run.complaint);
       if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
     }

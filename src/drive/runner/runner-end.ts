@@ -20,6 +20,7 @@ export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): 
     type: 'loop-ended',
     status,
     message: show(hasLeft || message === null ? RUNNER_TEXTS.left : message, { name: files.name, mode: 'runner' }),
+    ...(state?.status === 'ended' && state.ended.text !== undefined && { text: state.ended.text }),
     code: exitCode(status, options.requiresProof && !isVerified(state)),
     iterations: iteration,
     costUsd: totalCost(usage),

@@ -61,7 +61,8 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
-  const options = ended.as === 'max-iterations' ? { options: { 'max-iterations': 'N' } } : {};
+  const isLimit = ended.as === 'max-iterations' || ended.as === 'no-progress-exhaustion';
+  const options = isLimit ? { options: { 'max-iterations': 'N' } } : {};
   const resume = commandLine(
     { command: 'resume', ...options },
     { name: state.name, mode: state.mode, program: programName() },

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
@@ -203,7 +204,7 @@ export function endedLoopOf(state: LoopState, path: string, notices: readonly Sh
     ...{ as: 'interrupted', at: lastRunAt, verified: false, message: `Archived while ${state.status}.` },
   };
   return {
-    ...{ loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd: usage.costUsd, file: basename(path) },
+    ...{ loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd: totalCost(usage), file: basename(path) },
     ...recordedChecklist(state),
     ...{ status, endedAt, verified, message },
     ...ifAny(notices),

@@ -1,7 +1,8 @@
-import { currentIteration, dollarText } from '../../engine/messages.ts';
+import { currentIteration } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { listArchive } from '../../state/with-state.ts';
+import { dollarText } from '../../text/figures.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 import { withPrefix } from '../turn/messages.ts';

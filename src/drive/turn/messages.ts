@@ -185,7 +185,7 @@ export function nextText(iteration: number, max: number): string {
 
 export function failedText(message: string, log: string): Message {
   return advise(
-    `The Stop hook failed and let the turn end; the loop is still live: ${message} Details: ${log}.`,
+    `The Stop hook failed and let the turn end; the loop is still live: ${message.replace(/\.?$/, '.')} Details: ${log}.`,
     'Show the loop',
     'status',
   );

@@ -1,6 +1,6 @@
+import { dollarText } from '../../text/figures.ts';
 import { elapsed, formatDuration, isBefore } from '../../text/time.ts';
 import { tokens, type UsageDelta } from '../events.ts';
-import { dollarText } from '../messages.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LoopState, UsageState, UsageWindow } from '../schema/state.ts';
 

@@ -161,7 +161,7 @@ const waiting = {
 };
 
 /** An iteration that failed where the policy has the loop end with it: the end, unless completion is proved. */
-const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string() });
+const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string(), text: z.string().optional() });
 
 export const terminalStatus = z.enum([
   'complete',
@@ -204,6 +204,8 @@ export const statusPart = z.discriminatedUnion('status', [
       at: instant,
       as: terminalStatus,
       message: z.string(),
+      /** The message without its advice, if it differs. */
+      text: z.string().optional(),
       /** true only when checks ran and all of them passed. */
       verified: z.boolean(),
     }),

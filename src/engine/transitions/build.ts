@@ -35,19 +35,20 @@ export function end(
   as: TerminalStatus,
   why: Message | string,
   verified = false,
+  text = typeof why === 'string' ? why : why.text,
 ): Transition {
   const message = render(why, state);
   const next: LoopState = {
     ...common(state),
     status: 'ended',
-    ended: { at, as, message, verified },
+    ended: { at, as, message, verified, ...(text !== message && { text }) },
     lastDecision: { at, kind: 'allow', detail: as },
   };
   return {
     state: next,
     effects: [
       event(next, at, 'loop.ended', { status: as, message, verified }),
-      { type: 'archive', as, message: typeof why === 'string' ? why : why.text },
+      { type: 'archive', as, message: text },
       { type: 'allow', message },
     ],
   };

@@ -196,9 +196,11 @@ function warnings(ended: Ended, { pace }: Policy): string[] {
 function failure(ended: Ended, { pace }: Policy, state: Running): Failure | null {
   const { iteration } = state;
   if (!pace.stopOnError) return null;
-  if (ended.timedOut)
-    return { as: 'timeout', message: render(timedOutText(iteration, pace.iterationTimeoutMs), state) };
-  return ended.error === null ? null : { as: 'error', message: render(failedText(iteration, ended.error), state) };
+  if (!ended.timedOut && ended.error === null) return null;
+  const why = ended.timedOut
+    ? timedOutText(iteration, pace.iterationTimeoutMs)
+    : failedText(iteration, ended.error ?? '');
+  return { as: ended.timedOut ? 'timeout' : 'error', message: render(why, state), text: why.text };
 }
 
 function progress(state: Running, ended: Ended): Account['progress'] {

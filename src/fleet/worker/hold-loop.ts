@@ -217,12 +217,13 @@ export class LoopHolder {
     if (this.#end !== null && !isOver) return this.#end;
     // Ended by a signal that was not ours.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
-    const { status: outcome, message: reason } = ended;
+    // The advice in the message is for a loop of this machine.
+    const { status: outcome, message, text: reason = message } = ended;
     return {
       kind: 'ended',
       outcome,
       reason,
-      report: ended.report === undefined ? reason : JSON.stringify(ended.report),
+      report: ended.report === undefined ? message : JSON.stringify(ended.report),
     };
   }
 

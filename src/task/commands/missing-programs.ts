@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
@@ -61,13 +62,28 @@ const BUILT_IN = new Set(
   ),
 );
 
-function missing(words: readonly string[], { dir, env }: ProjectPlace, entersFolder: boolean): string | null {
+function missing(words: readonly string[], place: ProjectPlace, entersFolder: boolean): string | null {
+  const { dir, env } = place;
   const [name = '', ...rest] = words;
   if (!BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null) {
     return `the program "${name}" is not on the PATH.`;
   }
+  if (/^python[\d.]*$/.test(name) && rest[0] === '-m' && rest[1] !== undefined)
+    return missingModule(name, rest[1], place);
   if (entersFolder) return null;
   return name === 'make' || name === 'gmake' ? missingTarget(rest, dir) : missingScript(words, dir);
+}
+
+const PYTHON_MS = 5_000;
+const NO_MODULE = 3;
+
+/** Asks Python whether it finds a module, without running it. */
+function missingModule(python: string, module: string, { dir, env }: ProjectPlace): string | null {
+  const [top = ''] = module.split('.');
+  const code = `import sys, importlib.util; sys.exit(${NO_MODULE} if importlib.util.find_spec(sys.argv[1]) is None else 0)`;
+  const options = { cwd: dir, env: { ...env }, stdio: 'ignore', timeout: PYTHON_MS } as const;
+  const isMissing = spawnSync(python, ['-c', code, top], options).status === NO_MODULE;
+  return isMissing ? `${python} has no module "${top}". Install it, or activate the environment that has it.` : null;
 }
 
 const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-present|--prefix|-C|--dir|--cwd)(?:=|$)/;

@@ -17,6 +17,8 @@ const BEGIN = '\u001b[?2026h\u001b[?25l';
 const END = '\u001b[?25h\u001b[?2026l';
 /** Turns wrapping off while the bottom is drawn: a row that turns out too wide is cut. */
 const CUT = '\u001b[?7l';
+/** Erases from the start of a row on. The second part begins in the next column: tmux keeps what is erased from the screen's first cell on. */
+const ERASE = '\u001b[K\u001b[C\u001b[J\r';
 const WRAP = '\u001b[?7h';
 
 export interface Scene {
@@ -95,7 +97,7 @@ function isSame(one: Drawn, other: Drawn): boolean {
 
 /** Removes the bottom: the next output takes its place. */
 export function erasing(before: Drawn, columns: number): string {
-  return `${toTop(before, columns)}\u001b[J`;
+  return `${toTop(before, columns)}${ERASE}`;
 }
 
 function wholeBottom(before: Drawn, now: Drawn, printed: readonly string[]): string {

@@ -1,5 +1,5 @@
+import { costText, countText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
-import { costText, countText } from '../format.ts';
 import { graphemes, wrap } from '../write-text.ts';
 import type { InputLine } from './input-line.ts';
 import { LIVE_TEXTS } from './messages.ts';

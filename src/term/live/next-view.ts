@@ -1,9 +1,9 @@
 import { reportLines } from '../../engine/end-report.ts';
-import { dollarText } from '../../engine/messages.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { oneLine } from '../../text/excerpt.ts';
-import { deniedText, printable, runFigures, timeText } from '../format.ts';
+import { dollarText, timeText } from '../../text/figures.ts';
+import { deniedText, isSaidLater, printable, runFigures } from '../format.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { addText, BLANK, closeText, type Line, type OpenCall, type Span, type View } from './view.ts';
 
@@ -11,11 +11,6 @@ type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
 /** Tools of the client that start a subagent. */
 const SUBAGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
-
-/** Outcomes whose message comes with the event that follows. */
-const SAID_AFTER: ReadonlySet<string> = new Set([
-  ...['overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
-]);
 
 type Next<T extends RunnerEvent['type']> = (view: View, event: Told<T>, at: number) => View;
 
@@ -116,7 +111,7 @@ function toolCall(view: View, event: Told<'tool-call'>): View {
 function agentEnded(view: View, event: Told<'agent-ended'>): View {
   const { outcome, message, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
-  const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
+  const why = isSaidLater(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
   return {
     ...heading(why, LIVE_TEXTS.border(runFigures(event))),
     costUsd: costUsd === null ? view.costUsd : (view.costUsd ?? 0) + costUsd,

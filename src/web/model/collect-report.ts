@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { billedTokens } from '../../engine/policy/budget.ts';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
@@ -45,13 +45,14 @@ export function readHistory(
 }
 
 export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
-  const { loopId, taskPath, mode, iteration, maxIterations, usage, startedAt } = state;
+  const { loopId, taskPath, mode, iteration, maxIterations, startedAt } = state;
+  const costUsd = totalCost(state.usage);
   const ended = state.status === 'ended' ? state.ended : null;
   return {
     key: keyOf(files),
     name: files.name ?? 'default',
     project: basename(files.projectDir),
-    ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd: usage.costUsd, startedAt },
+    ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd, startedAt },
     verified: ended?.verified ?? false,
     // Of a loop whose driver is gone the last sign of life counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),

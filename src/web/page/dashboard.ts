@@ -1,9 +1,10 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { costText } from '../../text/figures.ts';
 import type { BatchData, Control, LoopRow } from '../model/report-data.ts';
 import { type Access, act, type Link, takeAccess, useLoops, useReport } from './connection.ts';
 import { Badge, ReportView } from './report-view.ts';
-import { dollars, duration, moment, oneLine, plural } from './text.ts';
+import { duration, moment, oneLine, plural } from './text.ts';
 
 /** The command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;
@@ -122,7 +123,7 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
   const matches = rows.filter(({ name, task, project }) => `${name} ${task} ${project}`.toLowerCase().includes(wanted));
   const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
   const spent = rows.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
-  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${plural(total, 'loop')}` : plural(rows.length, 'loop')} <span class="dim">${dollars(spent)} in total</span></h1>
+  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${plural(total, 'loop')}` : plural(rows.length, 'loop')} <span class="dim">${costText(spent)} in total</span></h1>
     <div class="filters">
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>
@@ -139,7 +140,7 @@ function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
     <span class="dim task">${oneLine(row.project)} · ${oneLine(row.task)}</span>
     <span class="figures">
       <span class="count">${maxIterations === 0 ? '–' : html`${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress>`}</span>
-      <span class="number">${dollars(costUsd)}</span>
+      <span class="number">${costText(costUsd)}</span>
       <span class="dim time">${row.live && waitingUntil !== null ? `continues in ${left(waitingUntil, now)}` : time}</span>
     </span>
     <span class="about dim">${oneLine(about)}</span>

@@ -1,9 +1,10 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import { costText, countText } from '../../text/figures.ts';
 import type { Call, Check, Commit, Iteration } from '../model/report-data.ts';
 import { Fold } from './fold.ts';
 import { OUTCOMES } from './outcomes.ts';
-import { clean, clock, compact, dollars, duration, moment, oneLine, plural } from './text.ts';
+import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
 
 const SHOWN_CALLS = 100;
 
@@ -39,8 +40,8 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
   const isNear = breaker !== null && breaker.repeats > 0;
   return [
     durationMs !== null && duration(durationMs),
-    costUsd !== null && dollars(costUsd),
-    tokens !== null && `${compact(tokens)} tokens`,
+    costUsd !== null && costText(costUsd),
+    tokens !== null && `${countText(tokens)} tokens`,
     plural(rest.toolCalls, 'tool call'),
     rest.denied > 0 && `${rest.denied} denied`,
     findings !== null && `${plural(findings, 'finding')} open`,

@@ -1,8 +1,9 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { costText, countText } from '../../text/figures.ts';
 import type { Iteration } from '../model/report-data.ts';
-import { compact, dollars, duration } from './text.ts';
+import { duration } from './text.ts';
 
 interface Figure {
   readonly name: string;
@@ -15,22 +16,22 @@ interface Figure {
 }
 
 export const FIGURES: readonly Figure[] = [
-  { name: 'Cost', value: ({ costUsd }) => costUsd, text: dollars },
-  { name: 'Time', value: ({ durationMs }) => durationMs, text: duration, tick: minutes },
-  { name: 'Tokens', value: ({ tokens }) => tokens, text: compact },
+  { name: 'Cost', value: ({ costUsd }) => costUsd, text: costText, tick: (value) => `$${Number(value.toFixed(4))}` },
+  { name: 'Time', value: ({ durationMs }) => durationMs, text: duration },
+  { name: 'Tokens', value: ({ tokens }) => tokens, text: countText },
   {
     name: 'Context used',
     value: ({ context, window }) => (context === null || !window ? null : (100 * context) / window),
     text: (value) => `${Math.round(value)} %`,
   },
-  { name: 'Open findings', value: ({ findings }) => findings, text: compact },
+  { name: 'Open findings', value: ({ findings }) => findings, text: countText },
   {
     name: 'Circuit breaker',
     value: ({ breaker }) => (breaker === null ? null : (100 * breaker.repeats) / breaker.threshold),
     text: (value) => `${Math.round(value)} %`,
     limit: 100,
   },
-  { name: 'Denied calls', value: ({ denied }) => denied, text: compact },
+  { name: 'Denied calls', value: ({ denied }) => denied, text: countText },
 ];
 
 /** One plot for each figure that is known of any iteration. */
@@ -85,11 +86,6 @@ function dataOf({ limit }: Figure, iterations: readonly Iteration[], values: (nu
   return limit === undefined ? [places, values] : [places, values, places.map(() => limit)];
 }
 
-function minutes(milliseconds: number): string {
-  const seconds = milliseconds / 1_000;
-  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 6) / 10} min`;
-}
-
 function optionsOf({ text, tick = text, name, limit }: Figure, width: number): uPlot.Options {
   const css = getComputedStyle(document.documentElement);
   const colour = (variable: string): string => css.getPropertyValue(variable).trim();
@@ -111,7 +107,7 @@ function optionsOf({ text, tick = text, name, limit }: Figure, width: number): u
         size: 24,
         values: (_plot, ticks) => ticks.map((value) => (Number.isInteger(value) ? String(value) : '')),
       },
-      { ...axis, size: 58, values: (_plot, ticks) => ticks.map((value) => tick(value)) },
+      { ...axis, size: 64, values: (_plot, ticks) => ticks.map((value) => tick(value)) },
     ],
     series: [
       {},

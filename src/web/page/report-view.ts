@@ -1,12 +1,13 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { costText, countText } from '../../text/figures.ts';
 import type { CheckSummary, Iteration, Limit, ReportData, Wait, Work } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
 import { Diff, IterationPanel, Mark } from './iteration.ts';
 import { OUTCOMES, toneOf } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
-import { clean, clock, compact, dollars, duration, moment, oneLine, plural } from './text.ts';
+import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
 
 interface ReportProps {
   readonly data: ReportData;
@@ -50,7 +51,7 @@ function Head({ data: { row, why, next, notices, iterations } }: { readonly data
   const facts = [
     row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
     Number.isNaN(took) ? '' : duration(took),
-    dollars(row.costUsd),
+    costText(row.costUsd),
     total > 0 ? `${plural(total, 'call')} denied` : '',
     `${row.mode} mode`,
   ].filter((fact) => fact !== '');
@@ -107,7 +108,7 @@ function Uncommitted({ uncommitted }: Pick<Work, 'uncommitted'>) {
 }
 
 const UNITS: Readonly<Record<Limit['unit'], (value: number) => string>> = {
-  ...{ count: (value) => String(value), usd: dollars, tokens: compact, ms: duration },
+  ...{ count: (value) => String(value), usd: costText, tokens: countText, ms: duration },
 };
 
 function Limits({ limits }: { readonly limits: readonly Limit[] }) {
@@ -117,7 +118,7 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
     <div class="limits">${limits.map(({ name, unit, used, limit }) => {
       const text = UNITS[unit];
       const left = used === null ? '' : `, ${text(Math.max(0, limit - used))} left`;
-      return html`<div><label><span>${name}</span> <span class="dim">${used === null ? '?' : text(used)} of ${text(limit)}${left}</span>
+      return html`<div><label><span>${name}</span> <span class="dim">${used === null ? 'unknown' : text(used)} of ${text(limit)}${left}</span>
         <meter min="0" max=${limit} high=${limit * 0.9} value=${used ?? 0}></meter></label></div>`;
     })}</div>
   </section>`;

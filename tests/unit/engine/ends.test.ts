@@ -181,12 +181,13 @@ describe('an end', () => {
     const { state, effects } = after(running({ maxIterations: 1 }), policy(), turnEnded('Work.', { at: at(60) }));
     assert.ok(state.status === 'ended');
     const { message } = state.ended;
-    assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, verified: false });
+    const text = 'Stopped after 1 iteration, the limit (max-iterations), without completion.';
+    assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, text, verified: false });
     assert.deepEqual(state.lastDecision, { at: at(60), kind: 'allow', detail: 'max-iterations' });
     assert.deepEqual(effect(effects, 'archive'), {
       type: 'archive',
       as: 'max-iterations',
-      message: 'Stopped after 1 iteration, the limit (max-iterations), without completion.',
+      message: text,
     });
     assert.deepEqual(effect(effects, 'allow'), { type: 'allow', message });
     assert.deepEqual(saying(effects, 'loop.ended'), {

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { loopStatusLine } from '../../../src/drive/status/status-line.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { costText, instantText, painter, printable, table } from '../../../src/term/format.ts';
+import { instantText, painter, printable, table } from '../../../src/term/format.ts';
+import { costText } from '../../../src/text/figures.ts';
 
 test('uses colours only at a terminal that supports them, and NO_COLOR turns them off', () => {
   assert.equal(painter(true, {})('red', 'x'), '\u001B[31mx\u001B[39m');
