@@ -155,7 +155,7 @@ test('start and resume over a loop that an agent asked for show the changes and 
   assert.ok(p.has('prompt.txt'));
 });
 
-const ASKED = /\[w\]atch it, \[s\]top it after this iteration, start \[a\]nother one beside it, \[c\]ancel:/;
+const ASKED = /\[w\]atch it, \[s\]top it after this iteration, start \[a\]nother one beside it, \[l\]eave it alone:/;
 
 test('run over a running loop asks at a terminal what to do, and refuses elsewhere', async (t) => {
   const p = project(t);

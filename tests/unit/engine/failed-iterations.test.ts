@@ -90,6 +90,7 @@ describe('an iteration that ran out of time and claimed completion', () => {
       failure: {
         as: 'timeout',
         message: 'Stopped: iteration 1 timed out after 5m. Resume: ralph-loop resume.',
+        text: 'Stopped: iteration 1 timed out after 5m.',
       },
     });
   });
