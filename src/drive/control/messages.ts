@@ -20,7 +20,7 @@ export const PROTECTION_TEXTS = {
   restored: (list: string, found: Found, archive: string): string =>
     `${list}: restored ${momentOf(found)}. The replaced versions are in ${archive}.`,
   failed: (list: string, found: Found): string =>
-    `${list}: found changed ${momentOf(found)}, and could not be restored, because the snapshot has no copy or the folder is not writable.`,
+    `${list}: found changed ${momentOf(found)}, and could not be restored, because the snapshot has no copy, or the file or folder is immutable, mounted or read-only.`,
   usersChange: (list: string): Message =>
     advise(`${list}: changed while no call of the agent ran, so the change was kept.`, 'Adopt it', 'accept'),
   toAgent: (list: string): string =>

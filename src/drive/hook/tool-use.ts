@@ -133,10 +133,11 @@ export async function postToolUse(context: DriverContext): Promise<PostToolAnswe
   if (loop === 'none') return null;
   const call = toolCall(context.input);
   const background = goesOn(call.name, call.input, call.response) ? ({ background: true } as const) : {};
+  // What the call changed is its own as long as its end is not noted: for another call's look, and after a kill.
+  const seen = mayWrite(call) ? await lookAtProtected(context, loop, call) : null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done', background);
   if (typeof loop === 'string') return null;
   showHeartbeat(context, loop);
-  const seen = mayWrite(call) ? await lookAtProtected(context, loop, call) : null;
   const steering = isSteered(loop) ? await deliver(context) : null;
   const said = joined(seen?.toAgent ?? null, steering?.additionalContext ?? null);
   if (said === null) return seen === null ? null : shownToUser(seen, null);

@@ -34,6 +34,7 @@ export function storeCost(files: LoopFiles, payload: string, at: string): void {
 export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean) {
   const lines = readLines(files.events, from, undefined, '"type":"tool.');
   const asked = new Set<unknown>();
+  const unanswered = new Set<unknown>();
   const denied = new Set<unknown>();
   let failedShellCalls = 0;
   for (const { loopId: owner, callId, type, tool } of lines.entries) {
@@ -41,11 +42,13 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
     if (owner !== loopId || callId === undefined) continue;
     const phase = String(type).slice('tool.'.length);
     asked.add(callId);
-    if (phase === 'denied' || (phase === 'asked' && outcomesKnown)) denied.add(callId);
+    if (phase === 'denied') denied.add(callId);
+    if (phase === 'asked' && outcomesKnown) unanswered.add(callId);
     if (phase === 'failed' && (tool === 'Bash' || tool === 'PowerShell')) failedShellCalls += 1;
-    if (phase === 'done' || phase === 'failed') denied.delete(callId);
+    if (phase === 'done' || phase === 'failed') unanswered.delete(callId);
   }
-  return { toolCalls: asked.size, deniedCalls: denied.size, failedShellCalls, next: lines.next };
+  const deniedCalls = new Set([...denied, ...unanswered]).size;
+  return { toolCalls: asked.size, deniedCalls, failedShellCalls, next: lines.next };
 }
 
 interface RecordedCall {

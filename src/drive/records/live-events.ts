@@ -139,7 +139,7 @@ function callEvent(entry: Entry, id: string, calls: Map<string, OpenCall>): Runn
     calls.set(id, known);
     return { type: 'tool-started', ...call };
   }
-  calls.delete(id);
+  if (entry['type'] !== 'tool.denied') calls.delete(id);
   const durationMs = Math.max(0, time - known.time);
   if (entry['type'] !== 'tool.denied') {
     return { type: 'tool-call', ...call, outcome: entry['type'] === 'tool.done' ? 'ok' : 'failed', durationMs };

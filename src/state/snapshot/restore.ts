@@ -122,18 +122,22 @@ function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, arch
   const put = (at: string): boolean => {
     const now = versionAt(at, undefined, base);
     const draft = `${dirname(at)}${sep}.ralph-restore.tmp`;
-    removeIfThere(draft);
+    rmSync(draft, { recursive: true, force: true });
     if (isSameVersion(base, now)) return true;
-    if (base.kind === 'link') symlinkSync(content, draft);
-    else {
-      withDescriptor(draft, 'wx', 0o600, (descriptor) => {
-        writeWhole(descriptor, content, draft);
-        fchmodSync(descriptor, base.mode);
-        futimesSync(descriptor, base.mtimeMs / 1000, base.mtimeMs / 1000);
-      });
+    try {
+      if (base.kind === 'link') symlinkSync(content, draft);
+      else {
+        withDescriptor(draft, 'wx', 0o600, (descriptor) => {
+          writeWhole(descriptor, content, draft);
+          fchmodSync(descriptor, base.mode);
+          futimesSync(descriptor, base.mtimeMs / 1000, base.mtimeMs / 1000);
+        });
+      }
+      if (now !== null) keepReplaced(at, archivePath(files, archive, path), now.kind);
+      renameSync(draft, diskPath(at));
+    } finally {
+      rmSync(draft, { force: true });
     }
-    if (now !== null) keepReplaced(at, archivePath(files, archive, path), now.kind);
-    renameSync(draft, diskPath(at));
     return true;
   };
   return inSafeFolder(root, path, put, make) ?? false;

@@ -33,9 +33,25 @@ export function inSafeFolder<T>(
       descriptors.push(descriptor);
       folder = hasDescriptors() ? `${DESCRIPTORS}/${descriptor}` : next;
     }
-    return work(`${folder}${sep}${name}`);
+    return inOpenFolder(folder, () => work(`${folder}${sep}${name}`));
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+/** Runs `work`; in a folder that is closed to its owner's writes it is open for that time. */
+function inOpenFolder<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const mode = statAt(`${folder}${sep}.`)?.mode;
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES' || mode === undefined || (mode & 0o200) !== 0) throw error;
+    chmodSync(`${folder}${sep}.`, (mode & 0o7777) | 0o700);
+    try {
+      return work();
+    } finally {
+      chmodSync(`${folder}${sep}.`, mode & 0o7777);
+    }
   }
 }
 
