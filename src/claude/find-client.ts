@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { sandboxProblem } from '../sandbox/bubblewrap.ts';
 import { SANDBOX_PROBLEMS, type SandboxProblem } from '../sandbox/messages.ts';
 import { isExecutable, onPath } from '../state/process/find-program.ts';
-import { RalphError } from '../text/message.ts';
+import { nullIfRefused, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 import { atLeast } from '../text/version.ts';
 
@@ -69,17 +69,7 @@ const OLDEST_SANDBOX = '2.1.284';
 /** Returns why neither client nor checks can be confined here, with the command that helps; null if they can. */
 export function clientSandboxProblem(env: NodeJS.ProcessEnv, platform?: NodeJS.Platform): SandboxProblem | null {
   const problem = sandboxProblem(env, platform);
-  const version = problem === null ? versionOf(env) : null;
+  const version = problem === null ? (nullIfRefused(() => findClient(env), 'client-missing')?.version ?? null) : null;
   if (version === null || atLeast(version, OLDEST_SANDBOX)) return problem;
   return SANDBOX_PROBLEMS.oldClient(version, OLDEST_SANDBOX);
-}
-
-/** A missing client is reported where it is needed. */
-function versionOf(env: NodeJS.ProcessEnv): string | null {
-  try {
-    return findClient(env).version;
-  } catch (error) {
-    if (error instanceof RalphError && error.code === 'client-missing') return null;
-    throw error;
-  }
 }

@@ -116,3 +116,13 @@ export class RalphError extends Error {
     this.advised = typeof message === 'string' ? { text: message } : message;
   }
 }
+
+/** Returns what `work` returns, or null if it throws a RalphError, with a code only one of that code. */
+export function nullIfRefused<T>(work: () => T, code?: ErrorCode): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RalphError && (code ?? error.code) === error.code) return null;
+    throw error;
+  }
+}

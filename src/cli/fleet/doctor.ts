@@ -10,7 +10,7 @@ import { type FleetServer, KEYS } from '../../fleet/queue/connect.ts';
 import { addLoop, loopsNamed } from '../../fleet/queue/loop-index.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
-import { RalphError } from '../../text/message.ts';
+import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { connectFleet, type FleetContext, placeOfFleet } from './fleet-options.ts';
 
@@ -42,17 +42,19 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
 
 /** Checks what a worker needs. The exit code is 1 if an error remains. */
 export async function fleetDoctor(context: CommandContext): Promise<number> {
+  const newKey = (): FleetKey => new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
+  const key = nullIfRefused(newKey); // has a row of its own
   const findings = [
     await found('packages and server', async () => {
       const server = await connectFleet(context, 'fail');
       try {
-        return await serverFindings(server, keyOf());
+        return await serverFindings(server, key);
       } finally {
         await server.close();
       }
     }),
     await found('key', async () => {
-      new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
+      newKey();
       return [{ level: 'ok', name: 'key', message: FLEET_TEXTS.keyThere }];
     }),
     await found('git', async () => {
@@ -141,15 +143,6 @@ export async function requeue(context: FleetContext): Promise<number> {
     ].join('\n'),
   );
   return refused.length === 0 ? 0 : 1;
-}
-
-function keyOf(): FleetKey | null {
-  try {
-    return new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
-  } catch (error) {
-    if (error instanceof RalphError) return null; // has a row of its own
-    throw error;
-  }
 }
 
 async function found(name: string, look: () => Promise<readonly FleetFinding[]>): Promise<readonly FleetFinding[]> {

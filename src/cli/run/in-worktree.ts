@@ -15,7 +15,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { printable, table } from '../../term/format.ts';
-import { RalphError } from '../../text/message.ts';
+import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import type { CommandContext } from '../command.ts';
 import { approveSettings } from '../start/approve.ts';
@@ -107,7 +107,8 @@ function within(context: CommandContext, place: WorktreePlace, taskPath: string 
 /** Returns where the work of a run is, and the commands to look at it, merge it and clean up. The merge is the user's. */
 export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): string {
   const { branch, dir, name } = place;
-  const lost = lossOf(mainDir, place, env);
+  // null if git cannot tell; the branch exists all the same.
+  const lost = nullIfRefused(() => worktreeLoss(mainDir, place, env));
   const has =
     lost === null ? '' : ` (${counted(lost.unmerged, 'commit')}, ${counted(lost.uncommitted, 'file')} not committed)`;
   const git = `git -C ${shellWord(dir)}`;
@@ -121,14 +122,4 @@ export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.
     ['clean up', `${programName()} worktree remove ${name}`],
   ];
   return `${withPrefix(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;
-}
-
-/** Returns null if git cannot tell; the branch exists all the same. */
-function lossOf(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): ReturnType<typeof worktreeLoss> | null {
-  try {
-    return worktreeLoss(mainDir, place, env);
-  } catch (error) {
-    if (error instanceof RalphError) return null;
-    throw error;
-  }
 }

@@ -15,7 +15,7 @@ import { checkInput, unknownKeys } from '../../task/skill-contract/check-input.t
 import { evaluateJson } from '../../task/skill-contract/schema-problems.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
-import { RalphError } from '../../text/message.ts';
+import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { loopAwaitingConsent, loopToResume, pathNamed, readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 
@@ -108,7 +108,8 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const names = Object.keys(read.args);
   if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
     throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
-  const former = resumes ? formerContract(files) : null;
+  // A start that replaces an unreadable contract reports the arguments that have to be given again.
+  const former = resumes ? nullIfRefused(() => readContract(files)?.contract ?? endedContract(files)) : null;
   if (resumes && task === null && former === null && lastLoopIn(files) === null)
     throw new RalphError('no-loop', START_TEXTS.nothingToResume);
   return {
@@ -149,17 +150,6 @@ function restartedFolder({ values, files }: CommandContext): string | null {
   if (values['fresh'] !== true || files.name === null) return null;
   const task = lastTaskOf(files);
   return task !== null && hasFolder(taskKind(task)) ? task : null;
-}
-
-/** Returns the contract of the existing loop, else of the one that ended last. */
-function formerContract(files: LoopFiles): Contract | null {
-  try {
-    return readContract(files)?.contract ?? endedContract(files);
-  } catch (error) {
-    // This start replaces an unreadable contract; it reports the arguments that have to be given again.
-    if (error instanceof RalphError) return null;
-    throw error;
-  }
 }
 
 function endedContract(files: LoopFiles): Contract | null {

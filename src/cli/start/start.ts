@@ -13,7 +13,7 @@ import { launcherSettings, userStatusLine } from '../../install/settings/session
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { ringBell } from '../../term/write-text.ts';
-import { advise, commandLine, offer, RalphError } from '../../text/message.ts';
+import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -84,7 +84,9 @@ export const START_COMMAND: Command = {
     const plan = await planToStart(context, files, task, asks);
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
-    const client = byAgent ? null : clientFor(context.env, launched);
+    // Too old a client is refused, also for a start by hand later; one that is missing, where it is needed.
+    const find = (): FoundClient => requireClient(context.env);
+    const client = byAgent ? null : launched ? find() : nullIfRefused(find, 'client-missing');
     const clientVersion = launched ? (client?.version ?? null) : null;
     const own = { launched, consented: !byAgent, clientVersion, mode, plan };
     const headless = values['headless'] === true;
@@ -99,16 +101,6 @@ export const START_COMMAND: Command = {
     return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);
   },
 };
-
-/** Throws `client-too-old`, also for a client that the user starts by hand later. null where none is found or needed. */
-function clientFor(env: NodeJS.ProcessEnv, launched: boolean): FoundClient | null {
-  try {
-    return requireClient(env);
-  } catch (error) {
-    if (launched || !(error instanceof RalphError) || error.code !== 'client-missing') throw error;
-    return null;
-  }
-}
 
 async function launchClient(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
   const { env, values, rest } = context;

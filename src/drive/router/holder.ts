@@ -1,14 +1,11 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostSession } from '../../claude/host-session.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
-import { withLock } from '../../state/lock/lock.ts';
-import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { removeIfThere } from '../../state/files/regular-file.ts';
+import { takeHold } from '../../state/lock/hold.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT } from '../../state/with-state.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { RouterLeft } from './router.ts';
 
@@ -44,32 +41,15 @@ export async function takeBusyLock(
   until: number,
   signal: AbortSignal,
 ): Promise<(() => void) | null> {
-  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const pathOf = (of: number): string =>
     join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
   const path = pathOf(epoch);
   removeIfThere(pathOf(epoch - 1));
   for (;;) {
-    const done = take(path);
-    if (done !== null || Date.now() >= until) return done;
+    const hold = takeHold(path);
+    if (hold !== null) return hold.release;
+    if (Date.now() >= until) return null;
     if (signal.aborted) throw new RouterLeft();
     await sleep(POLL_MS);
   }
-}
-
-function take(path: string): (() => void) | null {
-  const mine = newOwner();
-  return withLock(`${path}.lock`, LOCK_WAIT, () => {
-    const before = readOwner(path);
-    if (typeof before === 'object' && ownerLives(before, path)) return null;
-    writeRecord(path, mine);
-    return () => release(path, mine.token);
-  });
-}
-
-function release(path: string, token: string): void {
-  withLock(`${path}.lock`, LOCK_WAIT, () => {
-    const found = readOwner(path);
-    if (typeof found === 'object' && found.token === token) removeIfThere(path);
-  });
 }

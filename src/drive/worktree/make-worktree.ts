@@ -4,7 +4,7 @@ import type { Sandbox } from '../../engine/schema/contract.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
-import { type CommandOutcome, runCommand } from '../../task/commands/run-command.ts';
+import { runSetUp } from '../../task/commands/run-set-up.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { copyTask, isSame } from './copy-task.ts';
@@ -164,50 +164,19 @@ export interface SetUp {
   readonly tell: (message: string) => void;
 }
 
-/** Time limit of the set-up: installing takes minutes; what takes an hour hangs. */
-const TIME_MS = 60 * 60_000;
-
 /** Runs the user's set-up command in a new worktree and records success. Throws `refused` with its output. */
 export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: SetUp): Promise<void> {
   const { command, env } = setUp;
   if (command !== null) {
     setUp.tell(WORKTREE_TEXTS.settingUp(command));
-    const failed = await runSetUp(command, projectDir, {
-      ...setUp,
-      env: { ...env, RALPH_MAIN_PROJECT: setUp.projectDir },
-    });
+    const own = { ...env, RALPH_MAIN_PROJECT: setUp.projectDir };
+    const failed = await runSetUp(command, projectDir, { ...setUp, env: own });
     if (failed !== null) {
       throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command, failed.how, failed.output, name));
     }
   }
   const record = readWorktreeRecord(setUp.projectDir, name, env);
   if (record !== null) writeWorktreeRecord(setUp.projectDir, name, env, { ...record, step: 'ready' });
-}
-
-/** Runs a set-up command in a new work tree. Returns null, or how it failed and what it printed. Rejects on abort. */
-export async function runSetUp(
-  run: string,
-  directory: string,
-  { sandbox, env, signal }: Pick<SetUp, 'sandbox' | 'env' | 'signal'>,
-): Promise<{ readonly how: string; readonly output: string } | null> {
-  const confined = sandbox && { sandbox: { terms: sandbox, writable: directory } };
-  const { end, output } = await runCommand({ run, directory, env, signal, timeoutMs: TIME_MS, ...confined });
-  return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end), output: output.text() };
-}
-
-function howText(end: CommandOutcome['end']): string {
-  switch (end.kind) {
-    case 'exit':
-      return `exit code ${end.code}`;
-    case 'signal':
-      return `ended by ${end.signal}`;
-    case 'timeout':
-      return 'it took longer than an hour';
-    case 'unavailable':
-      return end.why;
-    default:
-      return end satisfies never;
-  }
 }
 
 /** Ignores a pattern in this clone alone, for all its work trees: `.gitignore` belongs to the user. */

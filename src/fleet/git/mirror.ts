@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namesIn, uniqueToken } from '../../state/files/regular-file.ts';
+import { type Hold, takeHold } from '../../state/lock/hold.ts';
+import { readOwner } from '../../state/lock/owner.ts';
 import { RalphError } from '../../text/message.ts';
 import { askGit, type GitCall, type GitEnd, git } from './git.ts';
-import { awaitHold } from './hold.ts';
 import { GIT_TEXTS } from './messages.ts';
 import type { FleetPlace, FleetRepository, Workspace } from './place.ts';
 import { checkRef, environmentOf, mirrorPath, ownCall, plainUrl } from './place.ts';
@@ -44,6 +45,19 @@ export async function fetchMirror(
     return mirror;
   } finally {
     hold.release();
+  }
+}
+
+const LOOK_MS = 100;
+
+/** Waits until no live process holds it and takes it. Throws RalphError `lock-timeout` after `waitMs`. */
+async function awaitHold(path: string, waitMs: number): Promise<Hold> {
+  for (const end = performance.now() + waitMs; ; await sleep(LOOK_MS)) {
+    const hold = takeHold(path);
+    if (hold !== null) return hold;
+    if (performance.now() < end) continue;
+    const owner = readOwner(path);
+    throw new RalphError('lock-timeout', GIT_TEXTS.held(path, typeof owner === 'object' ? owner.pid : 0));
   }
 }
 

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { uniqueToken, writeAtomically } from '../../state/files/regular-file.ts';
+import { type Hold, isHeld, takeHold } from '../../state/lock/hold.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { readCheckpoint } from './checkpoint.ts';
 import { askGit, type GitCall } from './git.ts';
-import { type Hold, isHeld, takeHold } from './hold.ts';
 import { restoreState } from './loop-state.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { fetchMirror, hasCommit } from './mirror.ts';

@@ -20,7 +20,7 @@ import { copyGitView, filesUnderPins } from '../git/git-view.ts';
 import { type GitOptions, partsOf, runGit } from '../git/run-git.ts';
 import { isWithin } from '../project-file.ts';
 import { withDeciding } from './deciding-environment.ts';
-import { runCommand } from './run-command.ts';
+import { runSetUp } from './run-set-up.ts';
 import { gateEnvironment } from './shell.ts';
 
 export interface CopyRequest {
@@ -149,19 +149,8 @@ async function setUp(
 ): Promise<string | null> {
   const run = contract.verifyIn?.setup ?? null;
   if (run === null) return null;
-  const { signal } = options;
-  const { end, output } = await runCommand({
-    ...{ run, directory, env: gateEnvironment(env), timeoutMs, signal },
-    ...(contract.sandbox && { sandbox: { terms: contract.sandbox, writable } }),
-  });
-  if (end.kind === 'exit' && end.code === 0) return null;
-  const how =
-    end.kind === 'exit'
-      ? `exit code ${end.code}`
-      : end.kind === 'signal'
-        ? `ended by ${end.signal}`
-        : end.kind === 'timeout'
-          ? 'not done within the time of the first check'
-          : end.why;
-  return `worktree_setup failed in the clean copy: ${how}.\n${output.text()}`;
+  const { sandbox } = contract;
+  const terms = { sandbox, env: gateEnvironment(env), signal: options.signal, timeoutMs, writable };
+  const failed = await runSetUp(run, directory, terms);
+  return failed && `worktree_setup failed in the clean copy: ${failed.how}.\n${failed.output}`;
 }

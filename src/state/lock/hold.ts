@@ -1,13 +1,10 @@
 import { mkdirSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { withLock } from '../../state/lock/lock.ts';
-import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
-import { RalphError } from '../../text/message.ts';
-import { GIT_TEXTS } from './messages.ts';
+import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { withLock } from './lock.ts';
+import { newOwner, ownerLives, readOwner } from './owner.ts';
 
-/** Possession of a folder for minutes or hours, which ends with its process at the latest. */
+/** Possession of something for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
   /** Returns whether it is still ours: after a long sleep a process in another namespace may have taken it. */
   readonly isOurs: () => boolean;
@@ -18,7 +15,6 @@ export interface Hold {
 const LOCK = { waitMs: 20_000 };
 /** A third of the time after which a holder in another process namespace counts as dead. */
 const RENEWAL_MS = 20_000;
-const LOOK_MS = 100;
 
 /** Returns whether a live process holds it. */
 export function isHeld(path: string): boolean {
@@ -28,10 +24,10 @@ export function isHeld(path: string): boolean {
 
 /**
  * Takes what the file at `path` stands for; null while a live process holds it, this one included. A dead holder is
- * replaced. The lock is held for a moment alone: git works for minutes, and this process has other work meanwhile.
+ * replaced. The lock is held for a moment alone: the work takes minutes, and this process has other work meanwhile.
  */
 export function takeHold(path: string): Hold | null {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const owner = newOwner();
   const taken = withLock(`${path}.lock`, LOCK, () => {
     if (isHeld(path)) return false;
@@ -69,15 +65,4 @@ function renew(path: string, token: string): void {
 function isOurs(path: string, token: string): boolean {
   const owner = readOwner(path);
   return typeof owner === 'object' && owner.token === token;
-}
-
-/** Waits until no live process holds it and takes it. Throws RalphError `lock-timeout` after `waitMs`. */
-export async function awaitHold(path: string, waitMs: number): Promise<Hold> {
-  for (const end = performance.now() + waitMs; ; await sleep(LOOK_MS)) {
-    const hold = takeHold(path);
-    if (hold !== null) return hold;
-    if (performance.now() < end) continue;
-    const owner = readOwner(path);
-    throw new RalphError('lock-timeout', GIT_TEXTS.held(path, typeof owner === 'object' ? owner.pid : 0));
-  }
 }

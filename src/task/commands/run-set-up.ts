@@ -1,0 +1,40 @@
+import type { Sandbox } from '../../engine/schema/contract.ts';
+import { type CommandOutcome, runCommand } from './run-command.ts';
+
+interface SetUpOptions {
+  readonly sandbox: Sandbox | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  /** Default: an hour. Installing takes minutes; what takes an hour hangs. */
+  readonly timeoutMs?: number;
+  /** Folder that the command may write to. Default: the one that it runs in. */
+  readonly writable?: string;
+}
+
+const HOUR_MS = 60 * 60_000;
+
+/** Runs a set-up command in a new work tree. Returns null, or how it failed and what it printed. Rejects on abort. */
+export async function runSetUp(
+  run: string,
+  directory: string,
+  { sandbox, env, signal, timeoutMs = HOUR_MS, writable = directory }: SetUpOptions,
+): Promise<{ readonly how: string; readonly output: string } | null> {
+  const confined = sandbox && { sandbox: { terms: sandbox, writable } };
+  const { end, output } = await runCommand({ run, directory, env, signal, timeoutMs, ...confined });
+  return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end, timeoutMs), output: output.text() };
+}
+
+function howText(end: CommandOutcome['end'], timeoutMs: number): string {
+  switch (end.kind) {
+    case 'exit':
+      return `exit code ${end.code}`;
+    case 'signal':
+      return `ended by ${end.signal}`;
+    case 'timeout':
+      return timeoutMs === HOUR_MS ? 'it took longer than an hour' : 'not done within the time of the first check';
+    case 'unavailable':
+      return end.why;
+    default:
+      return end satisfies never;
+  }
+}
