@@ -138,7 +138,7 @@ test('an agent that deletes its open items is not done: agent and user are infor
     const run = await runRunner(project, { args: ['site'] });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.match(prompts(project)[2] ?? '', /2 items are missing of the 3 that the list had/);
+    assert.match(prompts(project)[2] ?? '', /2 of the 3 items that the list had are missing/);
     const told = ofType(run.events, 'notice').map(({ message }) => message);
     assert.ok(
       told.some((message) => /2 items were removed from \.ralph\/site\/task\.md: it had 3 and has 1/.test(message)),

@@ -46,7 +46,7 @@ test('a task of 3 KB is sent back whole in the reason, as often as the client pa
 test('a task of 8 KB is sent back whole and once, as context with a short reason', async () => {
   const sent = await secondPrompt(taskOf(8_000));
   assert.deepEqual([count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')], [1, 1]);
-  assert.equal(count(sent, 'Go on: the task is in the context'), CLIENT.reasonsPerBlock);
+  assert.equal(count(sent, 'Continue: the task is in the context'), CLIENT.reasonsPerBlock);
   assert.doesNotMatch(sent, preview);
 });
 
@@ -54,7 +54,7 @@ test('a task of 60 KB is sent back as its path and its headings, for the agent t
   const body = taskOf(60_000);
   const sent = await secondPrompt(body, undefined, true);
   assert.equal(count(sent, 'FIRST-LINE'), 0);
-  assert.match(sent, /Read \.claude\/ralph\/PROMPT\.md now, whole \(\d+ characters\)/);
+  assert.match(sent, /Read \.claude\/ralph\/PROMPT\.md now, in full \(\d+ characters\)/);
   assert.match(sent, /^## Part 1$/m);
   assert.match(sent, /^## Part 39$/m);
   assert.ok(sent.length < 8_000, `${sent.length} characters for a task of ${body.length}`);

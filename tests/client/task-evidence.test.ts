@@ -28,7 +28,7 @@ test('evidence of 60 KB is sent back as a pointer to a file with the prompt, whi
 
     assert.match(
       second,
-      /Iteration 2 of 2[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, whole \(\d+ characters\)/,
+      /Iteration 2 of 2[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, in full \(\d+ characters\)/,
     );
     assert.match(second, /Its sections:[\s\S]*# The task\n## At last/);
     assert.ok(second.length < 4_000, `${second.length}`);
@@ -58,7 +58,7 @@ test('evidence of 6 KB is sent back whole, as context beside a short reason', as
       const run = await loop.run();
       assert.equal(run.code, 2, run.said);
       const second = loop.told()[1] ?? '';
-      assert.match(second, /Go on: the task is in the context/);
+      assert.match(second, /Continue: the task is in the context/);
       assert.equal(second.match(/^line 0001 of it$/gm)?.length, 1, 'once: a reason would reach the model twice');
       assert.match(second, /^line 0375 of it$/m);
       assert.doesNotMatch(second, /bytes/);
@@ -77,7 +77,7 @@ test('a first prompt that exceeds the argument list is sent as a pointer too', a
   await inTaskFolder({ standIn: true, ralph: body }, steps([text('one')]), async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '1'] });
     assert.equal(run.code, 2, run.said);
-    assert.match(loop.told()[0] ?? '', /Iteration 1 of 1[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, whole/);
+    assert.match(loop.told()[0] ?? '', /Iteration 1 of 1[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, in full/);
     assert.ok(Buffer.byteLength(loop.workspace.read(whole)) > 100 * 1024);
   });
 });

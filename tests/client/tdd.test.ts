@@ -27,7 +27,7 @@ const makeList = (project: LoopProject, scenarios: number): void => {
 /** What the prompt that began this turn told: the command line of tdd, and the scenario's number. */
 const told = (request: ModelRequest): { readonly tdd: string; readonly number: string } => {
   const texts = JSON.stringify(request.body.messages);
-  const number = [...texts.matchAll(/Scenario sc-00(\d), by tests first/g)].at(-1)?.[1];
+  const number = [...texts.matchAll(/Scenario sc-00(\d), test-first/g)].at(-1)?.[1];
   const tdd = [...texts.matchAll(/(node '[^']*main\.cjs' tdd(?: --loop \w+)?) next/g)].at(-1)?.[1];
   if (number === undefined || tdd === undefined) throw new Error(`the prompt names no scenario: ${texts.slice(-2000)}`);
   return { tdd, number };
@@ -114,7 +114,7 @@ test('a host session has subagents prove the scenarios and passes the red eviden
   await inLoopProject({}, routerHost(halting.main, { first, answers }), async (project) => {
     makeList(project, 2);
     const { workspace, model } = project;
-    const run = await runClient({ workspace, model, prompt: '/ralph-loop, by tests first' });
+    const run = await runClient({ workspace, model, prompt: '/ralph-loop, test-first' });
     const last = model.mainRequests().at(-1)?.sinceText.slice(-2_000);
     assert.equal(
       run.result?.['result'],

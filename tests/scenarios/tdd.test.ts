@@ -481,7 +481,7 @@ test('a router hands each scenario to a developer, with its red evidence, and en
   ]);
   const first = router('start --tdd --json');
   assert.deepEqual([first['action'], first['agentType']], ['spawn', 'ralph-developer']);
-  assert.match(String(first['prompt']), /Scenario sc-001, by tests first \(0 of 2 complete\)/);
+  assert.match(String(first['prompt']), /Scenario sc-001, test-first \(0 of 2 complete\)/);
   tdd(where, 'red');
   where.write('report.txt', 'The test fails.');
   const second = router('report --spawn 1 --file report.txt');
@@ -490,7 +490,7 @@ test('a router hands each scenario to a developer, with its red evidence, and en
   tdd(where, 'green');
   where.write('report.txt', 'The first one is done.');
   const third = router('report --spawn 2 --file report.txt');
-  assert.match(String(third['prompt']), /Scenario sc-002, by tests first \(1 of 2 complete\)/);
+  assert.match(String(third['prompt']), /Scenario sc-002, test-first \(1 of 2 complete\)/);
   tdd(where, 'red');
   where.write('b', '');
   tdd(where, 'green');

@@ -9,7 +9,7 @@ import { RalphError } from '../../text/message.ts';
 /** Everything that a user agrees to, as key and value; a list has an entry for each item. Ids and times are no part of it. */
 export type ConsentTerms = readonly (readonly [key: string, value: string])[];
 
-/** Returns the terms of a loop. `list` holds the scenarios that it works on by tests first, if any. */
+/** Returns the terms of a loop. `list` holds the scenarios that it works on test-first, if any. */
 export function consentTerms(contract: Contract, list: TddRecord | null): ConsentTerms {
   const { taskPath, agent, client, task, validation, guardrails, sandbox, policy, flags } = contract;
   return [

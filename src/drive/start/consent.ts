@@ -23,7 +23,7 @@ export function withConsentDigest(contract: Contract, list: TddRecord | null): S
   return { hash: hashContract(digested), contract: digested };
 }
 
-/** Returns the terms of a loop that is about to be started. `list` is what it works on by tests first, if anything. */
+/** Returns the terms of a loop that is about to be started. `list` is what it works on test-first, if anything. */
 export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: TddRecord | null): ConsentTerms {
   return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }

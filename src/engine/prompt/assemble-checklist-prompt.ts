@@ -72,7 +72,7 @@ function standText({ items, most, taskPath }: ChecklistPromptParts): string {
 }
 
 function lostText(lost: number, most: number): string {
-  return `${lost === 1 ? '1 item is' : `${lost} items are`} missing of the ${most} that the list had. Put ${lost === 1 ? 'it' : 'them'} back: until then the list counts as unfinished even if every item is checked.`;
+  return `${lost} of the ${most} items that the list had ${lost === 1 ? 'is' : 'are'} missing. Put ${lost === 1 ? 'it' : 'them'} back: until then the list counts as unfinished even if every item is checked.`;
 }
 
 function memoryText(taskPath: string): string {

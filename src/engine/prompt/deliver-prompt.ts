@@ -11,7 +11,7 @@ export interface DeliveredPrompt {
 /** The client replaces a longer context by a preview and a file; it starts to do so at 10,000 characters. */
 const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
-const SHORT_REASON = 'Go on: the task is in the context that came with this message.';
+const SHORT_REASON = 'Continue: the task is in the context of this message.';
 
 /** Where a prompt that is too long for every way can be read: the task file, or where `pointer` says. */
 export type Place = { readonly taskPath: string } | { readonly pointer: (prompt: AssembledPrompt) => string };
@@ -38,7 +38,7 @@ export function deliverPrompt(prompt: AssembledPrompt, reinject: Policy['reinjec
 /** The task file holds the body alone: what this iteration has to say of itself goes with the pointer. */
 function pointerTo(taskPath: string): (prompt: AssembledPrompt) => string {
   return ({ preface, body, closing }) =>
-    `${preface}\n\nRead ${taskPath} now, whole (${body.length} characters), and work by it.${sectionsOf(body)}\n\n${closing}\n`;
+    `${preface}\n\nRead ${taskPath} now, in full (${body.length} characters), and follow it.${sectionsOf(body)}\n\n${closing}\n`;
 }
 
 /** The headings of a text, so that a reader knows what lies before them; empty where it has none. */
@@ -69,5 +69,5 @@ export function deliverTaskPrompt(
 /** Names the iteration, so that two pointers are not the same message, and repeats nothing else of the file. */
 function pointerText(preface: string, path: string, whole: string): string {
   const [header = ''] = preface.split('\n');
-  return `${header}\n\nRead ${path} now, whole (${whole.length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.${sectionsOf(whole)}\n`;
+  return `${header}\n\nRead ${path} now, in full (${whole.length} characters), and follow it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.${sectionsOf(whole)}\n`;
 }

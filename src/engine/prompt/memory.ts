@@ -21,10 +21,10 @@ export function memoryText(files: readonly MemoryFile[]): string | null {
   const lines = [
     ...(read.length === 0
       ? []
-      : [`Earlier work left its memory here; read it before you begin: ${read.map(named).join(', ')}.`]),
+      : [`Earlier work left notes; read them before you begin: ${read.map(named).join(', ')}.`]),
     ...(decisions === undefined
       ? []
-      : [`A decision about the architecture goes to ${decisions.path}, with its reason.`]),
+      : [`Record decisions about the architecture in ${decisions.path}, with the reason.`]),
   ];
   return lines.length === 0 ? null : lines.join(' ');
 }

@@ -199,7 +199,7 @@ export const contract = z.strictObject({
     .optional(),
   /** The command that works on a runner's iterations in place of the client; absent where the client does. */
   agent: z.string().min(1).optional(),
-  /** The list of a loop that works by tests first; absent for every other loop. `hash` proves its scenarios and commands. */
+  /** The list of a loop that works test-first; absent for every other loop. `hash` proves its scenarios and commands. */
   tdd: z.strictObject({ listId: z.string().min(1), hash: z.string().min(1) }).optional(),
   headless: z.boolean(),
   /** Settings that the command line gave, by key path: `accept` applies them again. */

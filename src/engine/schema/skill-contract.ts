@@ -24,7 +24,7 @@ export const skillInput = z.object({
     .optional()
     .describe('The name of the loop, where it is not the default one.'),
   args: z.record(z.string(), z.string()).optional().describe('Values for the arguments that a RALPH.md declares.'),
-  tdd: z.boolean().optional().describe('Work by tests first, over the scenarios of ralph-loop tdd init.'),
+  tdd: z.boolean().optional().describe('Work test-first on the scenarios of ralph-loop tdd init.'),
   plan: z.boolean().optional().describe('The task is a plan, whose tasks are worked on one after the other.'),
   from: z.string().regex(/\S/).optional().describe('Of a plan: the task to begin from, such as "Task 5".'),
   maxTasks: z

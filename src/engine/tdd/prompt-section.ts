@@ -13,15 +13,15 @@ export function sectionText(
   const { scenarios, completed } = record;
   if (scenario === null) {
     return section('Scenarios', [
-      `Every scenario is complete (${completed.length} of ${scenarios.length}). What is left to do is said elsewhere here.`,
+      `Every scenario is complete (${completed.length} of ${scenarios.length}). The rest of this prompt says what is left to do.`,
       ...noteLines(notes),
     ]);
   }
   const { id, description, run } = scenario;
-  return section(`Scenario ${id}, by tests first (${completed.length} of ${scenarios.length} complete)`, [
+  return section(`Scenario ${id}, test-first (${completed.length} of ${scenarios.length} complete)`, [
     description,
     '',
-    'What proves it; the commands below run it in the project:',
+    'This command proves it; the commands below run it in the project:',
     fenced(run),
     '',
     ...stepLines(record, scenario, tdd),
@@ -41,7 +41,7 @@ function stepLines(record: TddRecord, { id }: TddScenario, tdd: string): string[
       fenced(record.broken.output),
     ];
   }
-  const refactored = `Clean up, where there is something to clean up, and prove that it still passes: \`${tdd} refactored\``;
+  const refactored = `Clean up if needed, and prove that it still passes: \`${tdd} refactored\``;
   const green = `Write the least code that makes it pass, and prove it: \`${tdd} green\``;
   const standing = standingOf(record, id);
   switch (standing) {

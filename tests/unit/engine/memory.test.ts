@@ -11,7 +11,7 @@ test('a fresh context learns where the memory is, how long it is, and where deci
       { path: LEARNINGS, entries: 3 },
       { path: DECISIONS, entries: 1 },
     ]),
-    `Earlier work left its memory here; read it before you begin: ${LEARNINGS} (3 entries), ${DECISIONS} (1 entry). A decision about the architecture goes to ${DECISIONS}, with its reason.`,
+    `Earlier work left notes; read them before you begin: ${LEARNINGS} (3 entries), ${DECISIONS} (1 entry). Record decisions about the architecture in ${DECISIONS}, with the reason.`,
   );
 });
 
@@ -21,7 +21,7 @@ test('an empty memory is not mentioned, and a project without one gets no sectio
       { path: LEARNINGS, entries: 0 },
       { path: DECISIONS, entries: 0 },
     ]),
-    `A decision about the architecture goes to ${DECISIONS}, with its reason.`,
+    `Record decisions about the architecture in ${DECISIONS}, with the reason.`,
   );
   assert.equal(memoryText([{ path: LEARNINGS, entries: 0 }]), null);
   assert.equal(memoryText([]), null);

@@ -113,7 +113,7 @@ describe('a prompt goes back', () => {
     assert.equal(context, null);
     return 'pointer';
   };
-  const SHORT = 'Go on: the task is in the context that came with this message.';
+  const SHORT = 'Continue: the task is in the context of this message.';
 
   test('in the reason up to 4,000 characters', () => assert.equal(way(4_000, 'auto'), 'reason'));
   test('as context up to 9,000', () => assert.deepEqual([way(4_001, 'auto'), way(9_000, 'auto')], [SHORT, SHORT]));
@@ -129,7 +129,7 @@ describe('a prompt goes back', () => {
     const { reason } = deliverPrompt(prompt, 'pointer', client);
     assert.equal(
       reason,
-      `${prompt.preface}\n\nRead PROMPT.md now, whole (${prompt.body.length} characters), and work by it.\nIts sections:\n# One\n## Two\n### Three\n\n${prompt.closing}\n`,
+      `${prompt.preface}\n\nRead PROMPT.md now, in full (${prompt.body.length} characters), and follow it.\nIts sections:\n# One\n## Two\n### Three\n\n${prompt.closing}\n`,
     );
   });
 
@@ -140,7 +140,7 @@ describe('a prompt goes back', () => {
 
   test('as a pointer without sections where the task has none', () => {
     const { reason } = deliverPrompt(assembled({ body: 'Do it.' }), 'pointer', client);
-    assert.match(reason, /whole \(6 characters\), and work by it\.\n\nHow to end/);
+    assert.match(reason, /in full \(6 characters\), and follow it\.\n\nHow to end/);
   });
 
   test('as a pointer with at most 40 sections of 120 characters', () => {

@@ -150,7 +150,7 @@ describe('a task folder’s prompt goes back', () => {
   test('as a pointer to the file with all of it if it is too long', () => {
     const reason = `[ralph] Iteration 2 of 20. The task folder is tasks/auth/
 
-Read tasks/auth/.ralph-runner/prompt.md now, whole (${wholePrompt(long).length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.
+Read tasks/auth/.ralph-runner/prompt.md now, in full (${wholePrompt(long).length} characters), and follow it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.
 Its sections:
 ## Your memory: tasks/auth/RALPH_PROGRESS.md
 # Evidence

@@ -102,10 +102,10 @@ test('a session is sent its scenario and completes once all are proved, without 
   const { project } = aTddLoop(t);
   const bound = { RALPH_ACTIVE: '1' };
   const first = await aStop(project, {}, bound);
-  assert.match(first?.reason ?? '', /Scenario sc-001, by tests first \(0 of 2 complete\)/);
+  assert.match(first?.reason ?? '', /Scenario sc-001, test-first \(0 of 2 complete\)/);
   keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green'));
   const second = await aStop(project, { last_assistant_message: 'One is done.' }, bound);
-  assert.match(second?.reason ?? '', /Scenario sc-002, by tests first \(1 of 2 complete\)/);
+  assert.match(second?.reason ?? '', /Scenario sc-002, test-first \(1 of 2 complete\)/);
   assert.equal(stateOf(project).breaker.tdd.value, 'sc-001');
   keep(project, (record) => after(record, 'sc-002 red', 'sc-002 green'));
   const last = await aStop(project, { last_assistant_message: 'Both are done.' }, bound);
