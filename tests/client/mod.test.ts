@@ -97,7 +97,7 @@ test('a session without a loop has the commands, and neither band nor pane', asy
   });
 });
 
-test('RALPH_MOD=0 turns it off, and the loop decides as ever', async () => {
+test('RALPH_MOD=0 turns it off, and the loop decides as before', async () => {
   await inTerminal({ env: { RALPH_MOD: '0' } }, steps([text('one'), text(`over\n\n${complete}`)]), async (loop) => {
     const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [150, 50]);
     const { iteration, ended } = await loop.waitForEnd();

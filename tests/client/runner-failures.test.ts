@@ -132,7 +132,7 @@ test('an agent that is killed is replaced, and its iteration is counted once', a
   });
 });
 
-test('a stream that hangs is ended by the watchdog, and the loop goes on', async () => {
+test('the watchdog ends a stream that hangs, and the loop continues', async () => {
   await inLoopProject({ ...options, standIn: true }, { main: () => hang('start') }, async (project) => {
     const { env } = thenQuick(project, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS');
     const run = await runRunner(project, { env: { ...env, RALPH_SILENCE: '2s' } });

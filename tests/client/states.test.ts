@@ -41,7 +41,7 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is infor
   );
 });
 
-test('a state of a newer schema stays unchanged, the turn ends, and the user is told to update', async () => {
+test('a state of a newer schema stays unchanged, the turn ends, and the user learns to update', async () => {
   const newer = '{"schemaVersion":999,"loopId":"from the future"}';
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 9' },

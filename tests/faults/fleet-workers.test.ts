@@ -259,7 +259,7 @@ test('control: without a newer checkpoint the worker publishes over the branch',
   assert.notEqual(branch, other);
 });
 
-test('a loop says that the disk of its worker is full, and goes on when it has room', async (t) => {
+test('a loop says that the disk of its worker is full, and continues once it has room', async (t) => {
   const f = await madeFleet(t);
   const bin = join(f.base, 'bin');
   mkdirSync(bin);

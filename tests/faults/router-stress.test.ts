@@ -81,7 +81,7 @@ function handedOut(sessions: readonly Session[]): number[] {
   ]);
 }
 
-test(`over ${ITERATIONS} iterations a host that repeats every call three times counts exactly, and seven others are told it is busy`, async () => {
+test(`over ${ITERATIONS} iterations a host that repeats every call three times counts exactly, and seven others are answered that it is busy`, async () => {
   const loop = aLoop('stress');
   // Its first agent takes until the others have met it: else the loop could be over before they are there.
   const met = join(directory, 'met');

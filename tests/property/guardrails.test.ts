@@ -93,7 +93,7 @@ test('Another command is not denied in any spelling, even if it mentions the blo
   );
 });
 
-test('An allowlist allows a command in every mixture of spellings, and nothing beside it.', () => {
+test('An allowlist allows a command in every mixture of spellings, and nothing else.', () => {
   const allowed = fc.tuple(spelt('npm'), spelt('test')).map(([npm, run]) => `${npm} ${run}`);
   fc.assert(
     fc.property(

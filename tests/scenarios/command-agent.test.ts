@@ -201,7 +201,7 @@ test('resuming a loop that an agent requested runs nothing from its command line
   assert.equal(p.has('pwned'), false);
 });
 
-test('an agent that deletes everything ends its loop, and the user is told what happened and what to do', (t) => {
+test('an agent that deletes everything ends its loop, and the user learns what happened and what to do', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 3');
   const { code, stderr } = p.ralph(['run', '--agent', 'cat > /dev/null; rm -rf .claude; echo hi']);

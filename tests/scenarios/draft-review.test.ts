@@ -52,7 +52,7 @@ test('an edited draft is checked again, and one with errors cannot be started', 
   assert.match(p.read(PATH), /max_iterations: 99/);
 });
 
-test('without an editor the user is told how to get one', async (t) => {
+test('without an editor the user learns how to get one', async (t) => {
   const p = project(t);
   const shown = await peopleTerminal(t, p, '$RALPH draft "fix the parser"');
   await shown.waitFor(ASKED);

@@ -157,7 +157,7 @@ test('--require-verified holds for each of the loops', (t) => {
   );
 });
 
-test('an option that a resumed run would not heed is refused, and the run stays resumable', (t) => {
+test('an option without effect on a resumed run is refused, and the run stays resumable', (t) => {
   const p = repository(t, ['a', 'b']);
   assert.equal(run(p, [...TWO, '--max-time', '1ms']).code, 2);
   for (const words of [['--tdd'], ['--arg', 'x=1'], ['--from', 'x'], ['--max-tasks', '3'], ['--fresh'], ['jobs/a']]) {

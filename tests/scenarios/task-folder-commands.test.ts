@@ -143,7 +143,7 @@ test('a plain prompt’s loop can be named by its file', (t) => {
   assert.equal(p.ralph(['status', 'a', '--json']).json['active'], true);
 });
 
-test('two loops on one task folder are told apart by name', (t) => {
+test('two loops on one task folder are distinguished by name', (t) => {
   const p = project(t);
   started(p, 'a');
   p.ralph(['start', '--task', 'a', '--loop', 'other']);
@@ -182,7 +182,7 @@ test('resume of a path refuses while a loop is active on it, and says how to end
   assert.deepEqual([gone.code, gone.json['status']], [0, 'running'], gone.stderr);
 });
 
-test('resume of a path goes on with a paused loop, with its counters kept', (t) => {
+test('resume PATH continues a paused loop and keeps its counters', (t) => {
   const p = project(t);
   started(p, 'a');
   changeState(p, 'a', { ...PAUSED, iteration: 2 });

@@ -101,14 +101,14 @@ function settingsText(settings: Readonly<Record<string, Setting>>, kind: TaskKin
     });
   const longest = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const room = Math.max(12, Math.min(MAX_SHOWN, columnsOf(1) - longest(0) - longest(2) - 4));
-  const shown = rows.map(([path = '', text = '', source = '']) => [path, excerptOf(text, room), source]);
+  const shown = rows.map(([path = '', text = '', source = '']) => [
+    path,
+    text.length > room ? `${text.slice(0, room - 1)}…` : text,
+    source,
+  ]);
   return rows.length === 0
     ? []
     : ['', 'Settings that are set or depend on the file name (all of them: --json):', table(shown)];
 }
 
 const MAX_SHOWN = 40;
-
-function excerptOf(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
-}

@@ -49,7 +49,9 @@ export function fileSet(projectDir: string, home: string, patterns: readonly str
   const named = roots.filter((root) => root !== projectDir);
   return {
     roots,
-    skips: (folder, names) => isByTools(folder, names) && !named.some((root) => `${folder}/`.startsWith(`${root}/`)),
+    skips: (folder, names) =>
+      (BY_TOOLS.has(basename(folder)) || names.includes('pyvenv.cfg')) &&
+      !named.some((root) => `${folder}/`.startsWith(`${root}/`)),
     covers: (path) => {
       const rest = path.startsWith(`${projectDir}/`) ? path.slice(projectDir.length + 1) : null;
       const forms = rest === null ? pathForms(path, '/', guard) : formsBelow(rest, projectDir, real, guard);
@@ -77,11 +79,6 @@ const BY_TOOLS = new Set([
   ...MADE_BY_TOOLS,
   ...'.venv venv .tox .nox .eggs vendor target deps Pods bower_components .gradle .bundle .yarn .terraform'.split(' '),
 ]);
-
-/** Returns whether tools fill a folder. A pattern that names a way into such a folder is looked for there all the same. */
-function isByTools(folder: string, names: readonly string[]): boolean {
-  return BY_TOOLS.has(basename(folder)) || names.includes('pyvenv.cfg');
-}
 
 /** Returns a test for files that the loop writes while it runs, and for other projects inside this one. */
 function keptByLoop({ projectDir }: LoopFiles, { policy, taskPath }: Contract): (path: string) => boolean {

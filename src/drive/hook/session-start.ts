@@ -26,8 +26,9 @@ interface SessionAnswer {
 
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
 export async function sessionStart(context: DriverContext): Promise<SessionAnswer | null> {
-  shieldNestedClients(context);
   const { env, files, input } = context;
+  // For the agent's shell, also after /clear: clients that it starts take no part in the loop.
+  if (env['CLAUDE_ENV_FILE']) appendFileSync(env['CLAUDE_ENV_FILE'], 'export RALPH_ACTIVE=0\n');
   if (drivenElsewhere(env)) return null;
   const current = readState(files.state);
   if (current.kind === 'absent') {
@@ -64,12 +65,6 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): S
   const told = systemMessage === null ? null : { systemMessage };
   if (additionalContext === null) return told;
   return { ...told, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
-}
-
-/** Sets RALPH_ACTIVE=0 for the agent's shell, also after /clear: clients that it starts take no part in the loop. */
-function shieldNestedClients({ env }: DriverContext): void {
-  const file = env['CLAUDE_ENV_FILE'];
-  if (file) appendFileSync(file, 'export RALPH_ACTIVE=0\n');
 }
 
 /** Binds the loop to this session if allowed. Returns whether it is now this session’s. */

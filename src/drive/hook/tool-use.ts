@@ -219,8 +219,11 @@ export async function forEachLoopOfSession<T extends Answer>(
 ): Promise<T | null> {
   if (context.env['RALPH_DRIVER'] !== 'router') return decide(context);
   let answer: T | null = null;
-  for (const files of loopsHere(context)) {
-    const own = await decide({ ...context, files });
+  const { runtimeDir, projectDir } = context.files;
+  // A loop that was just cancelled has no state any more, but its agent must still hear of it. Throws for a folder that
+  // cannot be read: a guard then denies the call.
+  for (const name of loopNamesIn(runtimeDir)) {
+    const own = await decide({ ...context, files: loopFiles(projectDir, name, context.env) });
     if (own === null) continue;
     if (own.continue === false || own.hookSpecificOutput?.permissionDecision === 'deny') return own;
     answer = answer === null ? own : together(answer, own);
@@ -240,10 +243,4 @@ function together<T extends Answer>(one: T, other: T): T {
       hookSpecificOutput: { ...other.hookSpecificOutput, ...one.hookSpecificOutput, additionalContext: context },
     }),
   };
-}
-
-/** A guard that cannot read the folder denies the call: this throws. */
-function loopsHere({ files, env }: DriverContext): (typeof files)[] {
-  // A loop that was just cancelled has no state any more, but its agent must still be told.
-  return loopNamesIn(files.runtimeDir).map((name) => loopFiles(files.projectDir, name, env));
 }

@@ -38,7 +38,10 @@ export async function integrateTask(
   runChecks: () => Promise<readonly CheckResult[]>,
 ): Promise<IntegratedTask> {
   const calm = { ...place, signal: new AbortController().signal };
-  const notes = leftOut(place, begun);
+  // The agent may have changed the plan: the one in the main project counts.
+  const { taskPath } = place.contract;
+  const plan = readFileSync(join(place.files.projectDir, taskPath), 'utf8');
+  const notes = plan === begun.plan ? [] : [PART_TEXTS.planLeftOut(begun.id, taskPath)];
   let [task, work] = [begun, passed];
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const main = readMain(place);
@@ -100,12 +103,6 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
   await rollBack(place, intent);
   clearIntent(place);
   return false;
-}
-
-/** Notes that the agent changed the plan: the one in the main project counts. */
-function leftOut({ files, contract }: PartPlace, task: OpenTask): string[] {
-  const text = readFileSync(join(files.projectDir, contract.taskPath), 'utf8');
-  return text === task.plan ? [] : [PART_TEXTS.planLeftOut(task.id, contract.taskPath)];
 }
 
 /** Write-ahead record of a move, stored outside the project: a move that was begun is done again from its start. */

@@ -1,5 +1,4 @@
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import type { WaitReason } from '../../engine/runner-event.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { noteRecord, showIteration } from '../records/iteration-record.ts';
@@ -34,9 +33,12 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
       const made = await makePrompt(turn, step, driver);
       return 'effects' in made ? made : driver.deliver(made.turn, made.prompt);
     }
-    case 'wait':
-      driver.tell({ type: 'waiting', why: waitReason(turn), until: step.until });
+    case 'wait': {
+      const { state } = turn.loaded;
+      const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
+      driver.tell({ type: 'waiting', why, until: step.until });
       return driver.wait({ ...turn, task: turn.task && { ...turn.task, waited: true } }, step.until);
+    }
     case 'look':
       return look(turn);
     case 'verify':
@@ -49,10 +51,6 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
     default:
       return step satisfies never;
   }
-}
-
-function waitReason({ loaded: { state } }: Turn): WaitReason {
-  return (state.status === 'waiting' && state.waiting.why) || 'idle';
 }
 
 function applyAndNote(
@@ -113,16 +111,8 @@ function recordChecks(
   const { loopId, iteration } = state;
   for (const { name, outcome, detail } of results) {
     const run = commands.find((command) => command.name === name)?.run ?? null;
-    const event = {
-      type: 'check.ran',
-      at: now(),
-      loopId,
-      iteration,
-      name,
-      run,
-      outcome,
-      tail: detail.slice(-MOST_TAIL),
-    };
+    const tail = detail.slice(-MOST_TAIL);
+    const event = { type: 'check.ran', at: now(), loopId, iteration, name, run, outcome, tail };
     recordJournal(files, now(), [{ type: 'record-event', event }]);
   }
 }

@@ -115,7 +115,9 @@ export function steeringFiles(directory: string, words: readonly string[]): Stee
 }
 
 function filesOf(directory: string, runner: string, { files, reported = '', isPackage }: Steering): SteeringFile[] {
-  const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun(directory);
+  // In an empty project the agent may have to set up the runner itself.
+  const hasBegun = MANIFESTS.some((name) => existsSync(join(directory, name)));
+  const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun;
   return [
     ...spread(files).map((key): SteeringFile => ({ key, as: isMissed ? 'pinned' : 'present' })),
     ...spread(reported).map((key): SteeringFile => ({ key, as: 'reported' })),
@@ -152,11 +154,6 @@ const MANIFESTS =
   'package.json pyproject.toml setup.py setup.cfg requirements.txt tox.ini pytest.ini Cargo.toml go.mod composer.json Gemfile pom.xml build.gradle build.gradle.kts Makefile tests test spec src'.split(
     ' ',
   );
-
-/** In an empty project the agent may have to set up the runner itself. */
-function hasBegun(directory: string): boolean {
-  return MANIFESTS.some((name) => existsSync(join(directory, name)));
-}
 
 /** `python -m NAME` looks for NAME in the folder where it is run before anywhere else. */
 function shadowingModules(directory: string, names: readonly string[]): SteeringFile[] {

@@ -52,7 +52,7 @@ describe('max iterations', () => {
     assert.deepEqual([as(state), state.iteration], ['max-iterations', 25]);
   });
 
-  test('lets a four-key file with 23 of 25 go on', () => {
+  test('lets a loop with 23 of 25 iterations in a four-key file continue', () => {
     const file = { iteration: 23, startedAt: at(0), lastRunAt: at(50), lastFindingsCount: 2 } as const;
     const { state } = after(adoptFourKeys(file, NEW_LOOP), policy(), turnEnded('Work.'));
     assert.deepEqual([as(state), state.iteration], ['running', 24]);

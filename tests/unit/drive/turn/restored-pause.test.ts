@@ -77,7 +77,7 @@ test('A loop that continued after its pause is restored as running.', async (t) 
   }
 });
 
-test('A pause that nobody asked for (a rate limit) is not restored: its client works.', async (t) => {
+test('A pause that the user did not ask for (a rate limit) is not restored: its client works.', async (t) => {
   const project = running(t);
   const { loopId } = stateOf(project);
   appendFileSync(project.files.events, `{"type":"loop.paused","loopId":"${loopId}","reason":"rate-limited"}\n`);
