@@ -188,7 +188,7 @@ test('run with plain words and an invalid option writes no draft', (t) => {
   const words = ['run', 'fix the parser', '--agent', 'true', '--yes'];
   const { code, stderr } = p.ralph([...words, '--max-iterations', 'many']);
   assert.equal(code, 1);
-  assert.match(stderr, /errors, and nothing was written:\n {2}max_iterations must be .* but is "many" \(from a flag\)/);
+  assert.match(stderr, /errors, and nothing was written:\n {2}an option: max_iterations must be .* but is "many"/);
   assert.deepEqual(p.tree(), {});
   const control = p.ralph([...words, '--max-iterations', '1']);
   assert.match(control.stderr, /limits: at most 1 iteration \(--max-iterations\)/);

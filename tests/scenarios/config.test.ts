@@ -83,7 +83,7 @@ test('a mistyped key of --set keeps the loop from starting, and only a near key 
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   const far = p.ralph(['start', '--set', 'bogus.key=1']);
   assert.equal(far.code, 1);
-  assert.match(far.stderr, /bogus is not a known key and does nothing \(from a flag\)\./);
+  assert.match(far.stderr, /an option: bogus is not a known key and does nothing\./);
   assert.match(p.ralph(['start', '--set', 'idel.delay=1s']).stderr, /Did you mean "idle"\?/);
   assert.equal(p.has('.claude/context'), false);
 });

@@ -67,10 +67,10 @@ test('settings of the directory win over those of the project and the user, and 
   const { code, stderr } = p.ralph(['start', '--task', '.ralph/site']);
   assert.equal(code, 1);
   for (const wanted of [
-    /reflect_every must be 0 \(off\), or from 2 to 20, but is 1 \(from \.ralph\/site\/config\.json\)/,
-    /budget\.max_cost .* \(from \.ralph\/site\/config\.json\)/,
-    /model .* \(from \.ralph\/config\.json\)/,
-    /commands belongs in a task file \(PROMPT\.md, RALPH\.md or task\.md\) \(from \.ralph\/config\.json\)/,
+    /\.ralph\/site\/config\.json: reflect_every must be 0 \(off\), or from 2 to 20, but is 1\./,
+    /\.ralph\/site\/config\.json: budget\.max_cost /,
+    /\.ralph\/config\.json: model /,
+    /\.ralph\/config\.json: commands belongs in a task file \(PROMPT\.md, RALPH\.md or task\.md\)/,
   ]) {
     assert.match(stderr, wanted);
   }

@@ -25,7 +25,7 @@ import { RalphError } from '../../text/message.ts';
 import { askForMode, once } from '../ask.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { parseOptions } from '../parse.ts';
-import { approveSettings, askSandboxMode, printWarnings } from '../start/approve.ts';
+import { approveSettings, askSandboxMode, warningTexts } from '../start/approve.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startTarget } from '../start/start-request.ts';
 import { atOnceOf, limitsOf, refuseForeign, wordsOf } from './batch-options.ts';
@@ -115,8 +115,9 @@ export async function agreedBatch(
   const bare = asked.filter(({ prepared }) => prepared.terms.unsandboxed === 'not-set');
   const sandbox = bare.length === 0 ? null : await askSandboxMode(context);
   if (sandbox !== null) for (const { words } of bare) words.push(`--set=sandbox.mode=${sandbox}`);
-  for (const line of warningLines(context, asked)) {
-    if (sandbox === null || !line.endsWith(withPrefix(SANDBOX_TEXTS.withoutBypass))) err(line);
+  for (const [text, labels] of warningsOf(context, asked)) {
+    if (sandbox !== null && text === SANDBOX_TEXTS.withoutBypass) continue;
+    err(withPrefix(labels.length === asked.length ? text : `${labels.join(', ')}: ${text}`));
   }
   nameLeftOut(context, batch);
   const added = (task: BatchTask | null): string[] => asked.find((one) => one.task === task)?.words ?? [];
@@ -180,15 +181,14 @@ function ownContext(context: CommandContext, command: Command, batch: Batch, tas
 }
 
 /** Returns each warning once, with the tasks that it is about. */
-function warningLines(context: CommandContext, asked: readonly Asked[]): string[] {
+function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyMap<string, readonly string[]> {
   const tasks = new Map<string, string[]>();
   for (const { label, prepared } of asked) {
-    const err = (line: string): void => void tasks.set(line, [...(tasks.get(line) ?? []), label]);
-    printWarnings({ ...context, err }, { warnings: prepared.warnings, stored: { contract: prepared.terms } });
+    for (const text of warningTexts(context, prepared.warnings, prepared.terms)) {
+      tasks.set(text, [...(tasks.get(text) ?? []), label]);
+    }
   }
-  const named = (line: string, labels: readonly string[]): string =>
-    labels.length === asked.length ? line : line.replace(': ', `: ${labels.join(', ')}: `);
-  return [...tasks].map(([line, labels]) => named(line, labels));
+  return tasks;
 }
 
 /** Names the uncommitted changes that new worktrees lack: they begin at the last commit, with the task's own files. */

@@ -107,21 +107,30 @@ type WarnedOf = Pick<Contract, 'unsandboxed' | 'agent' | 'policy' | 'task' | 'td
 
 /** `client` is the version of the client that the user will start, if that is not the loop's. */
 export function printWarnings(
-  { err, projectDir, env }: Pick<CommandContext, 'err' | 'projectDir' | 'env'>,
-  { warnings, stored }: Pick<StartedLoop, 'warnings'> & { readonly stored: { readonly contract: WarnedOf } },
+  context: CommandContext,
+  { warnings, stored }: StartedLoop,
   client: string | null = null,
 ): void {
-  const { contract } = stored;
+  for (const text of warningTexts(context, warnings, stored.contract, client)) context.err(withPrefix(text));
+}
+
+export function warningTexts(
+  { projectDir, env }: Pick<CommandContext, 'projectDir' | 'env'>,
+  warnings: StartedLoop['warnings'],
+  contract: WarnedOf,
+  client: string | null = null,
+): readonly string[] {
   const failsOpen = failOpenText(contract.clientVersion ?? client);
-  if (failsOpen !== null) err(withPrefix(`${failsOpen} Update it: claude update.`));
-  for (const { message, line } of warnings) err(withPrefix(`${line === null ? '' : `line ${line}: `}${message}`));
-  if (contract.unsandboxed === 'not-set') err(withPrefix(SANDBOX_TEXTS.withoutBypass));
-  if (contract.unsandboxed === 'unavailable') err(withPrefix(withoutSandbox(contract.agent, env)));
-  if (verifiesNothing(contract)) err(withPrefix(START_TEXTS.nothingToVerify));
+  const texts = failsOpen === null ? [] : [`${failsOpen} Update it: claude update.`];
+  texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
+  if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
+  if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));
+  if (verifiesNothing(contract)) texts.push(START_TEXTS.nothingToVerify);
   if (contract.policy.plan && contract.validation.length === 0) {
     const commands = projectSignals(projectDir).commands.map(({ run }) => run);
-    err(withPrefix(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands)));
+    texts.push(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands));
   }
+  return texts;
 }
 
 /** Says why `sandbox.mode: auto` gives none. */

@@ -84,7 +84,7 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
     problems.push(...read.problems.map((problem) => placed(asError(problem), origin)));
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };
-  add('flag', nested(sources.flags ?? {}), () => 'a flag');
+  add('flag', nested(sources.flags ?? {}), () => 'an option');
   const names = new Map<string, string>(Object.entries(VARIABLES).map(([name, key]) => [key, name]));
   add('environment', nested(variables(sources.env ?? {})), (path) => `${names.get(path) ?? path} in the environment`);
   if (sources.frontmatter) layers.push({ source: 'frontmatter', settings: sources.frontmatter });
@@ -96,8 +96,7 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
 
 function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string) => string): Problem {
   const path = keyPath(keys);
-  const from = origin(path);
-  return { ...problem, path, line: null, column: null, message: `${message.replace(/\.$/, '')} (from ${from}).` };
+  return { ...problem, path, line: null, column: null, message: `${origin(path)}: ${message}` };
 }
 
 /** Empty variables count as unset. */

@@ -68,14 +68,14 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   const cap = ITERATION_CAP[kind];
   const wanted = merged.max_iterations;
   if (wanted !== undefined && wanted > cap) {
-    const message = `max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted} (from the ${sources['max_iterations']}).`;
+    const message = `the ${sources['max_iterations']}: max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted}.`;
     const place = { path: 'max_iterations', line: null, column: null };
     problems.push({ ...place, value: wanted, rule: 'range', message, severity: 'error' });
   }
   for (const { keys, ...problem } of merged.idle ? idleProblems(merged.idle) : []) {
     const path = keyPath(keys);
     const from = [path, 'idle.delay'].map((key) => `${key} from the ${sources[key]}`).join(', ');
-    const message = `${problem.message.replace(/\.$/, '')} (${from}).`;
+    const message = `${from}: ${problem.message}`;
     problems.push({ ...problem, message, path, line: null, column: null });
   }
   for (const { keys, ...problem } of takesTaskKeys(kind)

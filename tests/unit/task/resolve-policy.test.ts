@@ -143,7 +143,7 @@ for (const [value, because] of [
     assert.match(
       problem?.message ?? '',
       new RegExp(
-        `^max_iterations must be an integer from 1 to 100, but is ${because} \\(from RALPH_MAX_ITERATIONS in the environment\\)\\.$`,
+        `^RALPH_MAX_ITERATIONS in the environment: max_iterations must be an integer from 1 to 100, but is ${because}\\.$`,
       ),
     );
   });
@@ -157,7 +157,7 @@ test('an invalid value is an error even if a valid one wins', () => {
     userConfig: [],
   });
   assert.deepEqual(
-    problems.map(({ rule, message }) => [rule, /\(from (.*)\)\.$/.exec(message)?.[1]]),
+    problems.map(({ rule, message }) => [rule, /^(.*?): /.exec(message)?.[1]]),
     [
       ['completion-signal', 'RALPH_COMPLETION_SIGNAL in the environment'],
       ['type', 'RALPH_MAX_ITERATIONS in the environment'],
@@ -171,7 +171,7 @@ test('a task folder has a cap of 50, whatever layer sets the value', () => {
   const [problem] = refused({ kind: 'ralph-md', env: { RALPH_MAX_ITERATIONS: '80' } });
   assert.equal(
     problem?.message,
-    'max_iterations must be an integer from 1 to 50 for this kind of task, but is 80 (from the environment).',
+    'the environment: max_iterations must be an integer from 1 to 50 for this kind of task, but is 80.',
   );
   assert.equal(refused({ kind: 'checklist', userConfig: { max_iterations: 51 } }).length, 1);
   assert.equal(resolved({ kind: 'ralph-md', flags: { max_iterations: 50 } }).policy.maxIterations, 50);
@@ -181,7 +181,7 @@ test('a task folder has a cap of 50, whatever layer sets the value', () => {
 test('unknown keys of a config are warnings', () => {
   const { problems } = resolved({ projectConfig: { maxIteration: 3 } });
   assert.equal(problems.length, 1);
-  assert.match(problems[0]?.message ?? '', /Did you mean "max_iterations"\? \(from the project config\)\.$/);
+  assert.match(problems[0]?.message ?? '', /^the project config: .* Did you mean "max_iterations"\?$/);
 });
 
 test('idle is off without a block and has its defaults with an empty one', () => {
