@@ -91,7 +91,7 @@ doctorFinds([
     mutate: () => ({ RALPH_MAX_ITERATIONS: '1000' }),
     check: 'loop-settings',
     level: 'error',
-    message: /max_iterations .*RALPH_MAX_ITERATIONS in the environment/,
+    message: /RALPH_MAX_ITERATIONS in the environment: max_iterations /,
   },
   {
     when: 'the config of the project is broken',
