@@ -254,7 +254,10 @@ test('a flag named after the prototype sets nothing', () => {
 
 test('of a flag for a group and one for a part of it the later one wins', () => {
   assert.equal(resolved({ flags: { idle: '1', 'idle.delay': '5s' } }).policy.idle?.delayMs, 5_000);
-  assert.match(refused({ flags: { 'idle.delay': '5s', idle: '1' } })[0]?.message ?? '', /^an option: idle must be a mapping/);
+  assert.match(
+    refused({ flags: { 'idle.delay': '5s', idle: '1' } })[0]?.message ?? '',
+    /^an option: idle must be a mapping/,
+  );
 });
 
 test('a flag in camelCase accepts numbers and truth values too', () => {
