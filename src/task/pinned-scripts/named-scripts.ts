@@ -188,6 +188,11 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
+  // Make may write what it includes itself.
+  for (const name of call.files.filter((file) => !existsSync(join(call.directory, file)))) {
+    const path = projectPath(projectDir, call.directory, name);
+    if (path !== null && !steering.has(path)) steering.set(path, 'reported');
+  }
   // A makefile that calls itself is read once.
   if (found.size > before) for (const line of call.recipes) collect(search, line, call.directory, depth + 1);
 }
@@ -199,9 +204,11 @@ function addPackageScripts(search: Search, words: readonly string[], base: strin
   const directory = packageDirectory(projectDir, call.directory === null ? base : resolve(base, call.directory));
   const path = directory && projectPath(projectDir, directory, 'package.json');
   if (directory === null || path === null) return;
+  const isThere = packageScript(projectDir, path, call.script) !== null;
   for (const name of [`pre${call.script}`, call.script, `post${call.script}`]) {
     const key = packageScriptKey(path, name);
     const text = packageScript(projectDir, path, name);
+    if (text === null && isThere) search.steering.set(key, 'pinned');
     if (found.has(key) || (text === null && !known.has(key))) continue;
     found.add(key);
     if (text !== null) collect(search, text, directory, depth + 1);

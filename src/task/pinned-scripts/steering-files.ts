@@ -20,7 +20,7 @@ const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
 const STEERING: readonly Steering[] = [
-  { runners: 'npm npx', files: NPMRC, reported: 'turbo.json nx.json' },
+  { runners: 'npm npx turbo nx', files: NPMRC, reported: 'turbo.json nx.json' },
   { runners: 'pnpm pnpx', files: `${NPMRC} .pnpmfile.cjs` },
   { runners: 'yarn yarnpkg', files: `${NPMRC} .yarnrc .yarnrc.yml` },
   { runners: 'bun bunx', files: `${NPMRC} bunfig.toml` },
@@ -30,7 +30,12 @@ const STEERING: readonly Steering[] = [
     reported: 'tests/conftest.py test/conftest.py',
   },
   { runners: 'python python3 uv poetry pipenv hatch', files: PYTHON },
-  { runners: 'jest', files: `jest.config.{${MODULE},json} package.json#jest`, isPackage: true },
+  {
+    runners: 'jest',
+    files: `jest.config.{${MODULE},json} package.json#jest`,
+    reported: `babel.config.{${MODULE},json} .babelrc .swcrc`,
+    isPackage: true,
+  },
   {
     runners: 'vitest',
     files: `vitest.config.{${MODULE}} vitest.workspace.{${MODULE},json} vite.config.{${MODULE}}`,
@@ -51,14 +56,14 @@ const STEERING: readonly Steering[] = [
     runners: 'cargo',
     files:
       '.cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml',
-    reported: 'build.rs',
+    reported: 'build.rs Cargo.toml',
   },
-  { runners: 'go gotestsum', files: 'go.work ~/.config/go/env', reported: 'go.mod' },
+  { runners: 'go gotestsum', files: 'go.work ~/.config/go/env', reported: 'go.mod vendor/modules.txt' },
   { runners: 'phpunit pest composer', files: 'phpunit.xml phpunit.xml.dist phpunit.dist.xml composer.json#scripts' },
   {
     runners: 'rspec bundle rake',
     files: '.rspec .rspec-local ~/.rspec .bundle/config',
-    reported: 'spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile',
+    reported: 'spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile rakefile',
   },
   {
     runners: 'gradle gradlew',
@@ -68,6 +73,13 @@ const STEERING: readonly Steering[] = [
   { runners: 'mvn mvnw', files: '.mvn/maven.config .mvn/jvm.config ~/.m2/settings.xml', reported: 'pom.xml' },
   { runners: 'dotnet', files: '.runsettings Directory.Build.props Directory.Build.targets' },
   { runners: 'zsh', files: '~/.zshenv' },
+  { runners: 'direnv', files: '.envrc' },
+  { runners: 'mise asdf', files: '.tool-versions mise.toml .mise.toml' },
+  { runners: 'bazel', files: '.bazelrc ~/.bazelrc' },
+  { runners: 'just', files: 'justfile Justfile .justfile' },
+  { runners: 'task', files: 'Taskfile.yml Taskfile.yaml' },
+  { runners: 'cmake ctest', files: 'CTestCustom.cmake', reported: 'CMakePresets.json' },
+  { runners: 'node', files: '', reported: 'package.json#imports' },
   {
     runners: LOGIN,
     files: '~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin',
