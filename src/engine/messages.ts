@@ -114,39 +114,38 @@ export function acceptedText(changes: string): string {
 }
 
 /** In another terminal: control commands refuse in the client's own shell (`!command`). */
-const RESUME_ELSEWHERE = 'Resume in another terminal, then send any message in the session';
+const ELSEWHERE = ' in another terminal, then send any message in the session';
 
-export const PAUSED_BY_USER: Message = advise('Paused by the user.', RESUME_ELSEWHERE, 'resume');
-export const PAUSED_INTERRUPTED: Message = advise('Paused: the turn was interrupted.', RESUME_ELSEWHERE, 'resume');
+export const PAUSED_BY_USER = resumable('Paused by the user.', ELSEWHERE);
+export const PAUSED_INTERRUPTED = resumable('Paused: the turn was interrupted.', ELSEWHERE);
 export const CLIENT_ENDED: Message = advise(
   'Interrupted: the client exited while the loop was live.',
   'Resume',
   'resume',
 );
 
+function resumable(text: string, inSession = ', then send any message in the session'): Message {
+  return { text, advice: [{ verb: 'Resume', inSession, command: 'resume' }] };
+}
+
 export const AWAITING_CONSENT: Message = advise('This loop awaits your consent.', 'Agree', 'consent');
 
 export function apiErrorText({ kind, message, resetsAt }: ApiError): Message {
-  const resume = 'Resume, then send any message in the session';
   switch (kind) {
     case 'rate-limited':
       return resetsAt === null
-        ? advise('Paused by a rate limit; the client did not report when it resets.', resume, 'resume')
+        ? resumable('Paused by a rate limit; the client did not report when it resets.')
         : {
             text: `Paused by a rate limit until ${localTime(resetsAt)}. After that, send any message in the session to continue.`,
           };
     case 'authentication':
-      return advise(`Paused: the API refused the credentials (${message}). Log in again (/login).`, resume, 'resume');
+      return resumable(`Paused: the API refused the credentials (${message}). Log in again (/login).`);
     case 'billing':
-      return advise(
-        `Paused: the API refused for billing reasons (${message}). Fix the billing problem.`,
-        resume,
-        'resume',
-      );
+      return resumable(`Paused: the API refused for billing reasons (${message}). Fix the billing problem.`);
     case 'invalid-request':
     case 'overloaded':
     case 'other':
-      return advise(`Paused by an API error (${kind}: ${message}).`, resume, 'resume');
+      return resumable(`Paused by an API error (${kind}: ${message}).`);
     default:
       return kind satisfies never;
   }

@@ -12,6 +12,8 @@ export interface Message {
 export interface Advice {
   /** What the command achieves, as the words before it: `Resume`. */
   readonly verb: string;
+  /** What else the verb needs where a session works on the loop, not a runner: `, then send any message in the session`. */
+  readonly inSession?: string;
   /** `resume`, `start`, `restart` and `consent` depend on the loop's mode; others are the words of a command. */
   readonly command: string;
   readonly options?: Readonly<Record<string, string | true>>;
@@ -54,8 +56,14 @@ export function about(message: Message, { name, mode }: LoopRef): Message {
 export function render(message: Message | string, context: MessageContext): string {
   if (typeof message === 'string') return message;
   const { text, advice = [], loop = context } = message;
-  const commands = advice.map((each) => `${each.verb}: ${commandLine(each, { ...loop, program: context.program })}.`);
+  const commands = advice.map(
+    (each) => `${verbOf(each, loop)}: ${commandLine(each, { ...loop, program: context.program })}.`,
+  );
   return text === '' || text.endsWith('\n') ? text + commands.join(' ') : [text, ...commands].join(' ');
+}
+
+function verbOf({ verb, inSession = '' }: Advice, { mode }: LoopRef): string {
+  return mode === 'runner' ? verb : verb + inSession;
 }
 
 /** Returns the command that an advice stands for, for this loop and this program. */

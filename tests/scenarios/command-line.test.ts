@@ -191,6 +191,6 @@ test('run with plain words and an invalid option writes no draft', (t) => {
   assert.match(stderr, /errors, and nothing was written:\n {2}an option: max_iterations must be .* but is "many"/);
   assert.deepEqual(p.tree(), {});
   const control = p.ralph([...words, '--max-iterations', '1']);
-  assert.match(control.stderr, /limits: at most 1 iteration \(--max-iterations\)/);
+  assert.match(control.stderr, /Limits: at most 1 iteration \(--max-iterations\)/);
   assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });

@@ -208,3 +208,18 @@ test('draft and scaffold serve agents too', (t) => {
   assert.equal(p.ralph(['draft', 'add CSV'], AGENT).code, 0);
   assert.equal(p.ralph(['scaffold', 'x'], AGENT).code, 0);
 });
+
+test('a draft names pytest for a project that uses it, and warns if Python does not find it', (t) => {
+  const p = project(t);
+  p.write('pyproject.toml', '[tool.pytest.ini_options]\n');
+  p.write('tests/test_a.py', 'def test_a(): assert True\n');
+  // Answers the question for a module, as Python without pytest does.
+  p.write('bin/python3', '#!/bin/sh\nexit 3\n', 0o755);
+  const env = { PATH: `${join(p.dir, 'bin')}:${process.env['PATH']}` };
+  const { code, stderr } = p.ralph(['draft', 'fix the failing tests'], env);
+  assert.equal(code, 0);
+  assert.match(
+    stderr,
+    /^warning, line \d+: .* cannot run here: python3 has no module "pytest"\. Install it, or activate/m,
+  );
+});

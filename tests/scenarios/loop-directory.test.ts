@@ -134,7 +134,7 @@ test('plain words draft a task folder, which is started at once only with --yes'
   );
   assert.match(
     first.stderr,
-    /limits: at most \d+ iterations \(--max-iterations\), timeout per iteration 30m, time limit none \(--max-time\), cost limit none \(--max-cost\)\./,
+    /Limits: at most \d+ iterations \(--max-iterations\), timeout per iteration 30m, time limit none \(--max-time\), cost limit none \(--max-cost\)\./,
   );
   assert.ok(p.has('.ralph/fix-parser/RALPH.md') && !p.has('prompt.txt'));
   const begun = p.ralph(['run', '--json', '--yes', '--max-iterations', '1', '--agent', agent, 'fix the parser']);
@@ -165,7 +165,7 @@ test('a task in plain words is started after the review at a terminal, or kept',
   await shown.waitFor(/\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/);
   await shown.submit('k');
   assert.equal(await shown.waitForExit(), 0);
-  assert.match(await shown.history(), /limits: at most \d+ iterations/);
+  assert.match(await shown.history(), /Limits: at most \d+ iterations/);
   assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });
 

@@ -119,7 +119,7 @@ function billOf(context: CommandContext, path: string, text: string): string {
   const { maxCostUsd: cost, maxTimeMs: time } = budget;
   const timeout = pace.iterationTimeoutMs;
   return [
-    `limits: at most ${iterations(maxIterations)} (--max-iterations)`,
+    `Limits: at most ${iterations(maxIterations)} (--max-iterations)`,
     `timeout per iteration ${timeout === null ? 'none' : formatDuration(timeout)}`,
     `time limit ${time === null ? 'none' : formatDuration(time)} (--max-time)`,
     `cost limit ${cost === null ? 'none' : dollarText(cost)} (--max-cost).`,

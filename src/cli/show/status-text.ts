@@ -79,7 +79,7 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
     ['last turn', instantText(status.lastRunAt, at)],
     ['findings', `${status.lastFindingsCount}`],
     ['client', clientText(status, paint)],
-    ...(status.usage === null ? [] : [['usage', usageText(status.usage)]]),
+    ...(status.usage === null ? [] : [['usage', usageText(status.usage, status.iteration)]]),
     ...(status.guardrailsExists ? [] : [['guardrails', 'no .claude/ralph/guardrails.md']]),
   ];
   const notices = noticeLines(status.notices ?? []).map((line) => `\n  ${printable(line)}`);
@@ -121,12 +121,14 @@ function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Pai
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
 }
 
-function usageText(usage: NonNullable<LiveLoop['usage']>): string {
+function usageText(usage: NonNullable<LiveLoop['usage']>, iteration: number): string {
   const cost = costText(usage.costUsd, Boolean(usage.unpricedRuns));
   const all = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens];
-  if (usage.costUsd === null && all.every((count) => count === 0)) return 'unknown until an iteration ends';
-  const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
+  if (usage.costUsd === null && all.every((count) => count === 0))
+    return iteration === 0 ? 'unknown until an iteration ends' : 'unknown';
+  const billed = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+  const cached = usage.cacheReadTokens.toLocaleString('en');
+  return `${billed.toLocaleString('en')} tokens, ${cached} more read from the cache, ${cost}`;
 }
 
 function endedText(loop: EndedLoop, name: string | null, at: string, paint: Paint): string {

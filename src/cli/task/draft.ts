@@ -61,11 +61,8 @@ function placeFor(context: CommandContext, { name }: Draft, base = baseDir(conte
   }
 }
 
-function write(
-  { forPeople, json, out, err, projectDir: dir, env }: CommandContext,
-  draft: Draft,
-  path: string,
-): number {
+function write(context: CommandContext, draft: Draft, path: string): number {
+  const { forPeople, json, out, err, projectDir: dir, env } = context;
   writeTaskFile(path, draft.text);
   const { kind, commands, notes } = draft;
   const name = basename(dirname(path)); // a derived name may have got a number
@@ -75,6 +72,7 @@ function write(
     return 0;
   }
   for (const note of notes) err(withPrefix(note));
+  printProblems(context, draft.text, path);
   out(relative(process.cwd(), path));
   return 0;
 }
@@ -97,6 +95,7 @@ export async function draftToRun(
   }
   writeTaskFile(path, draft.text);
   for (const note of draft.notes) err(withPrefix(note));
+  printProblems(context, draft.text, path);
   err(withPrefix(`Wrote the draft ${shown}.`));
   if (accepted) return path;
   const text = `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`;
@@ -127,7 +126,7 @@ async function decide(context: CommandContext, what: keyof typeof CHOICES, { rea
     if (letter === 'e') {
       edit();
       printProblems(context, read(), path);
-    } else if (letter === 's' ? printProblems(context, read(), path) : letter !== undefined) return letter;
+    } else if (letter === 's' ? printProblems(context, read(), path, 'error') : letter !== undefined) return letter;
   }
 }
 
@@ -136,8 +135,9 @@ async function reviewDraft(context: CommandContext, draft: Draft, path: string):
   const { env, err, out } = context;
   const shown = relative(process.cwd(), path);
   let { text } = draft;
-  err(`A draft for ${shown} (${draft.kind}):\n\n${printable(withoutMetadata(text))}`);
+  err(`A draft for ${shown} (${draft.kind}):\n\n${printable(withoutMetadata(text))}\n`);
   for (const note of draft.notes) err(withPrefix(note));
+  printProblems(context, text, path);
   const edit = (): void => {
     text = edited(text, env, err);
   };
@@ -166,10 +166,16 @@ async function reviewTaskFile(context: CommandContext, path: string, shown: stri
   return (await decide(context, 'file', { read, edit: () => openEditor(path, env, err), path })) === 's';
 }
 
-/** Returns true if the text has no error. */
-function printProblems({ err, projectDir: dir, env }: CommandContext, text: string, path: string): boolean {
+/** Prints problems, or errors alone. Returns true if the text has no error. */
+function printProblems(
+  { err, projectDir: dir, env }: CommandContext,
+  text: string,
+  path: string,
+  only?: 'error',
+): boolean {
   const { problems } = checkTaskFile(path, text, undefined, { dir, env });
-  for (const { severity, line, message } of problems) err(`${severity}, line ${line ?? 1}: ${printable(message)}`);
+  const shown = problems.filter(({ severity }) => only === undefined || severity === only);
+  for (const { severity, line, message } of shown) err(`${severity}, line ${line ?? 1}: ${printable(message)}`);
   return !problems.some(({ severity }) => severity === 'error');
 }
 

@@ -106,6 +106,18 @@ describe('pause', () => {
     }
   });
 
+  test('names the session only where one works on the loop', () => {
+    const said = (mode: 'hook' | 'runner'): string => {
+      const { state } = give(running({ mode }), { kind: 'pause' });
+      return state.status === 'paused' ? state.paused.message : '';
+    };
+    assert.equal(said('runner'), 'Paused by the user. Resume: ralph-loop resume.');
+    assert.match(
+      said('hook'),
+      /^Paused by the user\. Resume in another terminal, then send any message in the session: /,
+    );
+  });
+
   test('keeps the reason of a paused loop and the missing consent of an unconsented one', () => {
     for (const before of [paused('rate-limited'), awaitingConsent()]) {
       assert.deepEqual(give(before, { kind: 'pause' }), { state: before, effects: [] });
