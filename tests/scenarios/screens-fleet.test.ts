@@ -47,7 +47,7 @@ test('no line breaks inside a word: loops of a fleet in every state', async (t) 
   const tell = (...words: string[]): void => assert.equal(f.ask(words).code, 0, words.join(' '));
   for (const command of ['pause', 'cancel']) tell(command, id[command] ?? '');
   f.worker('one', ['--slots', '1']);
-  const waits = (name: string, why: string, attempt: number): Promise<void> =>
+  const waits = (name: string, why: string, attempt: number): Promise<unknown> =>
     f.reaches(id[name] ?? '', `waits, ${why}`, ({ state, progress }) => {
       return state === 'waiting' && progress?.waits === why && progress.attempt === attempt;
     });

@@ -5,7 +5,7 @@ import { commandHelp } from '../../src/cli/help.ts';
 import { paintedCells, wrapText } from '../../src/term/write-text.ts';
 import { type Project, project } from '../support/project.ts';
 import { shownRows } from '../support/terminal/shown-rows.ts';
-import { assertWholeWords } from '../support/terminal/whole-words.ts';
+import { assertWholeWords, type Shown, wordsOfOne } from '../support/terminal/whole-words.ts';
 import { agent, task } from './support/command-agent.ts';
 
 /** What a user makes, runs and types; `$RALPH` is the program. */
@@ -319,4 +319,12 @@ test('no line of a help is wider than 80 columns or breaks inside a word', async
     for (const row of wrapText(help, 80).split('\n')) assert.ok(paintedCells(row) <= 80, row);
     assert.deepEqual(wrapText(help, 80), help, 'a help is laid out for 80 columns');
   }
+});
+
+test('control: a word in parts at either width is found', () => {
+  const shown = (...lines: string[]): Shown => ({ dir: '/x', lines: lines.map((text) => ({ text, broken: false })) });
+  const whole = shown('the whole parser');
+  assert.deepEqual(wordsOfOne(shown('the whole par', 'ser'), whole), ['par', 'ser']);
+  assert.deepEqual(wordsOfOne(whole, shown('the whole par', 'ser')), ['parser']);
+  assert.deepEqual(wordsOfOne(shown('the whole', 'parser'), whole), []);
 });

@@ -48,10 +48,10 @@ export interface Fleet {
   worker(name: string, words?: readonly string[], env?: NodeJS.ProcessEnv): FleetMachine;
   git(words: string): string;
   status(id: string): FleetLoopStatus;
-  /** Waits until the server says that of the loop. */
-  reaches(id: string, what: string, condition: (loop: FleetLoop) => boolean, ms?: number): Promise<void>;
+  /** Waits until the server says that of the loop, and returns the loop. */
+  reaches(id: string, what: string, condition: (loop: FleetLoop) => boolean, ms?: number): Promise<FleetLoop>;
   /** Waits until the loop has ended, and returns its result. */
-  ended(id: string): Promise<NonNullable<FleetLoopStatus['result']>>;
+  ended(id: string): Promise<NonNullable<FleetLoop['result']>>;
 }
 
 export interface FleetLoopStatus {
@@ -172,18 +172,20 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
       // By the server itself: a program that asks costs a start, and is asked once the answer is known.
       const server = await FleetServer.connect(loadPackages(root, root), redis.url, 'wait');
       try {
-        const look = async (): Promise<boolean> => condition(await loopStatus(server, await loopNamed(server, id)));
-        await until(`${id}: ${what}`, look, ms);
+        const look = async (): Promise<FleetLoop | null> => {
+          const loop = await loopStatus(server, await loopNamed(server, id));
+          return condition(loop) ? loop : null;
+        };
+        return await until(`${id}: ${what}`, look, ms);
       } finally {
         await server.close();
       }
     },
     async ended(id) {
-      await made.reaches(id, 'has ended', ({ failure, result }) => {
+      const { result } = await made.reaches(id, 'has ended', ({ failure, result }) => {
         assert.equal(failure, null, failure ?? '');
         return result !== null;
       });
-      const { result } = made.status(id);
       assert.ok(result);
       return result;
     },

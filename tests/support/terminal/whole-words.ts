@@ -10,27 +10,31 @@ export interface Shown {
 
 export const texts = (lines: readonly ShownLine[]): string[] => lines.map(({ text }) => text);
 
-/** Asserts that at 80 and 120 columns no line breaks inside a word of what a very wide terminal shows. */
+/**
+ * Asserts that at 80 and 120 columns no line breaks inside a word. Lines break elsewhere at the other width: a word whose
+ * parts stand on two lines at one of them is whole at the other.
+ */
 export async function assertWholeWords(
   name: string,
   shows: RegExp,
   shown: (columns: number) => Promise<Shown>,
 ): Promise<void> {
-  const wide = await shown(WIDE);
-  assert.match(texts(wide.lines).join('\n'), shows);
-  const known = new Set(words(wide));
-  for (const columns of [80, 120]) {
-    const narrow = await shown(columns);
-    keepScreen(`${columns}-${name.replace(/[^a-z0-9]+/g, '-')}`, texts(narrow.lines).join('\n'));
+  const [narrow, wide] = [await shown(80), await shown(120)];
+  assert.match(texts(wide.lines).join(' ').replaceAll(/\s+/g, ' '), shows);
+  for (const [columns, { lines }] of [[80, narrow] as const, [120, wide] as const]) {
+    keepScreen(`${columns}-${name.replace(/[^a-z0-9]+/g, '-')}`, texts(lines).join('\n'));
     // A single word that is longer than the line can stand nowhere.
-    const broken = narrow.lines.filter((line) => line.broken && /\S\s+\S/.test(line.text));
+    const broken = lines.filter((line) => line.broken && /\S\s+\S/.test(line.text));
     assert.deepEqual(texts(broken), [], `wider than ${columns} columns`);
-    const parts = words(narrow).filter((word) => !known.has(word) && !word.endsWith('…'));
-    assert.deepEqual(parts, [], `parts of words at ${columns} columns`);
   }
+  assert.deepEqual(wordsOfOne(narrow, wide), [], 'words at 80 columns that 120 columns do not show whole');
 }
 
-const WIDE = 2_000;
+/** Words that a narrow terminal shows and a wide one does not: parts of words in one of them. */
+export function wordsOfOne(narrow: Shown, wide: Shown): string[] {
+  const known = new Set(words(wide));
+  return words(narrow).filter((word) => !known.has(word) && !word.endsWith('…'));
+}
 
 /** Words as they are in any run: without folders of the test, identifiers, times, figures and bars. */
 function words({ dir, lines }: Shown): string[] {
