@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 import { type Fleet, fleet, LOOP, listing, meta, open, REF, status } from '../unit/fleet/git/support/fleet-place.ts';
 
 /** Every nth call of git is the one at which a worker is killed; RALPH_FLEET_KILL_STEP=1 is the long form. */
-const STEP = Number(process.env['RALPH_FLEET_KILL_STEP'] ?? 7);
+const STEP = Number(process.env['RALPH_FLEET_KILL_STEP'] ?? 11);
 
 /** A git that counts its calls, and in the one of `$STOP_AT` notes its process and waits to be killed, before or after. */
 const GIT = (real: string): string => `#!/bin/sh

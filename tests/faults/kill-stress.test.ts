@@ -12,7 +12,7 @@ import { evaluateTally } from '../support/faults/evaluate-tally.ts';
 import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 8 minutes on two cores. */
-const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 48);
+const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 24);
 const PROCESSES = 6;
 /** The state keeps a count for each process: after so many kills a fresh one begins. */
 const KILLS_A_ROUND = 500;

@@ -6,7 +6,7 @@ import { uniqueToken } from '../../src/state/files/regular-file.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { killHolder, Race } from '../support/faults/race.ts';
 
-const ROUNDS = Number(process.env['RALPH_TAKE_OVER_ROUNDS'] ?? 40);
+const ROUNDS = Number(process.env['RALPH_TAKE_OVER_ROUNDS'] ?? 20);
 /** One killed holder's lock serves so many rounds, each time under a token of its own, as if it had died again. */
 const ROUNDS_A_HOLDER = 30;
 

@@ -15,7 +15,7 @@ import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** Of workers that work through one list together. RALPH_TDD_KILLS=1000 is the long form. */
-const KILLS = Number(process.env['RALPH_TDD_KILLS'] ?? 16);
+const KILLS = Number(process.env['RALPH_TDD_KILLS'] ?? 8);
 const KILLS_A_ROUND = 8;
 const SCENARIOS = 12;
 const MAIN = fileURLToPath(new URL('../../dist/plugin/scripts/main.cjs', import.meta.url));

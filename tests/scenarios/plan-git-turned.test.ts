@@ -105,10 +105,14 @@ function place(context: TestContext, trick: string): PlanPlace {
 }
 
 for (const [what, file, trick] of TRICKS) {
+  // Git shows what is staged by such a trick until the loop stages it: there the control is a run of its own.
+  const isStaged = trick.includes('git add ');
+
   test(`finds a change outside the scope although ${what} hides it`, (t) => {
-    const p = place(t, trick);
+    const p = place(t, `${trick}; git status --porcelain ${file} > .git/said`);
     const { code, stdout } = p.run(null);
     assert.equal(code, 3, stdout);
+    if (!isStaged) assert.equal(read(p, '.git/said'), '', 'control: git itself is fooled');
     assert.deepEqual(subjects(p).slice(1), []);
     assert.match(
       read(p, 'PLAN.progress.md'),
@@ -116,6 +120,7 @@ for (const [what, file, trick] of TRICKS) {
     );
   });
 
+  if (!isStaged && trick !== TRICKS[0]?.[2]) continue;
   test(`control: without its own look at the repository ${what} hides the change`, (t) => {
     const p = place(t, `rm -rf "$XDG_STATE_HOME"/ralph-loop/*/*.git; ${trick}`);
     const { code, stdout } = p.run(null);

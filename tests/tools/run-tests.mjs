@@ -12,7 +12,10 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
-const LONG = 'fleet-workers fleet-control fleet-limits screens-fleet system-calls plan-parallel fleet-storm'.split(' ');
+const LONG =
+  'fleet-workers screens screens-fleet fleet-control system-calls plan-run start-up plan-parallel fleet-limits'.split(
+    ' ',
+  );
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves two files. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
 /** In 15 minutes only a file that hangs is ended; long forms (`npm run stress`) say how long they may take. */
