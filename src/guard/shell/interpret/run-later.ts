@@ -11,15 +11,16 @@ const EVALUATES = new Set('let declare typeset local export readonly read printf
 export function runLater(call: Call, name: string, context: ShellContext): void {
   const { variables, files } = call.state;
   const subscripts = EVALUATES.has(name) ? call.words.filter(({ template }) => template.includes('[')) : [];
-  const texts = BY_ITSELF.flatMap((variable) => {
+  const set = BY_ITSELF.filter((variable) => variables.has(variable));
+  const texts = set.flatMap((variable) => {
     const text = variables.get(variable)?.[0]?.template ?? '';
     if (text.includes(UNKNOWN) && /_/.test(variable)) reportCall(context, 'dynamic-piped-to-shell', call);
     if (variable === 'PROMPT_COMMAND') return text;
     return (isStandardInput(text) ? call.stdin.text : files.get(fileKey(text, call.state))) ?? expansionOf(text);
   });
-  const state = BY_ITSELF.reduce((each, variable) => withVariable(each, variable, undefined), call.state);
+  const state = set.reduce((each, variable) => withVariable(each, variable, undefined), call.state);
   for (const text of [...texts, ...subscripts.flatMap(({ template }) => expansionOf(template))])
-    if (text !== '') context.interpret(text, [state], NO_INPUT, inside(context, call, name));
+    context.interpret(text, [state], NO_INPUT, inside(context, call, name));
 }
 
 /** A command that expands the substitutions of a text and does nothing else. */
