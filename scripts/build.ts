@@ -11,7 +11,7 @@ const generated = join(root, '.build');
 // In a fresh clone the program can be imported only once these are there.
 mkdirSync(generated, { recursive: true });
 writeShapes(generated);
-const { PROGRAM_FILES } = await import('../src/state/process/code-cache.ts');
+const { PROGRAM_FILES, PROGRAM_HEAD } = await import('../src/state/process/code-cache.ts');
 /** The content under construction: a build that fails leaves the last one as it was. */
 const draft = join(generated, 'dist');
 const dist = join(root, 'dist');
@@ -23,6 +23,7 @@ const HOST_HOOKS = ['pre-execute', 'post-execute'];
 const SCRIPTS = ['main', 'statusline'];
 /** The user's rules for files and a task's scope: small, and needed at every edit where there are any. */
 const RULES = ['src/guard/files/evaluate-files.ts', 'src/guard/scope/evaluate-scope.ts'];
+const SHELL = 'src/guard/evaluate-shell-command.ts';
 /** A start by hand, the only thing that a hook does with zod and yaml. */
 const START = 'src/drive/start/start-loop.ts';
 /** Commands with the page and the server, which nothing else loads. */
@@ -96,7 +97,7 @@ async function bundle(): Promise<void> {
     plugins: [lazyBuiltins],
   });
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
-  writeProgram(texts, fileOfParts(metafile));
+  writeProgram(texts, placeOfParts(metafile));
   for (const name of hooks) {
     // Agents of router mode register router-tool-use, which itself says that a loop may run.
     await loader(name, `hooks/${name}`, CLIENT_HOOKS.includes(name) && name !== 'router-tool-use' ? GUARD : '');
@@ -127,12 +128,30 @@ function thirdPartyLicenses({ outputs }: esbuild.Metafile): string {
 
 type Package = Readonly<Record<'name' | 'version' | 'license', string>>;
 
-/** Writes the program: parts that share no code, each in a function, in the files that `fileOf` names. */
-function writeProgram(texts: ReadonlyMap<string, string>, fileOf: (part: string) => string): void {
-  const parts: Record<string, string[]> = Object.fromEntries(PROGRAM_FILES.map((file) => [file, []]));
-  for (const [name, text] of texts) parts[fileOf(name)]?.push(`"./${name}"(require){${functionBody(text)}}`);
-  for (const [file, texts] of Object.entries(parts)) {
-    writeFileSync(join(plugin, 'scripts', file), asAscii(`"use strict";(__filename)=>({${texts.join(',\n')}})\n`));
+type Place = readonly [file: (typeof PROGRAM_FILES)[number], isFirst: boolean];
+
+/**
+ * Writes the program: parts that share no code, each in a function, and before them the numbers of the entries. Tool hooks
+ * read only the beginning of a file.
+ */
+function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string) => Place): void {
+  const entries = [...CLIENT_HOOKS, ...HOST_HOOKS, ...SCRIPTS];
+  const numbers = new Map<string, number>();
+  const files = PROGRAM_FILES.map((file, nth) => {
+    const own = [true, false].map((first) => {
+      return [...texts.keys()].filter((name) => placeOf(name).every((each, at) => each === [file, first][at]));
+    });
+    for (const [index, name] of own.flat().entries()) numbers.set(name, nth * 1000 + index + 1);
+    return { file, own };
+  });
+  const table = JSON.stringify(Object.fromEntries(entries.map((name) => [name, numbers.get(`${name}.js`)])));
+  for (const { file, own } of files) {
+    const [first = '', rest = ''] = own.map((names) =>
+      asAscii(names.map((name) => `(require)=>{${functionBody(texts.get(name) ?? '', numbers)}},\n`).join('')),
+    );
+    const begin = `*/"use strict";(__filename)=>[${table},\n${first}`;
+    const head = `/*${PROGRAM_HEAD + begin.length} ${(own[0]?.length ?? 0) + 1}`.padEnd(PROGRAM_HEAD);
+    writeFileSync(join(plugin, 'scripts', file), `${head}${begin}${rest}]\n`);
   }
 }
 
@@ -146,23 +165,24 @@ const LAZY_IMPORT = /\bimport\("(\.\/[\w-]+\.js)"\)/g;
 const EXPORT = /export\{([^{}]*)\};\s*$/;
 
 /** Makes a part a function's body that returns the exports: esbuild's helpers in 190 parts cost a tool hook 2 ms. */
-function functionBody(text: string): string {
+function functionBody(text: string, numbers: ReadonlyMap<string, number>): string {
+  const idOf = (from = ''): string => `${numbers.get(from.slice(2)) ?? `"${from}"`}`;
   const [, exported = ''] = EXPORT.exec(text) ?? [];
   const body = text
     .replace(EXPORT, '')
     .replace(IMPORT, (_, name?: string, all?: string, list?: string, from?: string) => {
       const target = name ?? all ?? (list === undefined ? null : `{${list.replaceAll(' as ', ':')}}`);
-      return `${target === null ? '' : `const ${target}=`}require("${from}");`;
+      return `${target === null ? '' : `const ${target}=`}require(${idOf(from)});`;
     })
-    .replace(LAZY_IMPORT, 'Promise.resolve().then(()=>require("$1"))');
+    .replace(LAZY_IMPORT, (_, from: string) => `Promise.resolve().then(()=>require(${idOf(from)}))`);
   const odd = /(?:^|[;}])(?:import(?:[*{"]| [\w$]+ from")|export\{).{0,80}/.exec(body);
   if (odd !== null) throw new Error(`cannot convert ${odd[0]}`);
   const pairs = exported.split(',').map((each) => each.replace(/^([\w$]+) as ([\w$]+)$/, '$2:$1'));
   return `${body}return{${pairs.join(',')}}`;
 }
 
-/** Returns the file of a part: what a client hook or the status line loads at once, may load later, everything else. */
-function fileOfParts({ outputs }: esbuild.Metafile): (part: string) => string {
+/** Returns the place of a part: what a client hook loads at once, tool hooks' first, may load later, everything else. */
+function placeOfParts({ outputs }: esbuild.Metafile): (part: string) => Place {
   const all = Object.entries(outputs);
   const path = (name: string): string => `.build/parts/${name}.js`;
   const reach = (from: readonly string[], lazily: boolean, without: readonly string[] = []): ReadonlySet<string> => {
@@ -183,15 +203,17 @@ function fileOfParts({ outputs }: esbuild.Metafile): (part: string) => string {
   const hooks = [...CLIENT_HOOKS, 'statusline'].map(path);
   const [first, second, third, fourth, fifth] = PROGRAM_FILES;
   const atOnce = reach([...hooks, ...RULES.map(partOf)], false);
+  const tools = reach([...hooks.filter((each) => each.includes('-tool-use')), ...RULES.map(partOf)], false);
+  const shell = reach([partOf(SHELL)], false);
   const later = reach(hooks, true, [partOf(START)]);
   const commands = [...hooks, ...SCRIPTS.map(path), ...HOST_HOOKS.map(path)];
   const others = reach(commands, true, [...WEB, ...FLEET].map(partOf));
   const web = reach(commands, true, FLEET.map(partOf));
   return (name) => {
     const part = `.build/parts/${name}`;
-    if (atOnce.has(part)) return first;
-    if (later.has(part)) return second;
-    return others.has(part) ? third : web.has(part) ? fourth : fifth;
+    if (atOnce.has(part)) return [first, tools.has(part)];
+    if (later.has(part)) return [second, shell.has(part)];
+    return [others.has(part) ? third : web.has(part) ? fourth : fifth, false];
   };
 }
 
@@ -200,7 +222,7 @@ async function loader(name: string, path: string, banner: string): Promise<void>
   const contents = `import { runEntry } from './src/state/process/code-cache.ts'; runEntry('${name}');`;
   const outfile = `.build/dist/plugin/${path}.cjs`;
   const stdin = { contents, resolveDir: root };
-  await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner } });
+  await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner }, plugins: [lazyBuiltins] });
 }
 
 /** Loads the modules of node that cost a hook 0.5 to 2 ms each at the first call of one of their functions. */

@@ -5,6 +5,8 @@
 
 const LEADING_FLAGS = /^(?:\(\?[ims]+\))*/;
 const TOKEN = /\{\d+(?:,\d*)?\}|\\[pP](?:\{\^?\w*\}|\w)|\\x\{\w*\}|\\[\s\S]|\[:\^?\w+:\]|\[\^?\]?|\(\?P?<?.?|[\s\S]/gu;
+/** Of which nothing is unsupported: to compile TOKEN takes a tool hook longer than to match. */
+const PLAIN = /^(?:[\w ^$.*+|/-]|\\[sSwWdDbB.])*$/;
 /** Escapes of RE2 alone, with the spelling that both know. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   '\\A': 'write ^',
@@ -16,10 +18,10 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 
 /** Compiles a pattern, with `whole` for entire texts. Throws a SyntaxError that names the spelling to use instead. */
 export function compilePattern(pattern: string, whole = false): RegExp {
-  const [head] = LEADING_FLAGS.exec(pattern) ?? [''];
+  const [head] = (pattern.startsWith('(?') && LEADING_FLAGS.exec(pattern)) || [''];
   const body = pattern.slice(head.length);
-  const flags = [...new Set(head.replace(/[^ims]/g, ''))].join('');
-  const problem = unsupported(body, flags.includes('i'));
+  const flags = ['i', 'm', 's'].filter((flag) => head.includes(flag)).join('');
+  const problem = PLAIN.test(body) ? null : unsupported(body, flags.includes('i'));
   if (problem !== null) throw new SyntaxError(problem);
   // Under (?m), ^ and $ are the bounds of a line.
   const [start, end] = flags.includes('m') ? ['(?<![\\s\\S])', '(?![\\s\\S])'] : ['^', '$'];
@@ -28,7 +30,7 @@ export function compilePattern(pattern: string, whole = false): RegExp {
 
 /** Text as patterns see it: white space and line terminators that only JavaScript knows as such become spaces. */
 export function patternText(text: string): string {
-  return text.replace(/[^\S\t\n\f ]/g, ' ');
+  return /[\v\r\x80-\uffff]/.test(text) ? text.replace(/[^\S\t\n\f ]/g, ' ') : text;
 }
 
 function unsupported(body: string, ignoreCase: boolean): string | null {

@@ -125,7 +125,7 @@ test('A part of the program that only a later call needs is added to the cache.'
   const whole = readFileSync(path);
   const end = whole.lastIndexOf('\n');
   const [, ...parts] = whole.toString('latin1', end + 1).split(' ');
-  assert.ok(parts.includes('./ralph-stop-hook.js'), parts.join(' '));
+  assert.ok(parts.length > 10 && parts.every((part) => /^\d+$/.test(part)), parts.join(' '));
   // As a process left it that needed fewer parts.
   writeFileSync(path, Buffer.concat([whole.subarray(0, end), Buffer.from(`\n2 ${parts.slice(1).join(' ')}`)]));
   stop();
@@ -144,7 +144,7 @@ test('A process with a large heap claims no part of its cache, which the next on
   stop(large);
   assert.equal(claimed(), '1');
   stop();
-  assert.match(claimed(), /\.\/ralph-stop-hook\.js/);
+  assert.match(claimed(), /^1(?: \d+){10}/);
 });
 
 test('A process with a large heap leaves a cache that lacks a part as it is; a smaller one completes it.', (context) => {
@@ -152,7 +152,7 @@ test('A process with a large heap leaves a cache that lacks a part as it is; a s
   stop();
   const path = join(cache, kept()[0] ?? '');
   const whole = readFileSync(path);
-  const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n1 ./other.js')]);
+  const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n1 9999')]);
   writeFileSync(path, without);
   stop(large);
   assert.deepEqual(readFileSync(path), without);
@@ -205,5 +205,5 @@ test('A command keeps the code that it ran where loops have been, and leaves not
   assert.deepEqual(readFileSync(path), before, 'it was taken as it is');
   writeFileSync(path, before.subarray(0, before.length / 2));
   assert.equal(call('list'), first);
-  assert.ok(readFileSync(path).length > before.length / 2, 'what V8 refused is made anew');
+  assert.ok(readFileSync(path).length > before.length / 2, 'what V8 refused is made again');
 });

@@ -57,7 +57,8 @@ export function runsControl(command: ShellCommand, guard: Guard): boolean {
 function invocationOf(command: ShellCommand, guard: Guard): { program: string; args: ShellWord[] } | undefined {
   const [first, ...rest] = command.argv;
   if (first === undefined) return undefined;
-  if (/^(claude-)?ralph-loop(@[\w.-]+)?$/.test(command.name)) return { program: BINARY, args: rest };
+  if (command.name.includes('ralph') && /^(claude-)?ralph-loop(@[\w.-]+)?$/.test(command.name))
+    return { program: BINARY, args: rest };
   const itself = controlProgramIn(first, command.cwdTemplate, guard);
   if (itself !== undefined) return { program: itself, args: rest };
   if (isShell(command.name) || command.name === 'source' || command.name === '.') {

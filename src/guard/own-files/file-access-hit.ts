@@ -22,7 +22,8 @@ import {
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
   const { word, cwdTemplate, how } = use;
   if (how === 'read' || how === 'git-tracked') return undefined;
-  const removes = /^(?:delete|move|git-path|git-clean)$/.test(how) || (how === 'mode' && use.recursive === true);
+  const removes =
+    ['delete', 'move', 'git-path', 'git-clean'].includes(how) || (how === 'mode' && use.recursive === true);
   if (word.under !== undefined) return hitBySearch(word.under, guard);
   const relative = !word.template.startsWith('/');
   if (word.text === null || (relative && cwdTemplate.includes(UNKNOWN))) {
@@ -57,7 +58,8 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
 
 /** The word, what is attached to a short option (`-oF`, `+F`), and what stands between marks (`--x=F`, `CREATE:F`, `'F'`). */
 export function piecesOf(template: string, guard: Guard): string[] {
-  const attached = /^(?:-[a-zA-Z]|\+)(.+)$/s.exec(template)?.[1];
+  const isOption = template.startsWith('-') || template.startsWith('+');
+  const attached = isOption ? /^(?:-[a-zA-Z]|\+)(.+)$/s.exec(template)?.[1] : undefined;
   const split = template.split(/[=:,;@|<>()[\]{}"'`\s]+/).slice(0, MAX_PIECES);
   return [...new Set([template, ...(attached === undefined ? [] : [attached]), ...split])]
     .filter((piece) => piece !== '' && piece.length < 4096)

@@ -1,22 +1,27 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, mkdirSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
-import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { removeIfThere, withDescriptor, writeAtomically } from '../files/regular-file.ts';
 import { findOutsideRoot } from '../home-folder.ts';
 
 declare const require: (path: string) => unknown;
 declare const __dirname: string;
 
-type Require = (path: string) => unknown;
+/** A module of node by its name, a part of the program by its number: that of its file, times 1000, and its place there. */
+type Require = (id: string | number) => unknown;
 /** A part of the program, in a function that returns its exports and that V8 compiles when the part is first needed. */
 type Part = (require: Require) => object;
-type Parts = Readonly<Record<string, Part>>;
+/** What has been read of a file of the program, which begins with the numbers of the entries, and which parts have run. */
+type Loaded = { readonly parts: readonly [Readonly<Record<string, number>>, ...Part[]]; readonly used: Set<string> };
 
 export const WEB_FILE = 'ralph-web.cjs';
 export const FLEET_FILE = 'ralph-fleet.cjs';
-/** Files of the program in the order in which a part is looked for: hooks, what they seldom need, everything else, web page, fleet. */
+/** Files of the program: hooks, what they seldom need, everything else, web page, fleet. */
 export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs', WEB_FILE, FLEET_FILE] as const;
+
+/** Bytes at the head of a file: the length of the beginning that tool hooks need, and how many entries it has. */
+export const PROGRAM_HEAD = 20;
 
 /**
  * Ages at which a cache is written again, with the functions that the run compiled: by the next run, after a minute, and
@@ -32,23 +37,26 @@ const LARGE_HEAP_BYTES = 20 * 1024 * 1024;
 export function runEntry(entry: string): void {
   const folder = programFolder();
   const caches = cacheFolder();
-  const parts: Record<string, Part> = {};
-  const files: string[] = [...PROGRAM_FILES];
-  const loaded = new Map<string, object>();
-  const requirePart = (id: string): unknown => {
-    if (!id.startsWith('./')) return require(id);
-    const known = loaded.get(id);
+  const load = (file: number, index: number): Loaded => {
+    const needed = entry.endsWith('-tool-use') ? index : Number.POSITIVE_INFINITY;
+    return loadFile(join(folder, PROGRAM_FILES[file] ?? ''), needed, caches, entry);
+  };
+  const files = [load(0, 0)];
+  const exports = new Map<number, object>();
+  const requirePart: Require = (id) => {
+    if (typeof id === 'string') return require(id);
+    const known = exports.get(id);
     if (known !== undefined) return known;
-    while (parts[id] === undefined) {
-      const file = files.shift();
-      if (file === undefined) throw new Error(`${folder} lacks the part ${id}; install ralph-loop again`);
-      Object.assign(parts, loadFile(join(folder, file), caches, entry, loaded));
-    }
-    const exported = parts[id](requirePart);
-    loaded.set(id, exported);
+    const [file, index] = [Math.trunc(id / 1000), id % 1000];
+    if (files[file]?.parts[index] === undefined) files[file] = load(file, index);
+    const part = files[file]?.parts[index];
+    if (typeof part !== 'function') throw new Error(`${folder} lacks the part ${id}; install ralph-loop again`);
+    files[file]?.used.add(`${id}`);
+    const exported = part(requirePart);
+    exports.set(id, exported);
     return exported;
   };
-  requirePart(`./${entry}.js`);
+  requirePart(files[0]?.parts[0][entry] ?? 0);
 }
 
 /** The bundle's scripts/; for a hook in a project, those of the skill that `init` installed. */
@@ -69,32 +77,47 @@ function cacheFolder(): string | null {
  * keeps what the first call compiled and nothing of later ones: a hook whose first call was an edit would compile the
  * shell parser at every command. The cache is only an accelerator: without it, or where V8 rejects it, the file is compiled.
  */
-function loadFile(filename: string, caches: string | null, entry: string, loaded: ReadonlyMap<string, object>): Parts {
-  const source = readFileSync(filename, 'latin1'); // the build writes ASCII only
-  const [path, prefix] = cachePath(filename, caches ?? '', entry);
+function loadFile(filename: string, index: number, caches: string | null, entry: string): Loaded {
+  const { source, stamp } = readProgram(filename, index);
+  const [path, prefix] = cachePath(filename, stamp, caches ?? '', entry);
   const { cachedData, covered: known, writes, isDue } = caches === null ? NO_CACHE : readCache(path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
-  const parts = (script.runInThisContext() as (file: string) => Parts)(filename);
-  if (caches === null) return parts;
+  const parts = (script.runInThisContext() as (file: string) => Loaded['parts'])(filename);
+  const used = new Set<string>();
+  if (caches === null) return { parts, used };
   const covered = script.cachedDataRejected ? [] : known;
-  process.once('exit', () => {
-    const used = [...loaded.keys()].filter((id) => parts[id] !== undefined);
-    const further = used.some((id) => !covered.includes(id));
+  process.on('exit', () => {
+    const further = [...used].some((id) => !covered.includes(id));
     if (!further && !isDue && !script.cachedDataRejected) return;
     // What may lack code replaces no cache, and claims no part, so that the next process completes it.
     const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
     if (!isWhole && cachedData !== undefined && !script.cachedDataRejected) return;
     keep(script, [`${further ? 1 : writes + 1}`, ...(isWhole ? new Set([...covered, ...used]) : [])], path, prefix);
   });
-  return parts;
+  return { parts, used };
+}
+
+/** Reads a file of the program: the beginning, which most tool hooks need, or the whole if `index` is not in it. */
+function readProgram(filename: string, index: number): { readonly source: string; readonly stamp: string } {
+  return withDescriptor(filename, 'r', 0, (descriptor) => {
+    const { size, mtimeMs } = fstatSync(descriptor);
+    const head = Buffer.allocUnsafe(PROGRAM_HEAD);
+    readSync(descriptor, head, 0, PROGRAM_HEAD, 0);
+    const [first = 0, count = 0] = head.toString('latin1', 2).split(' ').map(Number);
+    const isFirst = index < count;
+    const length = isFirst ? first : size;
+    const bytes = Buffer.allocUnsafe(length + 1);
+    readSync(descriptor, bytes, 0, length, 0);
+    bytes.write(isFirst ? ']' : '\n', length, 'latin1');
+    return { source: bytes.toString('latin1'), stamp: `${length} ${mtimeMs}` }; // the build writes ASCII only
+  });
 }
 
 /** V8 compares only the length of the source, so the name contains this very file, and this node. */
-function cachePath(filename: string, folder: string, entry: string): [path: string, prefix: string] {
-  const { size, mtimeMs } = statSync(filename);
+function cachePath(filename: string, stamp: string, folder: string, entry: string): [path: string, prefix: string] {
   const { version, arch, execArgv } = process;
   const prefix = `${entry}-${filename.slice(dirname(filename).length + 1)}-`;
-  return [join(folder, prefix + digest([filename, size, mtimeMs, version, arch, ...execArgv].join('\n'))), prefix];
+  return [join(folder, prefix + digest([filename, stamp, version, arch, ...execArgv].join('\n'))), prefix];
 }
 
 interface Cache {

@@ -26,7 +26,7 @@ const BEARER = /(\bbearer[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)[^\s/"'`<>,]{3,}@/g;
 
 /** What every secret of a form below has: most texts are done by one look. */
-const MAY_HOLD = /[=:]|[\w-]{14}|eyJ|bearer|-----BEGIN/i;
+const MAY_HOLD = /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN/;
 
 /**
  * The same text with what looks like a secret masked: API keys and tokens of the common forms, bearer tokens, private key

@@ -16,7 +16,8 @@ const FORMATS = new Set(
     ' ',
   ),
 );
-const FORMATS_IF_TOLD = /format$|fmt$|imports$|pep8$|^(?:gofumpt|yapf|2to3|sops|codemod)$/;
+const FORMATS_IF_TOLD = ['format', 'fmt', 'imports', 'pep8'];
+const FORMATTERS = new Set(['gofumpt', 'yapf', '2to3', 'sops', 'codemod']);
 const ONLY_LOOKS =
   /^-{1,2}(?:c|d|l|n|check\w*|dry-?run|diff|list\w*|verify[\w-]*|stdout|lint|test|version|help)(?:-only)?(?:=|$)/;
 
@@ -31,7 +32,9 @@ export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boo
   const options = texts.filter((text) => text.startsWith('-') && text !== '--');
   const looks = options.some((text) => ONLY_LOOKS.test(text));
   const isTold = options.some((text) => text === '-i' || text === '-w');
-  const formatsIfTold = FORMATS_IF_TOLD.test(name) || FORMATS_IF_TOLD.test(subcommand);
+  const formatsIfTold = [name, subcommand].some(
+    (each) => FORMATTERS.has(each) || FORMATS_IF_TOLD.some((end) => each.endsWith(end)),
+  );
   const inPlace =
     !looks &&
     (options.some((text) => IN_PLACE.test(text)) ||
@@ -42,8 +45,11 @@ export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boo
     if (inPlace) return true;
     const at = argv.indexOf(word);
     const option = at > 1 ? (texts[at - 1] ?? '') : '';
-    const key = /^(?:.*[,\s])?([^,\s]+)[=:]/s.exec(word.template)?.[1] ?? '';
-    return isOutput(option) || isOutput(key) || OUTPUT_KEY.test(key) || /^-o[^=]/.test(word.template);
+    const { template } = word;
+    const isPair = template.includes('=') || template.includes(':');
+    const key = (isPair && /^(?:.*[,\s])?([^,\s]+)[=:]/s.exec(template)?.[1]) || '';
+    if (isOutput(option) || isOutput(key) || (key !== '' && OUTPUT_KEY.test(key))) return true;
+    return template.startsWith('-o') && /^-o[^=]/.test(template);
   };
 }
 

@@ -18,8 +18,7 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
   const rule = ruleOf(command.name);
   rule?.(access);
   recordNamedOptions(access);
-  const isTrusted =
-    SYSTEM_PLACE.test(command.path) && !['PATH', 'LD_PRELOAD'].some((each) => call.state.variables.has(each));
+  const isTrusted = isOfSystem(command.path) && !['PATH', 'LD_PRELOAD'].some((each) => call.state.variables.has(each));
   const wrapped = rule === undefined ? wrappedWriter(command) : null;
   if (wrapped !== null) {
     const name = basenameOf(wrapped[0]?.template ?? '');
@@ -35,7 +34,10 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
 }
 
 /** A program that is found by its name, or where the system keeps its own: not `./cat`. */
-const SYSTEM_PLACE = /^[^/]+$|^\/(s?bin|usr|opt|nix|snap)\//;
+function isOfSystem(path: string): boolean {
+  return path.includes('/') ? /^\/(s?bin|usr|opt|nix|snap)\//.test(path) : path !== '';
+}
+
 /** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for; `+!x` is code for a pager. */
 const LONG_OPTION = /^-[a-zA-Z][\w,-]+=|^\+!/;
 

@@ -40,7 +40,10 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
 
 function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   openInterpreter(call, name, context);
-  const texts = name === 'git' ? gitTexts(call) : call.words.flatMap(({ template }) => RAN.exec(template)?.[1] ?? []);
+  const texts =
+    name === 'git'
+      ? gitTexts(call)
+      : call.words.flatMap(({ template }) => (template.includes('=') && RAN.exec(template)?.[1]) || []);
   for (const text of texts) context.interpret(text, [call.state], call.stdin, inside(context, call, name));
   const command = recordCommand(call, name, context);
   const before = context.facts.writes.length;

@@ -123,7 +123,7 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
     if (writing !== undefined) say(writing.template);
     return;
   }
-  const option = codeOption(name.replace(/(?<![\d.])[\d.]+$/, ''));
+  const option = codeOption('.0123456789'.includes(name.slice(-1)) ? name.replace(/(?<![\d.])[\d.]+$/, '') : name);
   if (option === undefined) {
     const takesInput = ({ template }: ShellWord): boolean => /^(?:-f)?-$/.test(template) || isStandardInput(template);
     const told = TOLD.has(name) || (TOLD_BY_DASH.has(name) && args.some(takesInput));

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { withoutEndSlashes } from '../../own-files/comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
@@ -170,7 +171,7 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   }
   const word = call.words.slice(1).find((each) => !/^-[PLe@]+$|^--$/.test(each.template));
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? '~');
-  const below = target.startsWith('/') ? target : `${state.cwd.replace(/\/+$/, '')}/${target}`;
+  const below = target.startsWith('/') ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
   const cwd = target === '~' ? context.options.home : target === '-' ? state.previous : below;
   const search = state.variables.get('CDPATH')?.[0]?.template;
   if (search !== undefined && /^(?!\.{0,2}\/|~|-$|\.\.?$)./s.test(target)) {

@@ -200,7 +200,7 @@ export function readRedirections(
         if (redirect.operator === '<' || redirect.operator === '<&') continue;
         const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : 1;
         if (descriptor === 1) stdoutTo = word;
-        if (descriptor === 1 && !SCREEN.test(word.template)) away = true;
+        if (descriptor === 1 && !(word.template.startsWith('/dev/') && SCREEN.test(word.template))) away = true;
         if (word.content === undefined) recordWrite({ word, state, by, how: 'redirect' }, context, redirect.pos);
       }
     }
