@@ -1,4 +1,4 @@
-import { oneLine } from '../../drive/start/consent-terms.ts';
+import { printableLine } from '../../drive/start/consent-terms.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
@@ -66,7 +66,13 @@ export function forReading(record: TddRecord, paint: Paint): string {
   const rows = record.scenarios.map(({ id, description, run }) => {
     const standing = standingOf(record, id);
     const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
-    return [record.current === id ? '>' : ' ', id, broken, oneLine(description), paint('dim', oneLine(run))];
+    return [
+      record.current === id ? '>' : ' ',
+      id,
+      broken,
+      printableLine(description),
+      paint('dim', printableLine(run)),
+    ];
   });
   const proved = new Set(
     record.log.filter(({ exitCode }) => exitCode !== undefined).map(({ scenarioId }) => scenarioId),

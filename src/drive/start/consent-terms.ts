@@ -99,7 +99,7 @@ export function diffTerms(before: ConsentTerms, after: ConsentTerms): string[] {
   return keys.flatMap((key) => {
     const [old, current] = [removed, added].map((terms) => terms.filter(([other]) => other === key));
     if (old?.length === 1 && current?.length === 1) {
-      return [`${oneLine(key)}: ${oneLine(old[0]?.[1] ?? '')} -> ${oneLine(current[0]?.[1] ?? '')}`];
+      return [`${printableLine(key)}: ${printableLine(old[0]?.[1] ?? '')} -> ${printableLine(current[0]?.[1] ?? '')}`];
     }
     return [
       ...(old ?? []).map((term) => `- ${termLine(term)}`),
@@ -118,16 +118,16 @@ function without(terms: ConsentTerms, others: ConsentTerms): ConsentTerms {
 }
 
 function termLine([key, value]: ConsentTerms[number]): string {
-  return `${oneLine(key)}: ${oneLine(value)}`;
+  return `${printableLine(key)}: ${printableLine(value)}`;
 }
 
 /** Returns the terms for people, one a line. Nothing in them can rewrite what is read. */
 export function showTerms(terms: ConsentTerms): string[] {
-  const width = Math.min(24, Math.max(0, ...terms.map(([key]) => oneLine(key).length)));
-  return terms.map(([key, value]) => `  ${oneLine(key).padEnd(width)}  ${oneLine(value)}`);
+  const width = Math.min(24, Math.max(0, ...terms.map(([key]) => printableLine(key).length)));
+  return terms.map(([key, value]) => `  ${printableLine(key).padEnd(width)}  ${printableLine(value)}`);
 }
 
-export function oneLine(text: string): string {
+export function printableLine(text: string): string {
   return printable(text).replaceAll('\n', ' ⏎ ');
 }
 
