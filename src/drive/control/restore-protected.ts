@@ -10,6 +10,7 @@ import {
   type FileChange,
   readSnapshot,
   storeLook,
+  storeSnapshot,
   takeSnapshot,
   withSnapshotLock,
 } from '../../state/snapshot/snapshot.ts';
@@ -117,12 +118,18 @@ export function restoreProtected(context: ProtectionContext, request: Protection
     const isSame = sameSettings(files, contract, before.own);
     const examined = examine(files, before, { protect, depth, isSame });
     const { changes } = examined;
-    const users = isUsers ? changes : [];
+    const { failed = [] } = before;
+    const users = isUsers ? changes.filter(({ path }) => !failed.includes(path)) : [];
+    const agents = changes.filter((change) => !users.includes(change));
     const adopted = [...examined.same, ...users.map(({ path }) => path)];
     const snapshot = adopted.length === 0 ? examined.snapshot : adoptVersions(files, examined.snapshot, adopted, users);
-    if (!isUsers && changes.length > 0) {
+    if (agents.length > 0) {
       const cause: Cause = { found, iteration: state.iteration };
-      restoreFiles(files, snapshot, changes, { at: now(), cause, record });
+      restoreFiles(files, snapshot, agents, { at: now(), cause, record });
+      const isKept = (path: string): boolean => snapshot.files[path]?.offset !== null;
+      const still = done.flatMap((each) => each.failed.map(({ path }) => path)).filter(isKept);
+      const others = failed.filter((path) => !agents.some((change) => change.path === path));
+      if (failed.length + still.length > 0) storeSnapshot(files, { ...snapshot, failed: [...others, ...still] });
     }
     storeLook(files, snapshot);
     if (users.length > 0) recordUsers(context, state, users);

@@ -38,6 +38,8 @@ export interface Snapshot {
   readonly own: readonly string[];
   /** Changes of the user since then that were left. */
   readonly left: readonly FileChange[];
+  /** Paths that could not be restored: what is there is not the user's change. */
+  readonly failed?: readonly string[];
 }
 
 /** One difference between the snapshot and the disk. */

@@ -120,7 +120,7 @@ test('restores what one of two calls at once has changed, in every order of thei
   const all = orders();
   assert.equal(all.length, 10);
   for (const [nth, steps] of [...all, ...all].entries()) {
-    const isControl = nth >= all.length;
+    const isControl: boolean = nth >= all.length;
     const project = aProtectedLoop(t);
     if (isControl) dropSnapshot(project.files);
     const path = join(project.directory, 'tests', 'file-0.ts');
@@ -131,7 +131,7 @@ test('restores what one of two calls at once has changed, in every order of thei
       else if (when === 'pre') await preToolUse(aHook(project, 'PreToolUse', payload));
       else await postToolUse(aHook(project, 'PostToolUse', payload));
     }
-    const expected = isControl ? 'spoiled\n' : 'test 0\n';
+    const expected: string = isControl ? 'spoiled\n' : 'test 0\n';
     assert.equal(readFileSync(path, 'utf8'), expected, `${steps.join(', ')}${isControl ? ', control' : ''}`);
   }
 });
