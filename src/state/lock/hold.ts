@@ -1,6 +1,6 @@
 import { mkdirSync, utimesSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { basename, dirname, join } from 'node:path';
+import { namesIn, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { withLock } from './lock.ts';
 import { newOwner, ownerLives, readOwner } from './owner.ts';
 
@@ -31,6 +31,7 @@ export function takeHold(path: string): Hold | null {
   const owner = newOwner();
   const taken = withLock(`${path}.lock`, LOCK, () => {
     if (isHeld(path)) return false;
+    for (const draft of draftsOf(path)) removeIfThere(draft);
     writeAtomically(path, JSON.stringify(owner));
     return true;
   });
@@ -51,6 +52,15 @@ export function takeHold(path: string): Hold | null {
     }
   };
   return { release, isOurs: () => isOurs(path, owner.token) };
+}
+
+/** Lists what a process left that was killed as it wrote the file. Under the lock nobody else writes it. */
+function draftsOf(path: string): string[] {
+  const [folder, start] = [dirname(path), `${basename(path)}.`];
+  const names = namesIn(folder).filter(
+    (name) => name.startsWith(start) && /^[^.]+\.tmp$/.test(name.slice(start.length)),
+  );
+  return names.map((name) => join(folder, name));
 }
 
 function renew(path: string, token: string): void {

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { takeHold } from '../../../src/state/lock/hold.ts';
+
+test('Taking a hold removes the drafts of killed processes, and no lock.', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-hold-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const others = [
+    'loop-1.holder.lock.8xy-1-abcdefghi.tmp',
+    'loop-1~2.holder.8xy-1-abcdefghi.tmp',
+    'loop-1.holder.json',
+  ];
+  for (const name of [...others, 'loop-1.holder.8xy-1-abcdefghi.tmp']) writeFileSync(join(folder, name), '');
+  const hold = takeHold(join(folder, 'loop-1.holder'));
+  assert.deepEqual(readdirSync(folder).sort(), [...others, 'loop-1.holder'].sort());
+  assert.equal(takeHold(join(folder, 'loop-1.holder')), null);
+  hold?.release();
+  assert.deepEqual(readdirSync(folder).sort(), others.sort());
+});
