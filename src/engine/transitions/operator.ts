@@ -50,7 +50,9 @@ function isAtWork({ status, turn, sessionId }: LiveState): boolean {
 
 function pauseNow(state: LiveState, at: string): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
-  const next = pause(state, at, 'operator', PAUSED_BY_USER);
+  const paused = pause(state, at, 'operator', PAUSED_BY_USER);
+  // The agent's turn continues: it began with the decision before.
+  const next = isAtWork(state) ? { ...paused, lastDecision: state.lastDecision } : paused;
   return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
 }
 

@@ -272,6 +272,15 @@ describe('the message of a pause appears once', () => {
   });
 });
 
+test('an iteration in which the user pauses counts from its prompt on', () => {
+  const prompted = { at: at(2), kind: 'prompt', detail: '' } as const;
+  const before = running({ sessionId: 'session', lastDecision: prompted });
+  const { state } = after(before, LOOP, command({ kind: 'pause' }, 30));
+  assert.equal(state.status, 'paused');
+  const { record } = effect(after(state, LOOP, turnEnded('Work.')).effects, 'record-iteration');
+  assert.deepEqual([record.startedAt, record.durationMs], [at(2), 58_000]);
+});
+
 test('a pause is recorded under its own name', () => {
   assert.deepEqual(recorded(after(running(), LOOP, refused({})).effects), ['loop.paused']);
 });
