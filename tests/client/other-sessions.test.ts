@@ -124,7 +124,7 @@ function addMemory(project: string): void {
 }
 
 function toldOfMemory(request: ModelRequest | undefined): boolean {
-  return /read it before you begin: \S{0,40}learnings\.md \(1 entry\)/.test(JSON.stringify(request?.body));
+  return /read them before you begin: \S{0,40}learnings\.md \(1 entry\)/.test(JSON.stringify(request?.body));
 }
 
 test('control: with the same state in mode hook a client started by hand takes over the loop', async () => {

@@ -388,7 +388,7 @@ const GAMES: readonly Game[] = [
     check: 'git diff --exit-code HEAD -- test',
     before: 'echo b > test/a.txt',
     files: { 'test/a.txt': 'a\n' },
-    trick: `${write('.git/fs', "#!/bin/sh\nprintf 'x\\0'")}\nchmod +x .git/fs; git config core.fsmonitor .git/fs; git status -s; git status -s; echo b > test/a.txt`,
+    trick: `${write('.git/fs', "#!/bin/sh\nprintf 'x\\0'")}\nchmod +x .git/fs; touch -d '1 minute ago' test/a.txt; git config core.fsmonitor .git/fs; git status -s; git status -s; echo b > test/a.txt`,
     open: /a check that asks git/,
   },
   {

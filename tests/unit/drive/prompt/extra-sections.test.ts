@@ -21,5 +21,5 @@ test('ignores what is not a memory file in the place of one', (t) => {
   mkdirSync(join(project.directory, '.claude/context/memory/learnings.md'), { recursive: true });
   assert.deepEqual(extraSections(project.files, contract, AT, true), []);
   put(join(project.directory, '.claude/context/memory/decisions.md'), 'x'.repeat(5 * 1024 * 1024));
-  assert.match(extraSections(project.files, contract, AT, true)[0] ?? '', /read its end\)\. A decision/);
+  assert.match(extraSections(project.files, contract, AT, true)[0] ?? '', /read its end\)\. Record decisions/);
 });
