@@ -80,8 +80,10 @@ const NO_MODULE = 3;
 /** Asks Python whether it finds a module. Nothing of the project runs: its folder is no place for what the question needs. */
 function missingModule(python: string, module: string, { dir, env }: ProjectPlace): string | null {
   const [top = ''] = module.split('.');
-  const code = `import sys; sys.path[:] = [p for p in sys.path if p]; import importlib.util; sys.path.insert(0, '')
-sys.exit(${NO_MODULE} if importlib.util.find_spec(sys.argv[1]) is None else 0)`;
+  const code = [
+    "import sys; sys.path[:] = [each for each in sys.path if each]; import importlib.util; sys.path.insert(0, '')",
+    `sys.exit(${NO_MODULE} if importlib.util.find_spec(sys.argv[1]) is None else 0)`,
+  ].join('; ');
   const options = { cwd: dir, env: { ...env }, stdio: 'ignore', timeout: PYTHON_MS } as const;
   const isMissing = spawnSync(python, ['-c', code, top], options).status === NO_MODULE;
   return isMissing ? `${python} has no module "${top}". Install it, or activate the environment that has it.` : null;
