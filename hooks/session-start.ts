@@ -1,9 +1,8 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { sessionStart } from '../src/drive/hook/session-start.ts';
 import { withPrefix } from '../src/drive/turn/messages.ts';
+import { asSentence } from '../src/text/excerpt.ts';
 
 void runHook(['SessionStart'], sessionStart, (message, log) => ({
-  systemMessage: withPrefix(
-    `the session could not be bound to its loop: ${message.replace(/\.?$/, '.')} Details: ${log}.`,
-  ),
+  systemMessage: withPrefix(`the session could not be bound to its loop: ${asSentence(message)} Details: ${log}.`),
 }));

@@ -10,6 +10,11 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
+/** Returns the text with a full stop at its end, so that another sentence can follow. */
+export function asSentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
 /** Quotes the last words of a program as a sentence; '' if there are none. */
 export function lastWordsText(words: string): string {
   return words === '' ? '' : ` It said: "${words.replace(/\.$/, '')}".`;

@@ -1,6 +1,7 @@
 import type { Steering } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { asSentence } from '../../text/excerpt.ts';
 import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 
@@ -185,7 +186,7 @@ export function nextText(iteration: number, max: number): string {
 
 export function failedText(message: string, log: string): Message {
   return advise(
-    `The Stop hook failed and let the turn end; the loop is still live: ${message.replace(/\.?$/, '.')} Details: ${log}.`,
+    `The Stop hook failed and let the turn end; the loop is still live: ${asSentence(message)} Details: ${log}.`,
     'Show the loop',
     'status',
   );
