@@ -9,7 +9,7 @@ import { EVERYDAY } from './corpus/everyday-commands.ts';
 import { HARMLESS } from './corpus/harmless-commands.ts';
 import { MORE_BLOCKED, MORE_HARMLESS, MORE_READS, MORE_UNKNOWN, MORE_WRITES } from './corpus/second-reading.ts';
 import { SECRET_READS, SECRET_WRITES } from './corpus/secret-commands.ts';
-import { createCorpusProject, NO_RULES, RULES } from './support/corpus-project.ts';
+import { createCorpusProject, DOCUMENTED_RULES, NO_RULES, RULES } from './support/corpus-project.ts';
 import { byRegularExpression } from './support/regular-expression-rules.ts';
 import '../../support/starts-processes.ts';
 
@@ -72,21 +72,11 @@ describe('private files', () => {
 });
 
 describe('a day of work under the rules that README and docs/guardrails.md give', () => {
-  const rules: Guardrails = {
-    ...NO_RULES,
-    blockCommands: [
-      { command: 'git', args: ['push'], reason: null },
-      { pipeline: ['curl|wget', 'sh|bash|zsh'], reason: null },
-      String.raw`rm\s+-rf\s+/`,
-    ],
-    protectedFiles: ['test/**', '.github/**', 'policy:secret-bearing-paths'],
-    privateFiles: ['.env*'],
-  };
   it('has at least 300 commands', () => assert.ok(EVERYDAY.length >= 300, String(EVERYDAY.length)));
   for (const command of EVERYDAY)
     it(`allows ${shown(command)}`, async () => {
       const call = { tool: 'Bash', input: { command }, cwd: project.dir };
-      const verdict = await evaluateToolCall(call, { ...project.rules, guardrails: rules });
+      const verdict = await evaluateToolCall(call, { ...project.rules, guardrails: DOCUMENTED_RULES });
       assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));
     });
 });

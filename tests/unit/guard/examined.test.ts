@@ -7,7 +7,7 @@ import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { TaskScope } from '../../../src/guard/guard.ts';
 import * as attacks from './corpus/examined-attacks.ts';
 import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
-import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
+import { createCorpusProject, DOCUMENTED_RULES, NO_RULES } from './support/corpus-project.ts';
 import '../../support/starts-processes.ts';
 
 const project = createCorpusProject();
@@ -67,17 +67,9 @@ for (const [what, commands, given, control] of KINDS)
   });
 
 describe('everyday commands as examined', () => {
-  const rules: Partial<Guardrails> = {
-    blockCommands: [
-      { command: 'git', args: ['push'], reason: null },
-      { pipeline: ['curl|wget', 'sh|bash|zsh'], reason: null },
-      String.raw`rm\s+-rf\s+/`,
-    ],
-    protectedFiles: ['test/**', '.github/**', 'policy:secret-bearing-paths'],
-    privateFiles: ['.env*'],
-  };
   for (const command of EXAMINED_EVERYDAY)
-    it(`are allowed: ${JSON.stringify(command)}`, async () => assert.equal(await decide(command, { rules }), 'allow'));
+    it(`are allowed: ${JSON.stringify(command)}`, async () =>
+      assert.equal(await decide(command, { rules: DOCUMENTED_RULES }), 'allow'));
   it('may have package.json protected where it stays as it is', async () => {
     for (const command of [
       ...['npm install', 'npm ci', 'npm i -g typescript', 'npm pkg get scripts', 'npm run add x', 'npm version'],

@@ -71,3 +71,15 @@ export const NO_RULES: Guardrails = {
   protectedFiles: [],
   privateFiles: [],
 };
+
+/** The rules that README and docs/guardrails.md give. */
+export const DOCUMENTED_RULES: Guardrails = {
+  ...NO_RULES,
+  blockCommands: [
+    { command: 'git', args: ['push'], reason: null },
+    { pipeline: ['curl|wget', 'sh|bash|zsh'], reason: null },
+    String.raw`rm\s+-rf\s+/`,
+  ],
+  protectedFiles: ['test/**', '.github/**', 'policy:secret-bearing-paths'],
+  privateFiles: ['.env*'],
+};
