@@ -385,7 +385,8 @@ const GAMES: readonly Game[] = [
   },
   {
     what: 'core.fsmonitor',
-    check: 'git diff --exit-code HEAD -- test',
+    // Compared with HEAD, git 2.39 sometimes calls the file deleted.
+    check: 'git diff --exit-code -- test',
     before: 'echo b > test/a.txt',
     files: { 'test/a.txt': 'a\n' },
     trick: `${write('.git/fs', "#!/bin/sh\nprintf 'x\\0'")}\nchmod +x .git/fs; touch -d '1 minute ago' test/a.txt; git config core.fsmonitor .git/fs; git status -s; git status -s; echo b > test/a.txt`,
