@@ -16,8 +16,8 @@ const LONG =
   'fleet-workers screens screens-fleet fleet-control system-calls plan-run start-up plan-parallel fleet-limits'.split(
     ' ',
   );
-/** Tests of the client, of fleets and of plans wait for much of their time: a core serves two files. */
-const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism()));
+/** Tests of the client, of fleets and of plans wait for much of their time: a core serves three files. */
+const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
 /** In 15 minutes only a file that hangs is ended; long forms (`npm run stress`) say how long they may take. */
 const MINUTES = Number(process.env.RALPH_TEST_MINUTES ?? 15);
 const LIMITS = { concurrency: AT_ONCE, timeout: MINUTES * 60_000 };
