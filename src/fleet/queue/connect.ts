@@ -9,6 +9,7 @@ import { FLEET_TEXTS } from '../messages.ts';
 
 /** The two packages that the fleet needs and that its user installs beside ours. */
 export interface Packages {
+  /** Loaded at its first use: most commands only read what is in the server. */
   readonly bullmq: typeof BullMQ;
   readonly newRedis: (url: string, options: RedisOptions) => Redis;
 }
@@ -22,8 +23,13 @@ export function loadPackages(bundleDir: string, projectDir: string): Packages {
     try {
       // Both or none: bullmq without ioredis repeats one error without end.
       const { Redis: Client } = require(require.resolve('ioredis')) as typeof import('ioredis');
-      const bullmq = require(require.resolve('bullmq')) as typeof BullMQ;
-      return { bullmq, newRedis: (url, options) => new Client(url, options) };
+      const path = require.resolve('bullmq');
+      return {
+        get bullmq() {
+          return require(path) as typeof BullMQ;
+        },
+        newRedis: (url, options) => new Client(url, options),
+      };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
     }
@@ -109,6 +115,11 @@ export class FleetServer {
     queue.on('error', () => undefined); // the connection's own listener has it
     this.#queues.set(account, queue);
     return queue;
+  }
+
+  /** Returns the key of a job, or of all jobs of a kind, as BullMQ names it. */
+  keyOf(account: string, part: string): string {
+    return `bull:${queueOf(account)}:${part}`;
   }
 
   async job(account: string, loopId: string, generation: number): Promise<Job | undefined> {

@@ -85,7 +85,7 @@ async function placesOf(server: FleetServer, accounts: readonly string[], last: 
   const commands = server.redis.pipeline();
   const asked = KEPT.flatMap(([kept, state]) => accounts.map((account) => ({ kept, state, account })));
   for (const { kept, account } of asked) {
-    const key = server.queue(account).toKey(kept);
+    const key = server.keyOf(account, kept);
     if (LISTS.has(kept)) commands.llen(key).lrange(key, 0, last);
     else commands.zcard(key).zrange(key, 0, last, 'REV', 'WITHSCORES');
   }
@@ -119,7 +119,7 @@ const NONE: Details = { progress: null, result: null, failure: null };
 
 async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Promise<Details[]> {
   const commands = server.redis.pipeline();
-  for (const loop of loops) commands.hmget(server.queue(loop.account).toKey(jobIdOf(loop)), ...FIELDS);
+  for (const loop of loops) commands.hmget(server.keyOf(loop.account, jobIdOf(loop)), ...FIELDS);
   const answers = await answersOf<(string | null)[]>(commands);
   return answers.map(([progress, result, failure], index) => ({
     progress: latest(
