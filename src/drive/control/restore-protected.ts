@@ -3,7 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { type LoopFiles, log } from '../../state/loop-files.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
-import { type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
+import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import {
   adoptVersions,
@@ -14,6 +14,7 @@ import {
   takeSnapshot,
   withSnapshotLock,
 } from '../../state/snapshot/snapshot.ts';
+import { isSameVersion, versionAt } from '../../state/snapshot/version.ts';
 import type { Message } from '../../text/message.ts';
 import { recordNotice } from '../records/journal.ts';
 import { isAgentBusy } from './agent-busy.ts';
@@ -118,7 +119,7 @@ export function restoreProtected(context: ProtectionContext, request: Protection
     const isSame = sameSettings(files, contract, before.own);
     const examined = examine(files, before, { protect, depth, isSame });
     const { changes } = examined;
-    const { failed = [] } = before;
+    const failed = (before.failed ?? []).filter((path) => !isRepaired(examined, path));
     const users = isUsers ? changes.filter(({ path }) => !failed.includes(path)) : [];
     const agents = changes.filter((change) => !users.includes(change));
     const adopted = [...examined.same, ...users.map(({ path }) => path)];
@@ -129,12 +130,19 @@ export function restoreProtected(context: ProtectionContext, request: Protection
       const isKept = (path: string): boolean => snapshot.files[path]?.offset !== null;
       const still = done.flatMap((each) => each.failed.map(({ path }) => path)).filter(isKept);
       const others = failed.filter((path) => !agents.some((change) => change.path === path));
-      if (failed.length + still.length > 0) storeSnapshot(files, { ...snapshot, failed: [...others, ...still] });
-    }
+      if ((before.failed?.length ?? 0) + still.length > 0)
+        storeSnapshot(files, { ...snapshot, failed: [...others, ...still] });
+    } else if (failed.length < (before.failed?.length ?? 0)) storeSnapshot(files, { ...snapshot, failed });
     storeLook(files, snapshot);
     if (users.length > 0) recordUsers(context, state, users);
     return reportOf(files, now(), done, users);
   });
+}
+
+/** Returns whether a file that could not be restored is as the snapshot has it again, such as by the user's own repair. */
+function isRepaired({ changes, snapshot }: Examined, path: string): boolean {
+  const base = snapshot.files[path] ?? null;
+  return !changes.some((change) => change.path === path) && isSameVersion(base, versionAt(path, undefined, base));
 }
 
 /** Records a restore as a notice, and as a refused call for the circuit breaker. */

@@ -95,6 +95,27 @@ for (const [what, [hold, release]] of Object.entries(HELD))
     assert.deepEqual([testsOf(project), workOf(project)], [before, work]);
   });
 
+test("a file that the user has repaired is the user's to change again", async (t) => {
+  for (const isRepaired of [true, false]) {
+    const project = aProtectedLoop(t);
+    const path = join(project.directory, 'tests', 'file-0.ts');
+    const original = readFileSync(path, 'utf8');
+    const { outsideDir, snapshot } = project.files;
+    const pack = join(outsideDir, JSON.parse(readFileSync(`${snapshot}.json`, 'utf8')).pack);
+    const contents = readFileSync(pack);
+    writeFileSync(pack, '');
+    const { after } = await call(project, () => writeFileSync(path, 'spoiled\n'));
+    assert.match(after?.systemMessage ?? '', /could not be restored/);
+    if (isRepaired) writeFileSync(path, original);
+    else assert.equal(readFileSync(path, 'utf8'), 'spoiled\n');
+    await call(project, () => undefined);
+    writeFileSync(pack, contents);
+    writeFileSync(path, 'mine\n');
+    await call(project, () => undefined);
+    assert.equal(readFileSync(path, 'utf8'), isRepaired ? 'mine\n' : original, isRepaired ? '' : 'control');
+  }
+});
+
 const SPOIL = 'A changes a file';
 type Step = 'pre A' | 'pre B' | 'post A' | 'post B' | typeof SPOIL;
 
