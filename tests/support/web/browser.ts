@@ -88,12 +88,16 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Asserts that nothing is wider than the window. */
+/** Asserts that nothing is wider than the window, and no figure wider than its row of the list. */
 export async function assertFits(page: Page): Promise<void> {
   const [content, shown] = (await page.evaluate(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   )) as [number, number];
   assert.ok(content <= shown, `the page is ${content} px wide in a window of ${shown}`);
+  const wide = await page.evaluate(
+    "[...document.querySelectorAll('.loops .figures > *')].filter((e) => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1).map((e) => e.textContent)",
+  );
+  assert.deepEqual(wide, []);
 }
 
 export async function screenshot(page: Page, name: string, { scheme, width }: View): Promise<void> {
