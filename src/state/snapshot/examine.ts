@@ -103,5 +103,7 @@ function saysTheSame(
   if (isSame === undefined || ![base, now].every(isText)) return false;
   const chunks: Buffer[] = [];
   const after = now && versionAt(path, (bytes) => void chunks.push(bytes)) && Buffer.concat(chunks);
-  return isSame(path, base && contentOf(files, snapshot, base), after);
+  const before = base && contentOf(files, snapshot, base);
+  if (base !== null && before === null) return false;
+  return isSame(path, before, after);
 }

@@ -7,7 +7,7 @@ import type { LoopFiles } from '../loop-files.ts';
 import { packPrefix, removePacks } from './drop-snapshot.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import { LOOK_FILES, LOOK_FOLDERS, lookBytes, type StampedPath, stampOf } from './look.ts';
-import { statAt, type Version, versionAt } from './version.ts';
+import { hashOf, statAt, type Version, versionAt } from './version.ts';
 
 const VERSION = 1;
 
@@ -137,14 +137,15 @@ export function adoptVersions(
   return next;
 }
 
-/** Returns the kept content of a version; null if it was not kept or is damaged. */
+/** Returns the kept content of a version; null if it was not kept, is damaged or is gone. */
 export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
-  const { offset, size } = version;
-  if (offset === null) return null;
-  return withDescriptor(packPath(files, snapshot), 'r', 0, (descriptor) => {
+  const { offset, size, hash } = version;
+  const path = packPath(files, snapshot);
+  if (offset === null || statAt(path) === null) return null;
+  return withDescriptor(path, 'r', 0, (descriptor) => {
     const bytes = Buffer.alloc(size);
     const length = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, offset);
-    return length === size ? bytes : null;
+    return length === size && hashOf(bytes) === hash ? bytes : null;
   });
 }
 

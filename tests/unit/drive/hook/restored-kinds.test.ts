@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
@@ -115,6 +115,22 @@ test("a file that the user has repaired is the user's to change again", async (t
     assert.equal(readFileSync(path, 'utf8'), isRepaired ? 'mine\n' : original, isRepaired ? '' : 'control');
   }
 });
+
+const LOSSES: Readonly<Record<string, (pack: string) => void>> = {
+  missing: (pack) => rmSync(pack),
+  forged: (pack) => writeFileSync(pack, Buffer.alloc(statSync(pack).size, 'x')),
+};
+
+for (const [what, lose] of Object.entries(LOSSES))
+  test(`reports a changed file whose kept content is ${what}, and puts nothing in its place`, async (t) => {
+    const project = aProtectedLoop(t);
+    const path = join(project.directory, 'tests', 'file-0.ts');
+    const { outsideDir, snapshot } = project.files;
+    lose(join(outsideDir, JSON.parse(readFileSync(`${snapshot}.json`, 'utf8')).pack));
+    const { after } = await call(project, () => writeFileSync(path, 'spoiled\n'));
+    assert.match(after?.systemMessage ?? '', /could not be restored/);
+    assert.equal(readFileSync(path, 'utf8'), 'spoiled\n');
+  });
 
 const SPOIL = 'A changes a file';
 type Step = 'pre A' | 'pre B' | 'post A' | 'post B' | typeof SPOIL;
