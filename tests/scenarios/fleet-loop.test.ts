@@ -38,8 +38,10 @@ test('status says why a loop ended and how the fleet continues it, without advic
   const ids = [f.add('jobs/a'), f.add('jobs/b')];
   f.worker('one');
   for (const id of ids) {
-    const { reason } = await f.ended(id);
+    const { reason, report } = await f.ended(id);
     assert.doesNotMatch(reason, /ralph-loop|\.\.|\."/, reason);
+    assert.match(report, /^ {2}\d+ iterations? of \d+, /m);
+    assert.doesNotMatch(report, /ralph-loop|Undo/);
     assert.match(reason, /^Stopped/);
     assert.match(f.ask(['status', id]).stdout, new RegExp(`^continue +ralph-loop fleet retry ${id}$`, 'm'));
   }

@@ -3,6 +3,7 @@ import { type Supervised, type SupervisedEnd, supervise } from '../../drive/para
 import type { Permit, Spent } from '../../drive/runner/runner.ts';
 import { handTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
+import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
@@ -218,13 +219,9 @@ export class LoopHolder {
     // Ended by a signal that was not ours.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
     // The advice in the message is for a loop of this machine.
-    const { status: outcome, message, text: reason = message } = ended;
-    return {
-      kind: 'ended',
-      outcome,
-      reason,
-      report: ended.report === undefined ? message : JSON.stringify(ended.report),
-    };
+    const { status: outcome, message, text: reason = message, report } = ended;
+    const lines = report === undefined ? [reason] : reportLines({ ...report, next: null, restore: null });
+    return { kind: 'ended', outcome, reason, report: lines.join('\n') };
   }
 
   /** Publishes the last checkpoint of this claim. `outcome` is null for a loop that waits. */
