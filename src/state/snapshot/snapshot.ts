@@ -2,12 +2,13 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { join } from 'node:path';
 import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { regularFile, uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
+import { sha256 } from '../hash-contract.ts';
 import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { packPrefix, removePacks } from './drop-snapshot.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import { LOOK_FILES, LOOK_FOLDERS, lookBytes, type StampedPath, stampOf } from './look.ts';
-import { hashOf, statAt, type Version, versionAt } from './version.ts';
+import { statAt, type Version, versionAt } from './version.ts';
 
 const VERSION = 1;
 
@@ -145,7 +146,7 @@ export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVer
   return withDescriptor(path, 'r', 0, (descriptor) => {
     const bytes = Buffer.alloc(size);
     const length = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, offset);
-    return length === size && hashOf(bytes) === hash ? bytes : null;
+    return length === size && sha256(bytes) === hash ? bytes : null;
   });
 }
 

@@ -54,8 +54,6 @@ export function versionAt(
   }
 }
 
-export const hashOf = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
-
 /** Returns the status of what is at a path, without following a link; null if there is nothing, or no way to it. */
 export function statAt(path: string): Stats | null {
   try {
