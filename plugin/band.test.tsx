@@ -1,4 +1,4 @@
-import { expect, test } from 'claude-code/testing';
+import { expect, mock, test } from 'claude-code/testing';
 
 const VIEW = {
   line: 'running · iteration 3 of 20',
@@ -32,4 +32,42 @@ test('the pane shows the lines of explain', async ($, on) => {
   });
   expect((await pane.find({ type: 'Text', text: /Iteration/ }))?.text).toBe('Iteration 3 is running.');
   await pane.unmount();
+});
+
+const LIVE = { active: true, status: 'running', iteration: 1, maxIterations: 5 };
+const ENDED = {
+  active: false,
+  lastLoop: { status: 'complete', iteration: 2, message: 'Complete after 2 iterations.' },
+};
+
+test('the end of the loop is notified once, and nothing before it', async ($, on) => {
+  const clock = mock.clock(on);
+  mock.env(on, { RALPH_ACTIVE: '1' });
+  let state = '';
+  let status: object = { active: false, lastLoop: null };
+  const notified: string[] = [];
+  on('session.start', (_$, e) => ({ cwd: e.cwd }));
+  on('command.register', () => ({ value: { name: 'any' } as never }));
+  on('ui.panes', () => ({ value: [] }));
+  on('ui.open', () => ({ value: { isPlaced: false, reason: 'narrow' } }));
+  on('fs.read', (_$, e) => ({ value: e.path.endsWith('ralph-state.json') ? state : '' }));
+  on('process.run', (_$, e) => ({
+    value: { stdout: e.argv.includes('status') ? JSON.stringify(status) : '', stderr: '', exitCode: 0 } as never,
+  }));
+  on('ui.notify', (_$, e) => {
+    notified.push(`${e.title}: ${e.text}`);
+    return { value: { isSent: true, channel: 'kitty' } };
+  });
+  await $.session.start({ cwd: '/project', surface: 'terminal', isInteractive: true });
+  await clock.advance(3_000);
+  for (const iteration of [0, 1, 2]) {
+    state = `iteration ${iteration}`;
+    status = { ...LIVE, iteration };
+    await clock.advance(3_000);
+  }
+  expect(notified).toEqual([]);
+  state = '';
+  status = ENDED;
+  await clock.advance(9_000);
+  expect(notified).toEqual(['ralph-loop: ended: Complete after 2 iterations.']);
 });

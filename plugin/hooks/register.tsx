@@ -33,7 +33,8 @@ export const register: Register = (on) => {
     if ((await $.env.get('RALPH_ACTIVE')) !== '1') return started;
     const name = (await $.env.get('RALPH_LOOP')) ?? '';
     const node = (await $.env.get('RALPH_NODE')) ?? 'node';
-    const file = `${e.cwd}/.claude/context/runtime/ralph-state${name === '' ? '' : `.${name}`}.json`;
+    const fileOf = (what: string): string =>
+      `${e.cwd}/.claude/context/runtime/ralph-${what}${name === '' ? '' : `.${name}`}.json`;
     const words = name === '' ? [] : ['--loop', name];
     let last = '';
     let isLive = false;
@@ -46,10 +47,11 @@ export const register: Register = (on) => {
         await update($, now, () => Date.now());
         const isDrawn = (await $.ui.panes()).some(({ id, isPlaced }) => id === PANE.id && isPlaced);
         if ((await read($, isPaneDrawn)) !== isDrawn) await update($, isPaneDrawn, () => isDrawn);
-        const text = await $.fs.read(file).catch(() => '');
+        const text = await $.fs.read(fileOf('state')).catch(() => '');
+        const seen = `${text}${await $.fs.read(fileOf('cost')).catch(() => '')}`;
         // The stream tells of checks; the state stays as it is while they run.
-        if (text === last && !isChecking) return;
-        last = text;
+        if (seen === last && !isChecking) return;
+        last = seen;
         const [status, explained] = await Promise.all([
           $.process.run([node, MAIN, 'status', '--json', ...words]),
           $.process.run([node, MAIN, 'explain', ...words]),

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findClientBinary } from '../support/client/client-binary.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
-import { bundle, launcherFile } from '../support/client/loop-project.ts';
+import { bundle, type LoopProject, launcherFile } from '../support/client/loop-project.ts';
 import { emptyFolder } from '../support/folder.ts';
-import { type Reply, steps, text } from '../support/model/scripted-model.ts';
+import { bash, type Reply, type Script, steps, text } from '../support/model/scripted-model.ts';
 import { keepScreen } from '../support/screenshots.ts';
-import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
+import { complete, idle, inTerminal, type LoopView } from '../support/terminal/terminal-loop.ts';
+import { until } from '../support/until.ts';
 
 const LAUNCH = ['--permission-mode', 'bypassPermissions', '--', '--plugin-dir', bundle];
 
@@ -26,6 +27,11 @@ function thinking(): { readonly replies: (reply: Reply) => () => Promise<Reply>;
 }
 
 const SLOW = 'while [ ! -e go ]; do sleep 0.1; done\nrm go\necho "slugify keeps 3 dashes"\nexit 1\n';
+/** The client tells these hooks of every notification. */
+const NOTIFICATION = [
+  { hooks: [{ type: 'command', command: 'cat >> notifications.jsonl; echo >> notifications.jsonl' }] },
+];
+const NOTED = JSON.stringify({ hooks: { Notification: NOTIFICATION } });
 const checked = 'validation:\n  - name: slow\n    run: sh slow.sh';
 
 for (const columns of [80, 150]) {
@@ -33,7 +39,12 @@ for (const columns of [80, 150]) {
     const agent = thinking();
     const script = steps([text(`over\n\n${complete}`), agent.replies(text('one')), text(`nothing to do\n\n${idle}`)]);
     const frontmatter = `idle:\n  delay: 15m\n${checked}`;
-    await inTerminal({ frontmatter, files: { 'slow.sh': SLOW } }, script, async (loop) => {
+    const files = { 'slow.sh': SLOW, '.claude/settings.local.json': NOTED };
+    await inTerminal({ frontmatter, files }, script, async (loop) => {
+      const notified = (): unknown[] =>
+        loop.workspace
+          .jsonLines('notifications.jsonl')
+          .flatMap(({ title, message }) => (title === 'ralph-loop' ? [message] : []));
       const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [columns, 60]);
       if (!CLIENT.loadsMods) {
         loop.workspace.write('go', '');
@@ -56,6 +67,10 @@ for (const columns of [80, 150]) {
           /│.*Next: /,
         );
       } else await terminal.waitFor(/ralph-status opens the pane/);
+      // While it works, the band's cost is that of the status line.
+      await terminal.waitFor(
+        /iteration 2 of 25 · (\$0\.0*[1-9]\d*)[\s\S]*ralph: default │ running │ iter 2\/25 │ \w+ │ \1\s/,
+      );
       keepScreen(`client-${columns}-working`, await terminal.screen());
       agent.release();
       await terminal.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in (?:\d+m )?\d+s/);
@@ -71,9 +86,13 @@ for (const columns of [80, 150]) {
       loop.main('pause');
       await terminal.waitFor(/ralph paused by you/, /│.*Next: /);
       keepScreen(`client-${columns}-paused`, await terminal.screen());
+      assert.deepEqual(notified(), [], 'nothing before the end');
       loop.main('cancel');
       await terminal.waitFor(/ralph ended: Cancelled by the user/);
       keepScreen(`client-${columns}-ended`, await terminal.screen());
+      await until('a notification', () => notified().length > 0);
+      assert.equal(notified().length, 1);
+      assert.match(String(notified()[0]), /^ended: Cancelled by the user after \d iterations/);
     });
   });
 }
@@ -97,15 +116,57 @@ test('a session without a loop has the commands, and neither band nor pane', asy
   });
 });
 
-test('RALPH_MOD=0 turns it off, and the loop decides as before', async () => {
-  await inTerminal({ env: { RALPH_MOD: '0' } }, steps([text('one'), text(`over\n\n${complete}`)]), async (loop) => {
-    const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [150, 50]);
-    const { iteration, ended } = await loop.waitForEnd();
-    assert.deepEqual([iteration, ended?.as], [2, 'complete']);
-    await terminal.waitFor(/Stop says: ralph-loop: Complete after 2 iterations, verified by 1 check\./);
-    assert.doesNotMatch(await terminal.screen(), /ralph ended|ralph running/);
-  });
+/** An agent that claims too early, fails a command, and completes. */
+const early = (): Script =>
+  steps([
+    text('RALPH_ITERATION_COMPLETE: 2 findings remain'),
+    text(`over\n\n${complete}`),
+    bash('false'),
+    bash('touch done.txt'),
+    text(`over\n\n${complete}`),
+  ]);
+
+test('a loop decides the same with the mod as with RALPH_MOD=0, which turns the drawing off', async () => {
+  const decided = async (
+    env: Readonly<Record<string, string>>,
+  ): Promise<[Readonly<Record<string, unknown>>, string]> => {
+    let facts: Readonly<Record<string, unknown>> = {};
+    let screen = '';
+    await inTerminal({ frontmatter: 'validation: ["test -e done.txt"]', env }, early(), async (loop) => {
+      const terminal = await loop.open(loop.workspace.path(launcherFile), LAUNCH, {}, [150, 50]);
+      const ended = await loop.waitForEnd();
+      const isDrawn = CLIENT.loadsMods && env['RALPH_MOD'] !== '0';
+      screen = await terminal.waitFor(
+        /Stop says: ralph-loop: Complete after 3 iterations, verified by 1 check\./,
+        isDrawn ? /ralph ended/ : /ralph: default │ complete/,
+      );
+      await terminal.submit('/exit');
+      const exitCode = await terminal.waitForExit();
+      facts = { exitCode, requests: loop.model.mainRequests().length, ...decisionsOf(ended, loop.project) };
+    });
+    return [facts, screen];
+  };
+  const [[without, plain], [withMod, drawn]] = await Promise.all([decided({ RALPH_MOD: '0' }), decided({})]);
+  assert.deepEqual(withMod, without);
+  assert.doesNotMatch(plain, /ralph ended|ralph running/);
+  assert.equal(/ralph ended/.test(drawn), CLIENT.loadsMods);
+  const { exitCode, requests, iterations, as, iteration } = without;
+  assert.deepEqual([exitCode, requests, as, iteration], [0, 5, 'complete', 3]);
+  assert.deepEqual(
+    (iterations as { toolCalls: number }[]).map(({ toolCalls }) => toolCalls),
+    [0, 0, 2],
+  );
 });
+
+/** What a loop decided, without its times and what it used, which the client writes down in its own time. */
+function decisionsOf({ iteration, idleIterations, ended, ...state }: LoopView, project: LoopProject): object {
+  const { breaker, lastFindingsCount } = state;
+  const events = project.events().map(({ type }) => type);
+  const iterations = project.iterations().map(({ decision, findings, claimed, toolCalls, deniedCalls }) => ({
+    ...{ decision, findings, claimed, toolCalls, deniedCalls },
+  }));
+  return { iteration, idleIterations, breaker, lastFindingsCount, events, iterations, ...ended, at: null };
+}
 
 test('the client runs the tests of the band and the pane', (context) => {
   if (!CLIENT.loadsMods) {
@@ -120,5 +181,5 @@ test('the client runs the tests of the band and the pane', (context) => {
     env: { PATH: process.env['PATH'], HOME: folder },
   });
   assert.equal(status, 0, stdout + stderr);
-  assert.match(stdout, /2 pass/);
+  assert.match(stdout, /3 pass/);
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
-import { totalCost } from '../../engine/policy/budget.ts';
+import { addUsage, totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
@@ -16,6 +16,7 @@ import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/tas
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
 import { checklistNow } from '../prompt/read-task.ts';
+import { readCost } from '../records/client-figures.ts';
 import { lastRecord, noticesOf } from '../records/journal.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
@@ -123,7 +124,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   if (found.kind === 'four-keys') return fourKeyLoop(found.file, files, env);
   if (found.kind !== 'loop' || found.state.status === 'ended') return null;
   const { state } = found;
-  const { costBaseUsd: _, ...usage } = state.usage;
+  const { costBaseUsd: _, ...usage } = usageNow(files, state);
   const checklist = checklistNow(files.projectDir, state.taskPath);
   const clientAlive = isDriverAlive(files, state);
   const { iteration, startedAt, lastRunAt, name, loopId, mode, taskPath, maxIterations, idleIterations } = state;
@@ -141,6 +142,12 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     ...scenariosOf(files, state.loopId),
     ...ifAny(noticesOf(files, state.loopId)),
   };
+}
+
+/** Counts what the session's client has reported since the last turn. Before its first figure, that file is an earlier client's. */
+function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
+  const isNew = usage.costBaseUsd === null && usage.costUsd !== null;
+  return sessionId === null || isNew ? usage : addUsage(usage, null, readCost(files, sessionId));
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {

@@ -1,4 +1,5 @@
 import { currentIteration } from '../../engine/messages.ts';
+import { addUsage } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { listArchive } from '../../state/with-state.ts';
@@ -79,7 +80,7 @@ function lookText(milliseconds: number): string {
 }
 
 /** The loop's own cost: what the session has cost since the loop began in it, on top of what it had cost before. */
-function costText({ costUsd, costBaseUsd }: LoopState['usage'], sessionCost: number | null): string[] {
-  const cost = sessionCost === null ? costUsd : sessionCost - (costBaseUsd ?? -(costUsd ?? 0));
-  return cost === null || cost < 0 ? [] : [dollarText(cost)];
+function costText(usage: LoopState['usage'], sessionCost: number | null): string[] {
+  const { costUsd } = addUsage(usage, null, sessionCost);
+  return costUsd === null ? [] : [dollarText(costUsd)];
 }
