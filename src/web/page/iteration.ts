@@ -45,10 +45,15 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
     plural(rest.toolCalls, 'tool call'),
     rest.denied > 0 && `${rest.denied} denied`,
     findings !== null && `${plural(findings, 'finding')} open`,
-    isNear && `circuit breaker: ${oneLine(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`,
+    isNear && `circuit breaker: ${inWords(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`,
     model !== null && oneLine(model),
     rest.decision !== '' && `then: ${oneLine(rest.decision)}`,
   ].filter((fact) => fact !== false);
+}
+
+/** `no progress` of the key `noProgress`. */
+function inWords(key: string): string {
+  return oneLine(key).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: Check }) {

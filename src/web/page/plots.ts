@@ -11,28 +11,37 @@ interface Figure {
   readonly text: (value: number) => string;
   /** The same for an axis, short. */
   readonly tick?: (value: number) => string;
+  /** It counts: its axis has whole numbers only. */
+  readonly isCount?: boolean;
   /** Where it ends the loop, drawn as a line. */
   readonly limit?: number;
 }
 
 export const FIGURES: readonly Figure[] = [
   { name: 'Cost', value: ({ costUsd }) => costUsd, text: costText, tick: (value) => `$${Number(value.toFixed(4))}` },
-  { name: 'Time', value: ({ durationMs }) => durationMs, text: duration },
+  {
+    name: 'Time',
+    value: ({ durationMs }) => durationMs,
+    text: duration,
+    tick: (value) => (value === 0 ? '0s' : duration(value)),
+  },
   { name: 'Tokens', value: ({ tokens }) => tokens, text: countText },
   {
     name: 'Context used',
     value: ({ context, window }) => (context === null || !window ? null : (100 * context) / window),
     text: (value) => `${Math.round(value)} %`,
   },
-  { name: 'Open findings', value: ({ findings }) => findings, text: countText },
+  { name: 'Open findings', value: ({ findings }) => findings, text: countText, isCount: true },
   {
     name: 'Circuit breaker',
     value: ({ breaker }) => (breaker === null ? null : (100 * breaker.repeats) / breaker.threshold),
     text: (value) => `${Math.round(value)} %`,
     limit: 100,
   },
-  { name: 'Denied calls', value: ({ denied }) => denied, text: countText },
+  { name: 'Denied calls', value: ({ denied }) => denied, text: countText, isCount: true },
 ];
+
+const WHOLE = [1, 10, 100, 1_000, 10_000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 
 /** One plot for each figure that is known of any iteration. */
 export function Plots({ iterations }: { readonly iterations: readonly Iteration[] }) {
@@ -86,7 +95,7 @@ function dataOf({ limit }: Figure, iterations: readonly Iteration[], values: (nu
   return limit === undefined ? [places, values] : [places, values, places.map(() => limit)];
 }
 
-function optionsOf({ text, tick = text, name, limit }: Figure, width: number): uPlot.Options {
+function optionsOf({ text, tick = text, name, limit, isCount }: Figure, width: number): uPlot.Options {
   const css = getComputedStyle(document.documentElement);
   const colour = (variable: string): string => css.getPropertyValue(variable).trim();
   const axis = {
@@ -107,7 +116,12 @@ function optionsOf({ text, tick = text, name, limit }: Figure, width: number): u
         size: 24,
         values: (_plot, ticks) => ticks.map((value) => (Number.isInteger(value) ? String(value) : '')),
       },
-      { ...axis, size: 64, values: (_plot, ticks) => ticks.map((value) => tick(value)) },
+      {
+        ...axis,
+        size: 64,
+        values: (_plot, ticks) => ticks.map((value) => tick(value)),
+        ...(isCount && { incrs: WHOLE }),
+      },
     ],
     series: [
       {},

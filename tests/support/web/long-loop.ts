@@ -46,6 +46,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   let at = start;
   let iteration = 0;
   let costUsd = 0;
+  let looks = 0;
   const time = (): string => new Date(at).toISOString();
   const add = (type: string, more: object = {}): void =>
     void lines.push(streamed({ type, at: time(), loopId, iteration, ...more }));
@@ -62,9 +63,13 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   });
   for (let index = 1; index <= shape.iterations; index += 1) {
     const startedAt = time();
-    const idle = index % 29 === 0;
     const claims = index % 23 === 0;
     const fails = index % 71 === 0;
+    const denies = index % 17 === 0;
+    // At most 100 iterations count; a longer history consists mostly of looks while idle.
+    const works = claims || fails || denies || index % 5 === 0 || index > shape.iterations - 3;
+    const idle = shape.iterations > 100 ? !works : index % 29 === 0;
+    looks += idle ? 1 : 0;
     const open = shape.live === true && index === shape.iterations;
     add('iteration.started', { begins: iteration + 1, maxIterations: 100 });
     if (index % 41 === 0) {
@@ -82,7 +87,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
       const [tool, about] = CALLS[(index + call) % CALLS.length] ?? ['Bash', 'ls'];
       add('tool.started', { id, tool, about, nested: call === 2 });
       at += (1 + ((index * 7 + call * 3) % 20)) * SECOND;
-      const denied = index % 17 === 0 && call === 0;
+      const denied = denies && call === 0;
       const outcome = denied ? 'denied' : (index + call) % 13 === 0 ? 'failed' : 'ok';
       const reason = denied
         ? { reason: '[blocked by guardrail: git\\s+push] The user does not allow git push in this loop.' }
@@ -109,7 +114,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
     const durationMs = at - Date.parse(startedAt);
     add('iteration.ended', {
       ...{
-        idleIterations: Math.floor(index / 29),
+        idleIterations: looks,
         kind: idle ? 'idle' : 'working',
         startedAt,
         endedAt: time(),
@@ -117,13 +122,13 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
       },
       ...{ findings: Math.max(0, 40 - Math.floor(index / 8)), states: [], claimed: claims, toolCalls: calls },
       ...{
-        deniedCalls: index % 17 === 0 ? 1 : 0,
+        deniedCalls: denies ? 1 : 0,
         outputTokens: usage.outputTokens,
         decision: claims ? 'verifying' : 'running',
       },
       breaker: {
         ...{ findings: index % 6, noProgress: index > shape.iterations - 3 ? index - shape.iterations + 3 : index % 2 },
-        ...{ sameReply: 0, sameError: 0, denials: index % 17 === 0 ? 1 : 0, tdd: 0 },
+        ...{ sameReply: 0, sameError: 0, denials: denies ? 1 : 0, tdd: 0 },
       },
       agent: { model: 'sonnet', turns: 4, durationMs, costUsd: spent, usage },
     });
@@ -176,8 +181,8 @@ function reject(add: (type: string, more?: object) => void, index: number, pass:
   add('check.ran', {
     name: 'types',
     run: 'npx tsc --noEmit',
-    outcome: index > 100 ? 'ok' : 'failed',
-    tail: index > 100 ? 'exit code 0.' : 'exit code 2.\nsrc/date.ts(3,7): error TS2322',
+    outcome: index > 80 ? 'ok' : 'failed',
+    tail: index > 80 ? 'exit code 0.' : 'exit code 2.\nsrc/date.ts(3,7): error TS2322',
   });
   add('completion.rejected', { reasons: ['tests: exit code 1.\nnot ok 4 - slugify keeps 3 dashes'] });
 }
