@@ -26,24 +26,32 @@ function hooks(context: TestContext) {
   for (const part of ['hooks', 'scripts']) cpSync(join(DIST, part), join(folder, part), { recursive: true });
   const cache = join(folder, 'outside', 'ralph-loop', 'code-cache');
   mkdirSync(dirname(cache), { recursive: true });
-  const stop = (more: NodeJS.ProcessEnv = {}): string => {
-    const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'hooks', 'ralph-stop-hook.cjs')], {
-      input: JSON.stringify({ hook_event_name: 'Stop', session_id: 's', cwd: folder, last_assistant_message: 'x' }),
+  const call = (
+    hook: string,
+    payload: object,
+    more: NodeJS.ProcessEnv = {},
+  ): { status: number | null; said: string } => {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'hooks', `${hook}.cjs`)], {
+      input: JSON.stringify({ session_id: 's', cwd: folder, ...payload }),
       env: {
         ...{ PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: join(folder, 'outside'), RALPH_ACTIVE: '1' },
         ...more,
       },
       encoding: 'utf8',
     });
-    assert.equal(status, 0, stderr);
-    return stdout + stderr;
+    return { status, said: stdout + stderr };
+  };
+  const stop = (more?: NodeJS.ProcessEnv): string => {
+    const { status, said } = call('ralph-stop-hook', { hook_event_name: 'Stop', last_assistant_message: 'x' }, more);
+    assert.equal(status, 0, said);
+    return said;
   };
   const kept = (): string[] => readdirSync(cache).filter((name) => name.startsWith(STOP));
   const work = join(folder, 'work.cjs');
   writeFileSync(work, 'globalThis.kept = Array.from({ length: 5_000_000 }, (_, nth) => nth);');
   /** Variables that give the heap of a process megabytes to hold. */
   const large = { NODE_OPTIONS: `--require ${work}` };
-  return { folder, cache, stop, kept, large };
+  return { folder, cache, call, stop, kept, large };
 }
 
 test('The first hook keeps the code that it compiled, and the next one uses it.', (context) => {
@@ -206,4 +214,17 @@ test('A command keeps the code that it ran where loops have been, and leaves not
   writeFileSync(path, before.subarray(0, before.length / 2));
   assert.equal(call('list'), first);
   assert.ok(readFileSync(path).length > before.length / 2, 'what V8 refused is made again');
+});
+
+test('A tool hook reads only the beginning of the program, which every other hook reads as a whole.', (context) => {
+  const { folder, call, stop } = hooks(context);
+  const program = join(folder, 'scripts', 'ralph-hooks.cjs');
+  const edit = { hook_event_name: 'PreToolUse', tool_name: 'Write', tool_input: { file_path: 'a', content: 'b' } };
+  assert.deepEqual(call('pre-tool-use', edit), { status: 0, said: '' });
+  const whole = readFileSync(program, 'latin1');
+  const [beginning = 0] = whole.slice(2).split(' ').map(Number);
+  assert.ok(beginning > 1000 && beginning < whole.length - 1000, `${beginning} of ${whole.length} characters`);
+  writeFileSync(program, whole.slice(0, beginning) + '}'.repeat(whole.length - beginning));
+  assert.deepEqual(call('pre-tool-use', edit), { status: 0, said: '' });
+  assert.throws(stop, /SyntaxError/);
 });
