@@ -94,8 +94,8 @@ function changesTheWait(before: LoopState, current: ReadState): boolean {
 function modifiedSince(path: string, state: LoopState): boolean {
   if (state.status !== 'waiting') return false;
   const modified = statOf(path)?.mtimeMs;
-  // A modification time in the future is ignored: it would end every wait at once.
-  return modified !== undefined && modified > Date.parse(state.waiting.since) && modified <= Date.now();
+  // A modification time in the future is ignored: it would end every wait at once. Date.now() has whole milliseconds.
+  return modified !== undefined && modified > Date.parse(state.waiting.since) && modified < Date.now() + 1;
 }
 
 function stamp(path: string): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
@@ -19,7 +19,12 @@ import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 const HOUR = 3_600_000;
 
 /** A hook in the middle of a wait that lasts `delayMs` more; its task file was written after the wait had begun. */
-async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'waiting'>['waiting']>): Promise<void> {
+async function waited(
+  t: TestContext,
+  delayMs: number,
+  why: Partial<StateOf<'waiting'>['waiting']>,
+  writtenAt?: number,
+): Promise<void> {
   const project = emptyFolder(t);
   const input = parseHookInput(
     JSON.stringify({ hook_event_name: 'Stop', session_id: 's', last_assistant_message: 'x' }),
@@ -47,6 +52,7 @@ async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'wai
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
+  if (writtenAt !== undefined) utimesSync(join(project, state.taskPath), writtenAt / 1000, writtenAt / 1000);
   const { idle } = readValues(effectiveValues({ idle: {} }, 'prompt'), 'prompt').policy;
   const policy = { ...DEFAULT_POLICY, idle, pace: { ...DEFAULT_POLICY.pace, delayMs } };
   const effects: Effect[] = [{ type: 'wait', until }];
@@ -66,4 +72,10 @@ test('editing the task file during the delay between two iterations does not sho
 
 test('control: editing the task file does end the wait of an idle agent', async (t) => {
   await waited(t, HOUR, {});
+});
+
+test('a task file that is written in the very millisecond of the first look ends the wait', async (t) => {
+  const now = Date.now();
+  t.mock.timers.enable({ apis: ['Date'], now });
+  await waited(t, HOUR, {}, now + 0.7);
 });
