@@ -20,6 +20,11 @@ export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];
 }
 
+/** Status of a paused loop, for people: `paused by you`, `paused (rate-limited)`. */
+export function pausedText(reason: string): string {
+  return reason === 'operator' ? 'paused by you' : `paused (${reason})`;
+}
+
 /** `open`: items of a checklist that are unchecked although the agent claimed completion. */
 export function completeText(checks: number, iteration: number, open = 0): string {
   const left = open === 0 ? '' : ` with ${open === 1 ? '1 checklist item' : `${open} checklist items`} still open`;
@@ -63,7 +68,7 @@ export function struggleText(failed: number): string {
 
 export function tripText(trip: Trip): Message {
   return advise(
-    `Stopped by the circuit breaker, signal ${signalName(trip.signal)}: ${trip.evidence}.`,
+    `Stopped by the circuit breaker (${signalName(trip.signal)}): ${trip.evidence}.`,
     'Close the breaker and resume',
     'resume',
   );

@@ -19,13 +19,17 @@ const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   resetsAt: (value) => `resets at ${localTime(String(value))}`,
   until: (value) => `until ${localTime(String(value))}`,
   text: (value) => (typeof value === 'string' ? value : null),
-  why: (value) => String(value),
-  reason: (value) => String(value),
+  why: byWhom,
+  reason: byWhom,
   usage: (value) => {
     const tokens = tokensOf(value);
     return tokens === null ? null : `${tokens.toLocaleString('en')} tokens`;
   },
 };
+
+function byWhom(value: unknown): string {
+  return value === 'operator' ? 'by you' : String(value);
+}
 
 /** Kinds of tokens that add up to an iteration's tokens, as for `max_tokens`. */
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheWriteTokens'];

@@ -9,7 +9,7 @@ const guardrails = '.claude/ralph/guardrails.md';
 const assertTripped = (project: LoopProject, run: LauncherRun, signal: string, iterations: number, why: RegExp) => {
   assert.equal(run.code, 2, run.said);
   assert.equal(project.ended().as, 'circuit-open');
-  assert.match(project.ended().message, new RegExp(`circuit breaker, signal ${signal}: `));
+  assert.match(project.ended().message, new RegExp(`circuit breaker \\(${signal}\\): `));
   assert.match(project.ended().message, why);
   assert.ok(run.said.includes(project.ended().message));
   assert.equal(project.iterations().length, iterations);
@@ -29,7 +29,7 @@ test('four equal findings counts trip the breaker, and start --resume continues 
   };
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 20' }, script, async (project) => {
     const run = await project.run();
-    assertTripped(project, run, 'findings', 5, /2 findings remain, as 3 times before/);
+    assertTripped(project, run, 'findings', 5, /2 findings remained for 4 iterations/);
     const resumed = await project.run({ args: ['--resume'] });
     assert.equal(resumed.code, 0, resumed.said);
     assert.deepEqual(
@@ -47,7 +47,7 @@ test('the same reply four times trips the breaker, whatever its white space', as
   };
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 20' }, script, async (project) => {
     const run = await project.run();
-    assertTripped(project, run, 'same-reply', 4, /the same reply as 3 times before/);
+    assertTripped(project, run, 'same-reply', 4, /the same reply 4 times in a row/);
   });
 });
 
@@ -66,7 +66,7 @@ test('three iterations with every tool call denied trip the breaker; one allowed
     async (project) => {
       const run = await project.run();
       project.model.check();
-      assertTripped(project, run, 'denials', 5, /every tool call denied in 3 iterations/);
+      assertTripped(project, run, 'denials', 5, /every tool call was denied in 3 iterations in a row/);
       assert.deepEqual(
         project.iterations().map(({ toolCalls, deniedCalls }) => [toolCalls, deniedCalls]),
         [

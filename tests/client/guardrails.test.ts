@@ -169,7 +169,7 @@ test('three iterations of only denials trip the breaker, whatever rules they bre
     const { code, said } = await run();
     assert.equal(code, 2, said);
     assert.equal(project.ended().as, 'circuit-open');
-    assert.match(said, /circuit breaker, signal denials: every tool call denied in 3 iterations/);
+    assert.match(said, /circuit breaker \(denials\): every tool call was denied in 3 iterations in a row/);
     assert.equal(project.iterations().length, 4);
   });
 });

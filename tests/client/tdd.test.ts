@@ -145,7 +145,7 @@ test('a scenario without progress trips the breaker, and a resumed loop continue
     const run = await project.run({ args: ['--tdd'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(project.ended().as, 'circuit-open');
-    assert.match(project.ended().message, /signal tdd: scenario sc-001 unchanged for 3 iterations/);
+    assert.match(project.ended().message, /\(tdd\): scenario sc-001 did not change for 3 iterations/);
     assert.equal(project.iterations().length, 4);
     stuck = false;
     const resumed = await project.run({ args: ['--resume'] });

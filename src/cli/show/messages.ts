@@ -58,7 +58,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
     'restart',
   ),
   'circuit-open': resume(
-    'The iterations repeated themselves. Read the evidence above and tell the agent what it missed, in the task file or guardrails.md.',
+    'The iterations repeated themselves. Tell the agent what it missed, in the task file or guardrails.md.',
   ),
   'idle-limit':
     'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.',

@@ -2,7 +2,7 @@ import type { CheckStand } from '../../drive/status/check-stand.ts';
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines } from '../../engine/end-report.ts';
-import { reasonLines } from '../../engine/messages.ts';
+import { pausedText, reasonLines } from '../../engine/messages.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
@@ -92,8 +92,8 @@ function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios
 
 function stateText(status: LiveLoop, at: string): string {
   if (status.paused !== null) {
-    const resumes = status.paused.resumesAt === null ? '' : `, until ${instantText(status.paused.resumesAt, at)}`;
-    return `paused (${status.paused.reason}${resumes})`;
+    const { reason, resumesAt } = status.paused;
+    return pausedText(reason) + (resumesAt === null ? '' : `, until ${instantText(resumesAt, at)}`);
   }
   if (status.waitingUntil !== null) {
     const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; it wakes';

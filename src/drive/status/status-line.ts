@@ -1,4 +1,4 @@
-import { currentIteration } from '../../engine/messages.ts';
+import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -61,7 +61,7 @@ function statusText(state: LoopState, at: string): string {
       return `${next} ${lookText(elapsed(at, state.waiting.until))}`;
     }
     case 'paused':
-      return `paused (${state.paused.reason})`;
+      return pausedText(state.paused.reason);
     case 'ended':
       return state.ended.as;
     case 'running':

@@ -82,11 +82,11 @@ export function repeatsOf({
 function readings(state: BreakerState): [BreakerSignal, number, string][] {
   const { findings, noProgress, sameReply, sameError, denials, tdd } = state;
   return [
-    ['findings', findings.repeats, `${findings.value} findings remain, as ${findings.repeats} times before`],
+    ['findings', findings.repeats, `${findings.value} findings remained for ${findings.repeats + 1} iterations`],
     ['noProgress', noProgress, `no durable change in ${noProgress} iterations`],
-    ['sameReply', sameReply.repeats, `the same reply as ${sameReply.repeats} times before`],
-    ['sameError', sameError.repeats, `the same error as ${sameError.repeats} times before: ${sameError.value}`],
-    ['denials', denials, `every tool call denied in ${denials} iterations`],
-    ['tdd', tdd.repeats, `scenario ${tdd.value} unchanged for ${tdd.repeats} iterations`],
+    ['sameReply', sameReply.repeats, `the same reply ${sameReply.repeats + 1} times in a row`],
+    ['sameError', sameError.repeats, `the same error ${sameError.repeats + 1} times in a row: ${sameError.value}`],
+    ['denials', denials, `every tool call was denied in ${denials} iterations in a row`],
+    ['tdd', tdd.repeats, `scenario ${tdd.value} did not change for ${tdd.repeats} iterations`],
   ];
 }

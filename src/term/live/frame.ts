@@ -1,3 +1,4 @@
+import { pausedText } from '../../engine/messages.ts';
 import { costText, countText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
 import { graphemes, wrap } from '../write-text.ts';
@@ -174,7 +175,7 @@ function partsOf(view: View, at: number): Part[] {
 
 function statusOf({ status, next, interrupting, waiting, paused }: View): Span {
   const { status: words } = LIVE_TEXTS;
-  if (paused !== null && status === 'paused') return { text: words.paused(paused.why), style: 'yellow' };
+  if (paused !== null && status === 'paused') return { text: pausedText(paused), style: 'yellow' };
   if (interrupting) return { text: words.interrupting, style: 'yellow' };
   if (next !== 'go-on' && status !== 'ended') return { text: words[next], style: 'yellow' };
   if (waiting !== null) return { text: words.waiting, style: 'cyan' };

@@ -18,7 +18,6 @@ export const LIVE_TEXTS = {
   context: (used: string): string => `context ${used}`,
   checklist: (done: number, total: number): string => `${done} of ${total}`,
   status: {
-    paused: (why: string): string => `paused (${why})`,
     interrupting: 'interrupting',
     stop: 'stops after this iteration',
     pause: 'pauses after this iteration',

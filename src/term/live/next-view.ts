@@ -44,7 +44,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   interrupting: (view) => ({ ...view, interrupting: true }),
   'after-iteration': (view, { next }) => ({ ...view, next }),
   paused: (view, { reason }) => {
-    return { ...closeText(view), status: 'paused', waiting: null, paused: { why: reason }, calls: [] };
+    return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [] };
   },
   notice: (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
   'agent-ended': agentEnded,

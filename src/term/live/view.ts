@@ -57,7 +57,8 @@ export interface View {
   readonly calls: readonly OpenCall[];
   readonly pending: Told<'pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
-  readonly paused: { readonly why: string } | null;
+  /** Reason of a pause. */
+  readonly paused: string | null;
   /** Loops that run beside this one: a row each. */
   readonly others: readonly View[];
 }

@@ -9,7 +9,7 @@ const ROUTINE = new Set(['loop.started', 'loop.resumed']);
 
 /** One line about a decision: its message, or what else its event says. */
 export function detail(event: Entry): string {
-  if (ROUTINE.has(text(event['type']))) return text(event['why']);
+  if (ROUTINE.has(text(event['type']))) return factsText(event, (key) => key === 'why');
   if (typeof event['message'] === 'string') return event['message'].slice(0, MOST_WORDS);
   return factsText(event, (key) => !NO_DETAIL.test(key)).slice(0, 4_000);
 }

@@ -1,4 +1,5 @@
 import { textOrNull } from '../../claude/fields.ts';
+import { pausedText } from '../../engine/messages.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, text } from './event-text.ts';
 import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
@@ -199,7 +200,7 @@ export class LoopHistory {
         break;
       }
       case 'loop.paused':
-        this.#waits(at, `paused: ${text(event['reason'])}`, textOrNull(event['resetsAt']));
+        this.#waits(at, pausedText(text(event['reason'])), textOrNull(event['resetsAt']));
         break;
       case 'operator.steer':
         this.#steering.set(text(event['id']), text(event['text']));

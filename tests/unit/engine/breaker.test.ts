@@ -28,10 +28,10 @@ function repeated(count: number, sample: Partial<BreakerSample>): BreakerState {
 
 describe('a signal that compares an iteration with the one before trips at the fourth equal one', () => {
   const cases: [keyof Policy['breaker'], Partial<BreakerSample>, Partial<BreakerSample>, string][] = [
-    ['findings', { findings: 2 }, { findings: 1 }, '2 findings remain, as 3 times before'],
-    ['sameReply', { reply: 'abc' }, { reply: 'abd' }, 'the same reply as 3 times before'],
-    ['sameError', { error: 'EACCES' }, { error: 'EPERM' }, 'the same error as 3 times before: EACCES'],
-    ['tdd', { scenario: 'S1' }, { scenario: 'S2' }, 'scenario S1 unchanged for 3 iterations'],
+    ['findings', { findings: 2 }, { findings: 1 }, '2 findings remained for 4 iterations'],
+    ['sameReply', { reply: 'abc' }, { reply: 'abd' }, 'the same reply 4 times in a row'],
+    ['sameError', { error: 'EACCES' }, { error: 'EPERM' }, 'the same error 4 times in a row: EACCES'],
+    ['tdd', { scenario: 'S1' }, { scenario: 'S2' }, 'scenario S1 did not change for 3 iterations'],
   ];
   for (const [signal, same, other, evidence] of cases) {
     const thresholds = { ...OFF, [signal]: 3 };
@@ -53,7 +53,7 @@ describe('a signal that counts the iterations themselves trips at the third', ()
       'denials',
       { toolCalls: 2, deniedCalls: 2 },
       { toolCalls: 2, deniedCalls: 1 },
-      'every tool call denied in 3 iterations',
+      'every tool call was denied in 3 iterations in a row',
     ],
     ['noProgress', { progress: 'no' }, { progress: 'yes' }, 'no durable change in 3 iterations'],
   ];

@@ -137,7 +137,7 @@ describe('an iteration shows the breaker', () => {
     assert.equal(end?.as, 'circuit-open');
     assert.match(
       end?.message ?? '',
-      /^Stopped by the circuit breaker, signal findings: 2 findings remain, as 3 times before\. Close the breaker and resume: ralph-loop resume\./,
+      /^Stopped by the circuit breaker \(findings\): 2 findings remained for 4 iterations\. Close the breaker and resume: ralph-loop resume\./,
     );
   });
 
@@ -145,11 +145,11 @@ describe('an iteration shows the breaker', () => {
     let turns = 0;
     const turn = () => turnEnded(++turns % 2 === 0 ? 'Still failing.' : '  still   FAILING ');
     assert.equal(ends(3, turn), null);
-    assert.match(ends(4, turn)?.message ?? '', /signal same-reply/);
+    assert.match(ends(4, turn)?.message ?? '', /\(same-reply\)/);
   });
 
   test('an empty reply only where no tool was called', () => {
-    assert.match(ends(4, () => turnEnded('', { toolCalls: 0 }))?.message ?? '', /signal same-reply/);
+    assert.match(ends(4, () => turnEnded('', { toolCalls: 0 }))?.message ?? '', /\(same-reply\)/);
     assert.equal(
       ends(9, () => turnEnded('', { toolCalls: 1 })),
       null,
@@ -164,25 +164,25 @@ describe('an iteration shows the breaker', () => {
   test('the same error', () => {
     const turn = () => turnEnded(different(), { error: 'EACCES' });
     assert.equal(ends(3, turn), null);
-    assert.match(ends(4, turn)?.message ?? '', /signal same-error: the same error as 3 times before: EACCES/);
+    assert.match(ends(4, turn)?.message ?? '', /\(same-error\): the same error 4 times in a row: EACCES/);
   });
 
   test('no durable change', () => {
     const turn = () => turnEnded(different(), { progress: 'no' });
     assert.equal(ends(2, turn), null);
-    assert.match(ends(3, turn)?.message ?? '', /signal no-progress/);
+    assert.match(ends(3, turn)?.message ?? '', /\(no-progress\)/);
   });
 
   test('every tool call denied', () => {
     const turn = () => turnEnded(different(), { toolCalls: 2, deniedCalls: 2 });
     assert.equal(ends(2, turn), null);
-    assert.match(ends(3, turn)?.message ?? '', /signal denials/);
+    assert.match(ends(3, turn)?.message ?? '', /\(denials\)/);
   });
 
   test('an unchanged scenario', () => {
     const turn = () => turnEnded(different(), { scenario: 'S1' });
     assert.equal(ends(3, turn), null);
-    assert.match(ends(4, turn)?.message ?? '', /signal tdd/);
+    assert.match(ends(4, turn)?.message ?? '', /\(tdd\)/);
   });
 
   test('and adds a sign when it opens', () => {
@@ -192,7 +192,7 @@ describe('an iteration shows the breaker', () => {
       name: 'Circuit breaker: same-reply',
       trigger: 'Iterations repeat themselves (same-reply).',
       instruction: 'Do it another way, or say plainly what blocks you.',
-      addedAfter: 'the same reply as 3 times before',
+      addedAfter: 'the same reply 4 times in a row',
     });
     assert.equal(effect(effects, 'archive').as, 'circuit-open');
   });

@@ -110,7 +110,7 @@ test('a wait ends with the next event, and one that is announced twice is one', 
     waits.map(({ from, to, why }) => [from.slice(17, 19), to?.slice(17, 19), why]),
     [
       ['01', '04', 'idle'],
-      ['05', '06', 'paused: operator'],
+      ['05', '06', 'paused by you'],
     ],
   );
 });
