@@ -1,5 +1,5 @@
-import { dollarText } from '../text/figures.ts';
-import { formatDuration, localTime } from '../text/time.ts';
+import { dollarText, timeText } from '../text/figures.ts';
+import { localTime } from '../text/time.ts';
 import type { CheckResult } from './events.ts';
 import { iterations } from './messages.ts';
 import type { LoopNotice } from './schema/records.ts';
@@ -77,7 +77,7 @@ export function reportLines(report: EndReport): string[] {
 function figures({ iterations: count, maxIterations, durationMs, costUsd, tokens }: EndReport): string {
   return [
     `${iterations(count)} of ${maxIterations}`,
-    formatDuration(Math.round(durationMs / 1_000) * 1_000),
+    timeText(durationMs),
     costUsd === null ? 'cost unknown' : dollarText(costUsd),
     tokens === null ? 'tokens unknown' : `${tokens.toLocaleString('en')} tokens`,
   ].join(', ');
