@@ -42,13 +42,20 @@ export function tokensOf(usage: unknown): number | null {
   return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Splits the name of a key: `contractHash` is "contract hash". */
-const inWords = (key: string): string => key.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+/** Splits the name of a key, without its unit: `contractHash` is "contract hash", `maxIdleMs` "max idle". */
+function inWords(key: string): string {
+  return key.replace(/(?<=[a-z])(?:Ms|Usd)$/, '').replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
 
 /** Formats a value in words, a list or an object by its parts; empty for a value without content. */
-function valueText(value: unknown): string {
+function valueText(value: unknown, key = ''): string {
+  if (typeof value === 'number' && key.endsWith('Ms')) return timeText(value);
+  if (typeof value === 'number' && key.endsWith('Usd')) return dollarText(value);
   if (typeof value !== 'object' || value === null) return String(value ?? '');
-  const parts = Object.entries(value).map(([key, part]) => [Array.isArray(value) ? '' : `${key} `, valueText(part)]);
+  const parts = Object.entries(value).map(([name, part]) => [
+    Array.isArray(value) ? '' : `${inWords(name)} `,
+    valueText(part, name),
+  ]);
   return parts.flatMap(([name, text]) => (text === '' ? [] : `${name}${text}`)).join(', ');
 }
 
@@ -56,7 +63,7 @@ function valueText(value: unknown): string {
 export function factsText(entry: Readonly<Record<string, unknown>>, isShown: (key: string) => boolean): string {
   return Object.entries(entry)
     .filter(([key, value]) => isShown(key) && valueText(value) !== '')
-    .map(([key, value]) => FIGURES[key]?.(value) ?? `${inWords(key)}: ${valueText(value)}`)
+    .map(([key, value]) => FIGURES[key]?.(value) ?? `${inWords(key)}: ${valueText(value, key)}`)
     .filter((text) => text !== '')
     .join(', ');
 }
