@@ -67,16 +67,16 @@ function fits(value: unknown, shape: string): boolean {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-/** Returns the reason of the form that fits furthest: it names the real problem. */
+/** Returns the problem of the form that fits best, because it names the real error. */
 function deepest(problems: readonly (string | null)[]): string | null {
   const depth = (problem: string | null): number => problem?.split(' ')[0]?.split('/').length ?? 0;
   return [...problems].sort((a, b) => depth(b) - depth(a))[0] ?? null;
 }
 
-/** Unknown keys are kept to this depth: JSON.stringify indents, so that 9 KB of brackets become 32 MB. */
+/** Maximum depth of unknown keys: JSON.stringify indents, which turns 9 KB of brackets into 32 MB. */
 const MAX_DEPTH = 100;
 
-/** Returns true if a value is nested deeper than any file of ours. */
+/** Returns whether a value is nested deeper than any of our files. */
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));

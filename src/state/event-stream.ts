@@ -8,15 +8,15 @@ import type { LoopFiles } from './loop-files.ts';
 const MOST_BYTES = 64 * 1024;
 /** Length to which the texts of a larger event are cut. */
 const MOST_TEXT = 12_000;
-/** The newest part of a stream in which a record is looked for: more than an iteration writes. */
+/** Size of the stream's end that is searched for a record: more than an iteration writes. */
 const TAIL_BYTES = 64 * 1024 * 1024;
 
-/** Keys whose values are the program's own. */
+/** Keys whose values are written by the program itself. */
 const OWN = new Set(['type', 'at', 'loopId', 'callId', 'startedAt', 'endedAt']);
 
 export type Entry = Readonly<Record<string, unknown>>;
 
-/** Returns an event as it stands in the stream: with its version, secrets masked, at most 64 KiB of JSON. */
+/** Returns an event as stored in the stream: with its version, secrets masked, at most 64 KiB of JSON. */
 export function streamed(event: object): Entry {
   const masked = JSON.stringify({ v: EVENT_VERSION, ...event }, (key, value: unknown) =>
     typeof value === 'string' && !OWN.has(key) ? redact(value) : value,
@@ -43,13 +43,13 @@ export function appendEvent(files: LoopFiles, event: object): void {
   appendLine(files.events, streamed(event));
 }
 
-/** Returns the newest event of this type since the loop was started; null if there is none. */
+/** Returns the latest event of this type since the loop was started; null if there is none. */
 export function lastOfType(files: LoopFiles, loopId: string, type: string): Entry | null {
   const found = lastWhere(files, loopId, ['loop.started', type]);
   return found?.['type'] === type ? found : null;
 }
 
-/** Returns the newest event of the loop that has one of these types, or whose type begins so (`loop.`). */
+/** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   const needles = types.map((type) => `"type":"${type}`);
   let found: Entry | null = null;
@@ -63,12 +63,12 @@ export function lastWhere(files: LoopFiles, loopId: string, types: readonly stri
   return found;
 }
 
-/** A type that was named whole is wanted; one that begins like a wanted one may be an activity. */
+/** Returns whether an event is an activity: a type given in full is wanted, but a prefix can also match activities. */
 function isActivityOf({ type }: Entry, types: readonly string[]): boolean {
   return isActivity(type) && !types.includes(String(type));
 }
 
-/** What agent, client and checks did, as opposed to what the engine decided. */
+/** Pattern for the activity of agent, client and checks, as opposed to decisions of the engine. */
 const ACTIVITY =
   /^(?:(?:tool|command|verification|check|wait|run)\.|agent\.(?!ended$)|steering\.(?!delivered$)|iteration\.(?:started|ended)$)/;
 

@@ -3,17 +3,17 @@ import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord } from '../engine/schema/tdd.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 
-/** SHA-256 as hexadecimal digits. */
+/** Returns the SHA-256 as hexadecimal digits. */
 export function sha256(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** SHA-256 of the contract with sorted keys: independent of the order of writing. */
+/** Returns the SHA-256 of the contract with sorted keys, independent of the order of writing. */
 export function hashContract(contract: Contract): string {
   return sha256(canonicalJson(contract));
 }
 
-/** SHA-256 of a list's scenarios and commands, without its progress. */
+/** Returns the SHA-256 of a list's scenarios and commands, without its progress. */
 export function hashTddList({ listId, scenarios }: Pick<TddRecord, 'listId' | 'scenarios'>): string {
   const fixed = scenarios.map(({ id, description, run, timeoutSeconds }) => [id, description, run, timeoutSeconds]);
   return sha256(JSON.stringify([listId, fixed]));

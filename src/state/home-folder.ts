@@ -5,7 +5,7 @@ import { orElse } from '../text/or-else.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Returns the user's home folder, an absolute path: an empty or relative HOME would put the state into the project. */
+/** Returns the user's home folder if it is absolute: an empty or relative HOME would put the state into the project. */
 function findHome({ HOME, USERPROFILE }: Env): string | null {
   const known = [() => HOME, () => USERPROFILE, homedir, () => userInfo().homedir];
   for (const look of known) {
@@ -23,8 +23,8 @@ export function homeFolder(env: Env): string {
 }
 
 /**
- * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system, null where no folder is known. A relative
- * XDG_STATE_HOME is ignored, as specified.
+ * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent; null if unknown. A relative XDG_STATE_HOME is ignored, as
+ * specified.
  */
 export function findOutsideRoot(env: Env): string | null {
   const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;

@@ -13,10 +13,10 @@ import { appendLine } from './files/journal-lines.ts';
 import { namesIn, regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
-/** Paths of one loop's files, absolute. */
+/** Absolute paths of a loop's files. */
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
 
-/** Names the project, in the folder that it has outside. */
+/** File that names the project, in the project's folder outside. */
 export const PROJECT_FILE = 'project.json';
 
 export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
@@ -38,48 +38,48 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     state,
     lock: `${state}.lock`,
     archiveDir: of('archive', ''),
-    /** The event stream: what the loop decided, and what its agents, their tools and the checks did. */
+    /** Event stream: decisions of the loop, and the activity of its agents, their tools and the checks. */
     events: of('events', '.jsonl'),
-    /** Iterations as former versions recorded them; read only. */
+    /** Iterations in the format of former versions; read only. */
     iterations: of('iterations', '.jsonl'),
-    /** Last prompt of a task without a folder, for an agent that is sent to read it. */
+    /** Last prompt of a task without a folder, for an agent that is pointed to it. */
     prompt: of('prompt', '.md'),
     /** Last cost figure that the client passed to the status line. */
     cost: of('cost', '.json'),
-    /** Left by `cancel` for the next tool call and the next Stop. */
+    /** Marker of `cancel` for the next tool call and the next Stop. */
     cancellation: outside(`cancelled${own}.json`),
     /** Folder outside the project, out of reach of an agent confined to the project. */
     outsideDir,
     contract: outside(`contract${own}.json`),
-    /** Beginning of the names of the files that hold the snapshot of what is protected. */
+    /** Prefix of the files that hold the snapshot of protected files. */
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
-    /** How the repository was at the start. */
+    /** State of the repository at the start. */
     startPoint: outside(`contract${own}.json.start-point`),
-    /** What the end of the loop reported. */
+    /** Report at the end of the loop. */
     report: outside(`contract${own}.json.report`),
-    /** What the iteration is measured by, for the process that decides its end. */
+    /** Baseline of the iteration, for the process that decides how it ended. */
     promptedTurn: outside(`turn${own}.json`),
     /** The router's last spawn. */
     spawn: outside(`router${own}.json`),
     /** Journal entries of a runner that the state may not count yet. */
     outbox: outside(`runner${own}.due.json`),
-    /** A plan's commit in the making. */
+    /** Plan's commit in progress. */
     commitIntent: outside(`settling${own}.json`),
-    /** How far the events were exported. */
+    /** Progress of the export of events. */
     telemetry: outside(`telemetry${own}.json`),
-    /** How the files that have to be unchanged were at the start. */
+    /** State of the `unchanged` files at the start. */
     unchanged: outside(`unchanged${own}.json`),
-    /** Folder in which git sees the project with the settings of the start. */
+    /** Git folder that shows the project with the settings of the start. */
     gitView: outside(`contract${own}.json.git`),
-    /** Changes that reports of the loop name, one a line; the newest. */
+    /** Changes that reports of the loop name, one per line, oldest first. */
     notices: outside(`notices${own}.jsonl`),
     log: outside('hook.log'),
   };
 }
 
-/** Returns the names of the loops that have a state or an archive in this folder; null is the default one. */
+/** Returns the names of the loops with a state or an archive in this folder; null is the default one. */
 export function loopNamesIn(runtimeDir: string): (string | null)[] {
   const names = namesIn(runtimeDir).flatMap((entry) => {
     const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
@@ -89,7 +89,7 @@ export function loopNamesIn(runtimeDir: string): (string | null)[] {
   return [...new Set(names)];
 }
 
-/** Folder of what is kept outside projects. Throws `state-io` for a user without a home folder. */
+/** Returns the folder for data outside projects. Throws `state-io` for a user without a home folder. */
 export function outsideRoot(env: NodeJS.ProcessEnv): string {
   return findOutsideRoot(env) ?? homeFolder(env);
 }
@@ -100,8 +100,8 @@ function cacheRoot(env: NodeJS.ProcessEnv): string {
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
-  // The native function returns the true case on file systems that ignore it: one project has one folder. If it fails,
-  // reading the project will report the error.
+  // The native function returns the true case on file systems that ignore it, so that one project has one folder. If it
+  // fails, reading the project reports the error.
   const real = orElse(() => realpathSync.native(projectDir), projectDir);
   const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
   return join(outsideRoot(env), `${label}-${digest(real)}`);
@@ -112,7 +112,7 @@ export function makeRuntimeDir(files: Pick<LoopFiles, 'runtimeDir'>): void {
   if (!existsSync(files.runtimeDir)) hideRuntimeDir(files);
 }
 
-/** Creates the folder if needed, and in it the `.gitignore` if it is missing, so that the work tree stays clean. */
+/** Creates the folder if necessary, and its `.gitignore` if that is missing, so that the work tree stays clean. */
 export function hideRuntimeDir({ runtimeDir }: Pick<LoopFiles, 'runtimeDir'>): void {
   mkdirSync(runtimeDir, { recursive: true });
   const ignore = join(runtimeDir, '.gitignore');
@@ -122,12 +122,12 @@ export function hideRuntimeDir({ runtimeDir }: Pick<LoopFiles, 'runtimeDir'>): v
 export type ReadState =
   | { readonly kind: 'absent' }
   | { readonly kind: 'loop'; readonly state: LoopState }
-  /** A file of four keys (see fourKeyState). */
+  /** A four-key file (see fourKeyState). */
   | { readonly kind: 'four-keys'; readonly file: FourKeyState }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'corrupt'; readonly problem: string };
 
-/** A larger file is no state of ours. */
+/** Size limit: a larger file is not a state of ours. */
 const STATE_BYTES = 16 * 1024 * 1024;
 
 /** Reads and validates a state file. Throws the system's error for a file that cannot be opened. */
@@ -175,21 +175,21 @@ export function parseState(text: string): ReadState {
   return problem === null ? { kind: 'loop', state: state as LoopState } : { kind: 'corrupt', problem };
 }
 
-/** Version 1 had other names for two keys. */
+/** Converts a state of version 1, which had other names for two keys. */
 function fromVersion1({ handedOver: inFlight, told: announced, ...same }: Readonly<Record<string, unknown>>): object {
   return { ...same, inFlight, announced, schemaVersion: SCHEMA_VERSION };
 }
 
 const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;
 
-/** Returns null for a valid state, else what is wrong and where. */
+/** Returns null for a valid state, else the problem and its place. */
 export function validateLoopState(value: unknown): string | null {
   return checkShape(value, commonPart) ?? checkShape(value, statusPart);
 }
 
 export type { StoredContract };
 
-/** Reads the loop's contract, whose hash `hashContract` proves. `unreadable`: not as a hook needs it. Never throws. */
+/** Reads the loop's contract, whose hash `hashContract` proves. `unreadable`: a hook cannot use it. Never throws. */
 export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
   return contractIn(files.contract);
 }
@@ -222,10 +222,10 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
   writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
 }
 
-/** Another kind of file is in the way: the next start needs the whole command line again. */
+/** Errors of a path occupied by another kind of file: the next start needs the whole command line again. */
 const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
-/** Puts the contract of a loop that has ended aside, for a resume. */
+/** Moves the contract of an ended loop aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
   try {
     renameSync(files.contract, `${files.contract}.ended`);
@@ -234,7 +234,7 @@ export function dropContract(files: LoopFiles): void {
     if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;
     removeIfThere(files.contract);
   }
-  // A contract that came back after a power cut would make the next loop's state look tampered with.
+  // If the contract reappeared after a power failure, the next loop's state would look tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
 }
 
@@ -251,6 +251,6 @@ export function log(files: LoopFiles, at: string, where: string, message: string
     if (size > LOG_BYTES) renameSync(files.log, `${files.log}.1`);
     appendLine(files.log, { at, pid: process.pid, where, message });
   } catch {
-    // There is no third place to report to: stdout and stderr belong to the protocol.
+    // There is no other place to report to: stdout and stderr belong to the protocol.
   }
 }

@@ -17,12 +17,12 @@ export function tddFiles({ name, runtimeDir, outsideDir }: LoopFiles) {
   const own = name === null ? '' : `.${name}`;
   const state = join(runtimeDir, `tdd-state${own}.json`);
   return {
-    /** `tdd-state.json` in the project, for all readers. */
+    /** State `tdd-state.json` in the project, for all readers. */
     state,
     lock: `${state}.lock`,
     /** Destination of states that were not proved. */
     asideDir: join(runtimeDir, `tdd-archive${own}`),
-    /** The proved list, outside the project. */
+    /** Authoritative list, outside the project. */
     record: join(outsideDir, `ralph-tdd${own}.json`),
   };
 }
@@ -43,14 +43,14 @@ type LeftState =
   | { readonly kind: 'unusable'; readonly problem: string }
   | { readonly kind: 'state'; readonly state: TddState };
 
-/** A list of 500 scenarios with full outputs has some 30 MB, up to twice that if few characters are ASCII. */
+/** Size limit: a list of 500 scenarios with full outputs has about 30 MB, twice that if few characters are ASCII. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Changes a TDD list under its own lock. The record outside the project counts and is written first; the state in the
- * project is derived from it, so that the next call repairs what a crash or an edit left: what differs is moved aside and
- * listed in `notes`. `decide` must not wait. Throws, with nothing changed, `state-newer` for a file of a newer program and
- * `contract-changed` for an unreadable record.
+ * Changes a TDD list under its own lock. The record outside the project is authoritative and written first; the state in the
+ * project is derived from it, so the next call repairs the effects of a crash or an edit: a deviating state is moved aside
+ * and reported in `notes`. `decide` must not wait. Throws, with nothing changed, `state-newer` for a file of a newer program
+ * and `contract-changed` for an unreadable record.
  */
 export function withTdd<T>(
   files: LoopFiles,
@@ -59,7 +59,7 @@ export function withTdd<T>(
 ): T {
   const paths = tddFiles(files);
   if (!existsSync(files.runtimeDir)) {
-    // A mere question creates nothing.
+    // A query creates nothing.
     const asked = existsSync(paths.record) ? null : decide({ kind: 'none', left: { kind: 'absent' } });
     if (asked?.next === 'keep') return asked.result;
     makeRuntimeDir(files);
@@ -71,7 +71,7 @@ export function withTdd<T>(
       const { next, result } = decide({ kind: 'none', left });
       if (next === 'keep') return result;
       assertHeld();
-      // Moving aside before the record is written would lose the state in a crash in between.
+      // Moving the state aside before the record is written would lose it in a crash in between.
       write(files, paths, next, null, () => {
         if (left.kind !== 'absent') moveAside(paths, at, 'before');
       });
@@ -90,7 +90,7 @@ export function provedTdd(files: LoopFiles): TddRecord | null {
   return readRecord(tddFiles(files));
 }
 
-/** Reads the record; null also if it is unreadable. */
+/** Reads the record; also null if it is unreadable. */
 export function peekTdd(files: LoopFiles): TddRecord | null {
   return orElse(() => provedTdd(files), null);
 }
@@ -149,22 +149,22 @@ function readJson(path: string): Json {
 function repairState(paths: TddFiles, record: TddRecord, left: LeftState, at: string) {
   const put = (why: string) => ({
     write: true,
-    notes: [`${paths.state} ${why}; it is as it was proved again.`],
+    notes: [`${paths.state} ${why}; it was restored from the proofs.`],
     /** State whose unknown keys are kept. */
     others: left.kind === 'state' ? left.state : null,
   });
   switch (left.kind) {
     case 'absent':
-      return put('was gone');
+      return put('was missing');
     case 'empty':
       return put('was empty');
     case 'unusable':
-      return put(`could not be used (${left.problem}) and lies in ${moveAside(paths, at, 'corrupt')}`);
+      return put(`could not be used (${left.problem}) and was moved to ${moveAside(paths, at, 'corrupt')}`);
     case 'state': {
       const agreed = agreement(left.state, record);
       if (agreed !== 'tampered') return { write: agreed === 'behind', notes: [], others: left.state };
       const aside = moveAside(paths, at, 'tampered');
-      return put(`said what was never proved, was moved to ${aside}, and counts for nothing`);
+      return put(`claimed proofs that do not exist, so it was moved to ${aside} and ignored`);
     }
     default:
       return left satisfies never;
@@ -196,7 +196,7 @@ function moveAside(paths: TddFiles, at: string, label: 'before' | 'corrupt' | 't
   return path;
 }
 
-/** Keeps the record of an abandoned list, without the user's environment variables. Called under the lock. */
+/** Archives the record of an abandoned list, without the user's environment variables. Called under the lock. */
 export function keepOldRecord(files: LoopFiles, at: string, record: TddRecord): void {
   const kept = `${JSON.stringify({ ...record, environment: {} }, null, 2)}\n`;
   writeAtomically(asidePath(tddFiles(files), at, 'list'), kept);

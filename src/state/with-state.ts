@@ -7,23 +7,22 @@ import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 
 export interface Change<T> {
-  /** The new state, `keep` for no change, or `remove` once it is in the archive. */
+  /** New state, `keep` for no change, or `remove` once it is in the archive. */
   readonly next: LoopState | 'keep' | 'remove';
   readonly result: T;
 }
 
 export interface StateOptions extends LockOptions {
-  /** The caller's lease: `decide` is not called once another process has taken over the loop. */
+  /** Lease of the caller: `decide` is not called once another process has taken over the loop. */
   readonly lease?: { readonly loopId: string; readonly epoch: number };
 }
 
 /**
- * Read-modify-write of a loop's state under its lock: the only way to change it. `decide` must be quick and must not
- * wait. After an error the file is the old one or the new one, whole. Without the folder of the runtime files there is no
- * loop: `decide` gets `absent`, and nothing is created.
- * Throws, and writes nothing: `state-fenced` for an older epoch than the one on disk, `state-newer` for the file of a
- * newer program, `state-corrupt` for an unusable file that `decide` has not moved aside or a state that could not be read
- * again, `no-loop` where no loop can be.
+ * Changes a loop's state under its lock (read-modify-write); the only way to do so. `decide` must be quick and must not wait.
+ * After an error the file is completely old or new. Without the folder of the runtime files there is no loop: `decide` gets
+ * `absent`, and nothing is created. Throws, with nothing written, `state-fenced` for an older epoch than the one on disk,
+ * `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide` has not moved aside or a
+ * state that could not be read again, `no-loop` where no loop can be.
  */
 export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
   if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
@@ -51,7 +50,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
     if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
     const after = serialise(next);
-    if (after === before && existsSync(files.state)) return result; // not there: `decide` moved it aside
+    if (after === before && existsSync(files.state)) return result; // missing: `decide` moved it aside
     refuseUnreadable(after);
     writeAtomically(files.state, after);
     return result;
@@ -73,7 +72,7 @@ function refuseToOverwrite(files: LoopFiles, problem: string): void {
   throw new RalphError('state-corrupt', `${files.state} is unusable (${problem}) and was not moved aside.`);
 }
 
-/** NaN becomes null and undefined disappears in JSON: the written text decides. */
+/** Throws for a state that could not be read again: in JSON, NaN becomes null and undefined disappears. */
 function refuseUnreadable(text: string): void {
   const read = parseState(text);
   if (read.kind === 'loop') return;
@@ -81,7 +80,7 @@ function refuseUnreadable(text: string): void {
   throw new RalphError('state-corrupt', `the state could not be read again after this change: ${problem}`);
 }
 
-/** Longest wait for a loop's state: a hook then allows the stop, a command reports it. */
+/** Maximum wait for the lock of a loop's state; then a hook allows the stop and a command fails. */
 export const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 /** Writes an ended state into the archive and returns its path. Called under the lock; idempotent after a crash. */
@@ -99,7 +98,7 @@ export function archiveState(files: LoopFiles, state: LoopState, at: string, lab
   }
 }
 
-/** Moves a state file that cannot be used into the archive and returns its new path. Called under the lock. */
+/** Moves an unusable state file into the archive and returns its new path. Called under the lock. */
 export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tampered'): string {
   mkdirSync(files.archiveDir, { recursive: true });
   const path = freePath(archiveStem(files, at, label), '.json');
@@ -125,7 +124,7 @@ interface ArchivedLoop {
   readonly file: string;
 }
 
-/** Reads the archived loops, newest first, without files that cannot be read. */
+/** Reads the archived loops, newest first, without unreadable files. */
 export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefined> {
   for (const file of archivedFiles(files).reverse()) {
     const content = readState(join(files.archiveDir, file));
@@ -133,12 +132,12 @@ export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefi
   }
 }
 
-/** Returns the loop that was archived last; null if none can be read. */
+/** Returns the last archived loop; null if none can be read. */
 export function lastArchived(files: LoopFiles): ArchivedLoop | null {
   return archivedLoops(files).next().value ?? null;
 }
 
-/** Names the files in the archive, newest last. */
+/** Returns the names of the files in the archive, newest last. */
 function archivedFiles({ archiveDir }: LoopFiles): string[] {
   return namesIn(archiveDir)
     .map((file) => ({ file, age: orderOf(file) }))
@@ -147,7 +146,7 @@ function archivedFiles({ archiveDir }: LoopFiles): string[] {
     .map(({ file }) => file);
 }
 
-/** Changes the archived state of a loop that has ended, for what became known later. Called under the lock. */
+/** Changes the archived state of an ended loop, for facts that became known later. Called under the lock. */
 export function amendArchived(files: LoopFiles, loopId: string, change: (ended: LoopState) => LoopState): boolean {
   for (const { state, file } of archivedLoops(files)) {
     if (state.loopId !== loopId || state.status !== 'ended') continue;
@@ -161,7 +160,7 @@ function archiveStem({ archiveDir }: LoopFiles, at: string, label: string): stri
   return join(archiveDir, `${at.replaceAll(':', '-')}-${label}`);
 }
 
-/** Sort key of a name by instant and copy, as text order differs; '' for a file of another program. */
+/** Returns a sort key of a name by instant and copy, because text order differs; '' for a file of another program. */
 function orderOf(name: string): string {
   const [, instant, fraction = '', copy = '1'] =
     /^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(?:\.(\d+))?Z-.*?(?:\.(\d+))?\.json$/.exec(name) ?? [];

@@ -3,11 +3,11 @@ import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { regularFile, withDescriptor } from './regular-file.ts';
 
 export interface Lines {
-  /** The objects of the readable lines, in order. */
+  /** Objects of the readable lines, in order. */
   readonly entries: readonly Record<string, unknown>[];
-  /** Lines that are no JSON object, such as those torn by a crash. */
+  /** Number of lines that are not JSON objects, such as those torn by a crash. */
   readonly torn: number;
-  /** Where the next read starts: after the last complete line. */
+  /** Start of the next read: after the last complete line. */
   readonly next: number;
 }
 
@@ -15,7 +15,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes, without those that lack
- * `needle`. A file shorter than `from` was replaced and is read from its start. Anything but a readable file has no lines.
+ * `needle`. A file shorter than `from` was replaced and is read from its start. An unreadable file has no lines.
  */
 export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = ''): Lines {
   let descriptor: number;
@@ -30,7 +30,7 @@ export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = '
     const bytes = Buffer.allocUnsafe(Math.min(size - start, budget));
     const length = bytes.length === 0 ? 0 : readSync(descriptor, bytes, 0, bytes.length, start);
     const complete = bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
-    // A line longer than the whole budget can never be read: step over it.
+    // A line longer than the whole budget can never be read, so skip it.
     const consumed = complete === 0 && length === budget ? length : complete;
     return { ...parse(bytes.toString('utf8', 0, complete), needle), next: start + consumed };
   } finally {
@@ -64,14 +64,14 @@ export function readOn(path: string, from: number, needle = ''): Lines {
   }
 }
 
-/** Reads a whole journal; a last line without an end, as a crash leaves it, counts as torn. */
+/** Reads a whole journal; an unterminated last line, as left by a crash, counts as torn. */
 export function readAllLines(path: string, needle = ''): Pick<Lines, 'entries' | 'torn'> {
   const { entries, torn, next } = readOn(path, 0, needle);
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return { entries, torn: torn + (size > next ? 1 : 0) };
 }
 
-/** Appends one JSON line in one write, so that lines of several processes never mix. Closes off a torn last line first. */
+/** Appends one JSON line in a single write, so that lines of several processes never mix. First terminates a torn last line. */
 export function appendLine(path: string, entry: object): void {
   withDescriptor(path, 'a+', 0o644, (descriptor) => {
     const bytes = Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(entry)}\n`);
@@ -105,7 +105,7 @@ export function readTail(path: string, budget: number, stop: (line: string) => b
       const length = Math.min(BLOCK, end, left);
       const block = Buffer.allocUnsafe(length);
       const got = readSync(descriptor, block, 0, length, end - length);
-      if (got !== length) return; // the file shrank: what was read means nothing
+      if (got !== length) return; // the file shrank: the data is invalid
       end -= length;
       left -= length;
       rest = [block, ...rest];
@@ -121,7 +121,7 @@ export function readTail(path: string, budget: number, stop: (line: string) => b
   }
 }
 
-/** Splits at newline bytes only: U+2028 ends no line in JSON lines. */
+/** Splits at newline bytes only: U+2028 does not end a line in JSON lines. */
 function linesBackwards(bytes: Buffer): string[] {
   const lines: string[] = [];
   for (let end = bytes.length; end > 0; ) {
@@ -132,10 +132,7 @@ function linesBackwards(bytes: Buffer): string[] {
   return lines;
 }
 
-/**
- * Returns the newest wanted record of an iteration of this loop within the last `budget` bytes; null if there is none.
- * `mayBe` says by the line alone what need not be parsed.
- */
+/** Returns the latest matching record of this loop in the last `budget` bytes, or null. `mayBe` rejects lines unparsed. */
 export function lastEntry(
   path: string,
   budget: number,

@@ -24,12 +24,12 @@ export function readRegularFile(path: string, limit: number): string | null {
   }
 }
 
-/** Limit of every task and configuration file: parsing one of some gigabytes would never end. */
+/** Size limit of every task and configuration file: parsing several gigabytes would never end. */
 export const TASK_FILE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Returns `path` if it is a regular file of at most `limit` bytes: opening a FIFO would block, and a device may be
- * endless. Throws otherwise, with the code EFBIG if the file is too large.
+ * Returns `path` if it is a regular file of at most `limit` bytes: opening a FIFO would block, and a device may be endless.
+ * Throws otherwise, with the code EFBIG if the file is too large.
  */
 export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): string {
   const stat = statSync(path);
@@ -65,9 +65,9 @@ export function removeIfThere(path: string): void {
 }
 
 /**
- * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and
- * a machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. Not
- * `durably`, nothing waits for the disk: after a crash of the machine the file may be the old one, empty or torn.
+ * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and a
+ * machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. If not
+ * `durably`, does not wait for the disk: after a crash of the machine the file may be old, empty or torn.
  */
 export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644, durably = true): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
@@ -106,16 +106,16 @@ function renameOver(from: string, to: string): void {
   }
 }
 
-/** Ignores errors of removing a draft: sweep-leftovers does so once this process has ended. */
+/** Ignores errors when removing a draft: sweep-leftovers removes it once this process has ended. */
 export function quietly(remove: () => void): void {
   try {
     remove();
   } catch {
-    // If the file system is broken, the next call that matters reports it.
+    // If the file system is broken, the next relevant call reports it.
   }
 }
 
-/** Makes a rename in this directory durable, where the system can sync a directory. */
+/** Makes a rename in this directory durable, if the system can sync a directory. */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   try {
@@ -141,7 +141,7 @@ let serial = 0;
 /** Form of a token; its first part is the process id in base 36. */
 export const UNIQUE_TOKEN = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/;
 
-/** Returns a name that no other process and no other call uses. Unique, not secret: node:crypto would cost a hook 2.5 ms. */
+/** Returns a name that no other process or call uses. Unique, not secret: node:crypto would cost a hook 2.5 ms. */
 export function uniqueToken(): string {
   serial += 1;
   const clock = process.hrtime.bigint().toString(36);
@@ -149,7 +149,7 @@ export function uniqueToken(): string {
   return `${process.pid.toString(36)}-${clock}-${serial.toString(36)}${random.padStart(8, '0')}`;
 }
 
-/** Returns true for errors on Windows that pass: scanners and indexers hold a file for a moment after a write. */
+/** Returns whether an error on Windows is temporary: scanners and indexers hold a file for a moment after a write. */
 export function passesOnWindows(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY' || code === 'EACCES');
@@ -157,13 +157,13 @@ export function passesOnWindows(error: unknown): boolean {
 
 let cell: Int32Array | undefined;
 
-/** Blocks this thread, for the few milliseconds of a contended lock. */
+/** Blocks this thread for the few milliseconds of a contended lock. */
 export function pauseThread(milliseconds: number): void {
   cell ??= new Int32Array(new SharedArrayBuffer(4));
   Atomics.wait(cell, 0, 0, milliseconds);
 }
 
-/** More than a prompt with the output of all commands. */
+/** Size limit, above that of a prompt with the output of all commands. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Reads a JSON record, whose content the caller checks; null if it is missing, too large, or torn. */
@@ -171,7 +171,7 @@ export function readRecord<T>(path: string): Partial<T> | null {
   return jsonOrNull(readRegularFile(path, MOST_BYTES) ?? '') as Partial<T> | null;
 }
 
-/** Replaces a JSON record that only the user may read, and creates its folder. Throws system errors. */
+/** Replaces a JSON record that only the user can read, and creates its folder. Throws system errors. */
 export function writeRecord(path: string, record: object): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeAtomically(path, `${JSON.stringify(record)}\n`, 0o600);

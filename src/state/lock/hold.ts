@@ -4,16 +4,16 @@ import { namesIn, removeIfThere, writeAtomically } from '../files/regular-file.t
 import { withLock } from './lock.ts';
 import { newOwner, ownerLives, readOwner } from './owner.ts';
 
-/** Possession of something for minutes or hours, which ends with its process at the latest. */
+/** Exclusive hold for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
-  /** Returns whether it is still ours: after a long sleep a process in another namespace may have taken it. */
+  /** Returns whether the hold is still ours: after a long sleep, a process in another namespace may have taken it. */
   readonly isOurs: () => boolean;
-  /** Ends the possession. Does nothing the second time. Never throws. */
+  /** Releases the hold. Does nothing when repeated. Never throws. */
   readonly release: () => void;
 }
 
 const LOCK = { waitMs: 20_000 };
-/** A third of the time after which a holder in another process namespace counts as dead. */
+/** Renewal interval: a third of the time after which a holder in another process namespace counts as dead. */
 const RENEWAL_MS = 20_000;
 
 /** Returns whether a live process holds it. */
@@ -23,8 +23,8 @@ export function isHeld(path: string): boolean {
 }
 
 /**
- * Takes what the file at `path` stands for; null while a live process holds it, this one included. A dead holder is
- * replaced. The lock is held for a moment alone: the work takes minutes, and this process has other work meanwhile.
+ * Takes the hold of the file at `path`; null while a live process has it, including this one. A dead holder is replaced. The
+ * lock is held only briefly, because the work takes minutes and this process has other work meanwhile.
  */
 export function takeHold(path: string): Hold | null {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -54,7 +54,7 @@ export function takeHold(path: string): Hold | null {
   return { release, isOurs: () => isOurs(path, owner.token) };
 }
 
-/** Lists what a process left that was killed as it wrote the file. Under the lock nobody else writes it. */
+/** Lists the drafts of a process that was killed while writing the file. Under the lock no other process writes it. */
 function draftsOf(path: string): string[] {
   const [folder, start] = [dirname(path), `${basename(path)}.`];
   const names = namesIn(folder).filter(
@@ -68,7 +68,7 @@ function renew(path: string, token: string): void {
   try {
     if (isOurs(path, token)) utimesSync(path, now, now);
   } catch {
-    // Shown by the next call that matters; holders of this namespace are known by their process.
+    // The next relevant call reports it; holders of this namespace are known by their process.
   }
 }
 

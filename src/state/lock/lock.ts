@@ -3,32 +3,30 @@ import { pauseThread } from '../files/regular-file.ts';
 import { type FoundOwner, type LockOwner, newOwner, ownerLives, publishLock, readOwner, removeLock } from './owner.ts';
 
 export interface LockOptions {
-  /** Time to wait for a living owner, in milliseconds. */
+  /** Maximum wait for a living owner, in milliseconds. */
   readonly waitMs: number;
 }
 
-/** Throws RalphError `state-io` if the lock is no longer this holder's: a person or another machine removed it. */
+/** Throws RalphError `state-io` if this holder lost the lock because a person or another machine removed it. */
 export type AssertHeld = () => void;
 
-/** Limit of markers in a row that crashed reapers can leave before a contender gives up. */
+/** Maximum number of consecutive markers of crashed reapers before a contender gives up. */
 const MAX_DEPTH = 8;
-/** Looks of a contender, however short the wait, so that it can reap and take a dead owner's lock. */
+/** Minimum number of attempts, however short the wait, so that a contender can remove and take a dead owner's lock. */
 const LEAST_LOOKS = 4;
-/** Together 0.3 s: a scanner on Windows holds a file that long. */
+/** Attempts over 0.3 s in total: a scanner on Windows may hold a file that long. */
 const RELEASE_ATTEMPTS = 10;
 
-/** Tokens of this process that own nothing any more, though a file that could not be removed may still name them. */
+/** Tokens of this process that no longer own anything, although a file that could not be removed may still name them. */
 const abandoned = new Set<string>();
 
 /**
- * Runs `work` while holding the lock at `path`, and returns its result. Never two holders at once:
- * - The lock appears with its owner in it, in one step (publish.ts). A token is published once.
- * - A living owner's lock is removed by that owner alone.
- * - A dead owner's lock with token T is removed only by the holder of the marker for T, itself a lock of this kind, and
- *   only after it has seen T in the lock while holding the marker. A late contender with the same marker finds another
- *   token, or none. A lock without a readable owner is removed in the same way, under the marker for no token.
- * - A reaper that dies leaves a marker with a dead owner, which is removed in the same way.
- * Throws RalphError `lock-timeout` if a living owner keeps it too long, and the system's error otherwise.
+ * Runs `work` while holding the lock at `path`, and returns its result. There are never two holders: the lock appears
+ * together with its owner, in one step (publish.ts), and a token is published once; only a living owner itself removes its
+ * lock; a dead owner's lock with token T is removed only by the holder of the marker for T, itself a lock of this kind, after
+ * it has seen T in the lock while holding the marker. A late contender with the same marker finds another token, or none. A
+ * lock without a readable owner is removed in the same way, under the marker for no token, and so is the marker of a dead
+ * reaper. Throws RalphError `lock-timeout` if a living owner keeps the lock too long, and the system's error otherwise.
  */
 export function withLock<T>(path: string, options: LockOptions, work: (assertHeld: AssertHeld) => T): T {
   return holding(path, now() + options.waitMs, 0, work);
@@ -53,7 +51,7 @@ function acquire(path: string, deadline: number, depth: number): string {
     const mine = found === 'gone' ? newOwner() : null;
     if (mine && publish(path, mine)) return mine.token;
     found = readOwner(path);
-    // A network file system can report that the link exists when it is ours, sent twice.
+    // A network file system can report that the link exists because our own request was sent twice.
     if (typeof found === 'object' && found.token === mine?.token) return mine.token;
     const dead = depth < MAX_DEPTH ? deadToken(found, path) : null;
     if (look >= LEAST_LOOKS && now() >= deadline) throw timeout(path, found);
@@ -71,12 +69,12 @@ function publish(path: string, mine: LockOwner): boolean {
     return publishLock(path, mine);
   } catch (error) {
     abandoned.add(mine.token);
-    giveBack(path, mine.token); // a network file system can report a failure and have made the link
+    giveBack(path, mine.token); // a network file system can report a failure although it made the link
     throw error;
   }
 }
 
-/** Returns the token of a lock whose owner is dead, '' for one without an owner, null for any other. */
+/** Returns the token of a dead owner's lock, '' for a lock without an owner, null for any other. */
 function deadToken(found: FoundOwner, path: string): string | null {
   if (found === 'gone') return null;
   if (found === 'unreadable') return '';
@@ -107,12 +105,12 @@ function release(path: string, token: string): void {
   }
 }
 
-/** Releases the lock, if it is ours, after a failure, whose error matters more than that of the release. */
+/** Releases the lock, if it is ours, after a failure whose error matters more than that of the release. */
 function giveBack(path: string, token: string): void {
   try {
     release(path, token);
   } catch {
-    // not ours, or remembered as abandoned
+    // Not ours, or recorded as abandoned.
   }
 }
 
@@ -129,7 +127,7 @@ function timeout(path: string, owner: FoundOwner): RalphError {
   return new RalphError('lock-timeout', message);
 }
 
-/** Milliseconds of a monotonic clock. */
+/** Returns the milliseconds of a monotonic clock. */
 function now(): number {
   return process.uptime() * 1000;
 }

@@ -15,17 +15,17 @@ import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../
 
 export interface LockOwner extends ProcessIdentity {
   readonly token: string;
-  /** The set of processes among which the process id is unique. */
+  /** Identifies the set of processes in which the process id is unique. */
   readonly host: string;
 }
 
-/** The file in a lock that is a folder (see publish.ts). */
+/** File in a lock that is a folder (see publishAsFolder). */
 export const OWNER_IN_FOLDER = 'owner';
 
-/** `unreadable`: it has no owner, because power was cut before its content was on disk. */
+/** `unreadable`: it has no owner, because the power failed before its content was on disk. */
 export type FoundOwner = LockOwner | 'gone' | 'unreadable';
 
-/** Age from which a lock of another machine or process namespace is stale: its owner cannot be looked up. */
+/** Age from which a lock of another machine or process namespace is stale: its owner cannot be checked. */
 const FOREIGN_STALE_MS = 60_000;
 
 let self: ProcessIdentity | undefined;
@@ -54,30 +54,30 @@ export function readOwner(path: string): FoundOwner {
   return { pid, startedAt: startedAt ?? null, token, host: host ?? '' };
 }
 
-/** Returns true if the owner in the file at `path` may still be alive. */
+/** Returns whether the owner in the file at `path` may still be alive. */
 export function ownerLives(owner: LockOwner, path: string): boolean {
   if (owner.host === hostIdentity()) return isAlive(owner);
-  return orElse(() => Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS, true); // gone: the next look shows it
+  return orElse(() => Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS, true); // removed: the next attempt shows it
 }
 
 let knownNamespace: string | null = null;
 
 /**
- * Identifies one boot and one process namespace on Linux, the machine by name elsewhere. The initial namespace has the
- * same number on every machine, so only the boot's id tells two machines on one network file system apart.
+ * Identifies a boot and process namespace on Linux, elsewhere the machine by name. The initial namespace has the same number
+ * on every machine, so only the boot's id distinguishes two machines on one network file system.
  */
 function hostIdentity(): string {
   knownNamespace ??= procLink('self/ns/pid');
   return knownNamespace === null ? `${process.platform} ${hostname()}` : `${bootId()} ${knownNamespace}`;
 }
 
-/** Paths of a runner's lease and of its holder, outside the project. */
+/** Returns the paths of a runner's lease and of its holder, outside the project. */
 export function leasePaths({ outsideDir, name }: LoopFiles): Record<'path' | 'lease' | 'holder', string> {
   const path = join(outsideDir, `runner${name === null ? '' : `.${name}`}`);
   return { path, lease: `${path}.lease`, holder: `${path}.holder.json` };
 }
 
-/** Returns true if a runner works on this loop; one of another machine counts while its lease is renewed. */
+/** Returns whether a runner works on this loop; one of another machine counts while it renews its lease. */
 export function runnerLives(files: LoopFiles): boolean {
   const { lease, holder } = leasePaths(files);
   const owner = readOwner(holder);

@@ -6,19 +6,19 @@ import { isAlive } from '../process/identity.ts';
 import { tddFiles } from '../tdd-store.ts';
 import { ownerLives, readOwner, removeFolder, removeLock } from './owner.ts';
 
-/** Age below which drafts, which live for milliseconds, are left alone. */
+/** Age below which drafts, which normally exist for milliseconds, are left alone. */
 const YOUNG_MS = 60_000;
 
-/** Drafts beside files of ours: `<file>.<token>` of locks, `.tmp` of atomic writes, `.folder` of folder locks. */
+/** Pattern for drafts beside our files: `<file>.<token>` of locks, `.tmp` of atomic writes, `.folder` of folder locks. */
 const DRAFT =
   /^(?:ralph-|tdd-|contract\.|snapshot|\d{4}-\d\d-\d\dT).*(?:json|lock|look|restoring|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
-/** Markers of reapers for our locks: `<lock>.reap-<token's end>`, and markers for markers. */
+/** Pattern for reapers' markers: `<lock>.reap-<token's end>`, and markers for markers. */
 const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree|snapshot).*?)\.reap-(.+?)(?:\.reap-|$)/;
 
 /**
- * Removes drafts and reapers' markers of processes that died, and returns the paths. Needs no lock: a draft has one maker,
- * and a marker for a token that is no longer in its lock never matters again, because a token is published once.
+ * Removes drafts and reapers' markers of dead processes, and returns their paths. Needs no lock: a draft has one maker, and a
+ * marker for a token that is no longer in its lock never matters again, because a token is published once.
  */
 export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
   const removed: string[] = [];
@@ -45,7 +45,7 @@ function isDeadDraft(name: string): boolean {
   return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
 }
 
-/** Recognises the marker of a dead reaper for a token that is no longer in its lock. */
+/** Returns whether this is the marker of a dead reaper for a token that is no longer in its lock. */
 function isSpentMarker(path: string): boolean {
   const [, lockName, first] = MARKER.exec(basename(path)) ?? [];
   if (lockName === undefined || first === undefined) return false;

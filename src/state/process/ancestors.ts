@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { orElse } from '../../text/or-else.ts';
 import { procIsOurs, statFields } from './identity.ts';
 
-/** No shell is nested deeper by accident. */
+/** Maximum depth, beyond any accidental nesting of shells. */
 const MAX_GENERATIONS = 64;
 
 /** Returns the ids of the processes above this one, the parent first; empty except on Linux. */
@@ -15,12 +15,12 @@ export function ancestors(): number[] {
   return found;
 }
 
-/** Parent of a process, 0 if there is none or it is unknown. */
+/** Returns the parent of a process, 0 if there is none or it is unknown. */
 const parentOf = (pid: number): number => Number(statFields(pid)[1] ?? 0);
 
 /**
- * Returns the leader of this process's session, such as a terminal's shell; if it is outside this process namespace (a
- * container was entered), the topmost process inside that belongs to the session. The parent if unknown.
+ * Returns the leader of this process's session, such as a terminal's shell; if it is outside this process namespace (for
+ * example when entering a container), the topmost process inside that belongs to the session. The parent if unknown.
  */
 export function sessionLeader(sessionOf: (pid: number) => number | null = ownSessionOf): number {
   const leader = sessionOf(process.pid);
@@ -44,11 +44,11 @@ function ownSessionOf(pid: number): number | null {
 
 /** Lists the variables that a process was started with, as NAME=value; empty if unknown. */
 export function environmentOf(pid: number): string[] {
-  // gone, or another user's
+  // The process has ended or belongs to another user.
   return orElse(() => (procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : []), []);
 }
 
-/** Returns whether an ancestor's environment is that of a loop's client or agent, whatever our own says. Linux only. */
+/** Returns whether an ancestor has the environment of a loop's client or agent, whatever our own says. Linux only. */
 export function insideLoopsClient(): boolean {
   return ancestors().some((pid) => {
     const variables = environmentOf(pid);
@@ -60,7 +60,7 @@ export function insideLoopsClient(): boolean {
 const PTY_MAJORS = { first: 136, last: 143 };
 const CONSOLE_MAJOR = 4;
 
-/** Returns the controlling terminal of a process, such as `/dev/pts/3`; null if it has none or is unknown. */
+/** Returns the controlling terminal of a process, such as `/dev/pts/3`; null if there is none or it is unknown. */
 export function terminalOf(pid: number): string | null {
   if (process.platform === 'linux') return deviceName(Number(statFields(pid)[4] ?? 0));
   if (process.platform === 'win32') return null;
@@ -69,7 +69,7 @@ export function terminalOf(pid: number): string | null {
   return name === '' || name.startsWith('?') ? null : `/dev/${name}`;
 }
 
-/** Names a device by its number as /proc shows it: the minor number's low byte, the major number, the rest. */
+/** Returns a device's name from its number in /proc: the minor number's low byte, the major number, the rest. */
 function deviceName(device: number): string | null {
   const [major, minor] = [(device >> 8) & 0xfff, (device & 0xff) | ((device >>> 12) & 0xfff00)];
   if (device === 0) return null;
@@ -78,7 +78,7 @@ function deviceName(device: number): string | null {
   return major === CONSOLE_MAJOR ? `/dev/tty${minor}` : `device ${major}:${minor}`;
 }
 
-/** Returns this process and those above it, as `name (pid)`; the names are known on Linux only. */
+/** Returns this process and its ancestors, as `name (pid)`; names are known on Linux only. */
 export function processChain(): string[] {
   return [process.pid, ...ancestors()].map((pid) => `${nameOf(pid)} (${pid})`);
 }

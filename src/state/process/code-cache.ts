@@ -8,29 +8,29 @@ import { findOutsideRoot } from '../home-folder.ts';
 declare const require: (path: string) => unknown;
 declare const __dirname: string;
 
-/** A module of node by its name, a part of the program by its number: that of its file, times 1000, and its place there. */
+/** Loads a module of node by name, or a part of the program by number: 1000 times that of its file, plus its place there. */
 type Require = (id: string | number) => unknown;
-/** A part of the program, in a function that returns its exports and that V8 compiles when the part is first needed. */
+/** Part of the program, in a function that returns its exports and that V8 compiles when the part is first needed. */
 type Part = (require: Require) => object;
-/** What has been read of a file of the program, which begins with the numbers of the entries, and which parts have run. */
+/** Contents read from a file of the program, beginning with the numbers of the entries, and the parts that have run. */
 type Loaded = { readonly parts: readonly [Readonly<Record<string, number>>, ...Part[]]; readonly used: Set<string> };
 
 export const WEB_FILE = 'ralph-web.cjs';
 export const FLEET_FILE = 'ralph-fleet.cjs';
-/** Files of the program: hooks, what they seldom need, everything else, web page, fleet. */
+/** Files of the program: hooks, their rarely needed parts, everything else, web page, fleet. */
 export const PROGRAM_FILES = ['ralph-hooks.cjs', 'ralph-checks.cjs', 'ralph-main.cjs', WEB_FILE, FLEET_FILE] as const;
 
-/** Bytes at the head of a file: the length of the beginning that tool hooks need, and how many entries it has. */
+/** Size of a file's head: the length of the beginning that tool hooks need, and its number of entries. */
 export const PROGRAM_HEAD = 20;
 
 /**
- * Ages at which a cache is written again, with the functions that the run compiled: by the next run, after a minute, and
- * then every hour. The first run of a part is unlike the later ones, which would compile the same again and again.
+ * Ages at which a cache is rewritten with the functions that the run compiled: by the next run, after a minute, and then
+ * every hour. The first run of a part differs from later ones, which would compile the same again and again.
  */
 const REFRESH_MS = [0, 60_000, 3_600_000];
-/** Caches of earlier builds are removed at this age. */
+/** Age at which caches of earlier builds are removed. */
 const OLD_MS = 7 * 24 * 3_600_000;
-/** With a larger heap V8 has collected garbage, and with it the code of functions that had not run for a while. */
+/** Heap size from which V8 has collected garbage, including the code of functions that had not run for a while. */
 const LARGE_HEAP_BYTES = 20 * 1024 * 1024;
 
 /** Runs one entry of the program: a hook, the command line or the status line. */
@@ -59,23 +59,23 @@ export function runEntry(entry: string): void {
   requirePart(files[0]?.parts[0][entry] ?? 0);
 }
 
-/** The bundle's scripts/; for a hook in a project, those of the skill that `init` installed. */
+/** Returns the bundle's scripts/; for a hook in a project, those of the skill that `init` installed. */
 function programFolder(): string {
   const own = join(__dirname, '..', 'scripts');
   return existsSync(join(own, PROGRAM_FILES[0])) ? own : join(__dirname, '..', 'skills', 'ralph-loop', 'scripts');
 }
 
-/** The folder of the code caches, outside the project; null for a user who never had a loop: nothing is written there. */
+/** Returns the folder of the code caches, outside the project; null for a user who never had a loop: nothing is written. */
 function cacheFolder(): string | null {
-  const root = findOutsideRoot(process.env); // what the entry runs says that there is no home folder
+  const root = findOutsideRoot(process.env); // the entry itself reports a missing home folder
   return root !== null && existsSync(root) ? join(root, 'code-cache') : null;
 }
 
 /**
- * Loads a file of the program with V8's code cache: compiling is most of what a hook does (8 of 13 ms for the shell
- * parser). Each entry has its own cache, so that a hook reads only the functions that it calls. Node's own compile cache
- * keeps what the first call compiled and nothing of later ones: a hook whose first call was an edit would compile the
- * shell parser at every command. The cache is only an accelerator: without it, or where V8 rejects it, the file is compiled.
+ * Loads a file of the program with V8's code cache: compiling takes most of a hook's time (8 of 13 ms for the shell parser).
+ * Each entry has its own cache, so that a hook reads only the functions that it calls. Node's own compile cache keeps only
+ * what the first call compiled: a hook whose first call was an edit would compile the shell parser at every command. The
+ * cache is only an accelerator: without it, or if V8 rejects it, the file is compiled.
  */
 function loadFile(filename: string, index: number, caches: string | null, entry: string): Loaded {
   const { source, stamp } = readProgram(filename, index);
@@ -89,7 +89,7 @@ function loadFile(filename: string, index: number, caches: string | null, entry:
   process.on('exit', () => {
     const further = [...used].some((id) => !covered.includes(id));
     if (!further && !isDue && !script.cachedDataRejected) return;
-    // What may lack code replaces no cache, and claims no part, so that the next process completes it.
+    // A cache that may lack code replaces no other and claims no part, so that the next process completes it.
     const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
     if (!isWhole && cachedData !== undefined && !script.cachedDataRejected) return;
     keep(script, [`${further ? 1 : writes + 1}`, ...(isWhole ? new Set([...covered, ...used]) : [])], path, prefix);
@@ -97,7 +97,7 @@ function loadFile(filename: string, index: number, caches: string | null, entry:
   return { parts, used };
 }
 
-/** Reads a file of the program: the beginning, which most tool hooks need, or the whole if `index` is not in it. */
+/** Reads a file of the program: the beginning, which is enough for most tool hooks, or all of it if `index` is not there. */
 function readProgram(filename: string, index: number): { readonly source: string; readonly stamp: string } {
   return withDescriptor(filename, 'r', 0, (descriptor) => {
     const { size, mtimeMs } = fstatSync(descriptor);
@@ -113,7 +113,7 @@ function readProgram(filename: string, index: number): { readonly source: string
   });
 }
 
-/** V8 compares only the length of the source, so the name contains this very file, and this node. */
+/** Returns the path of a cache. V8 compares only the source's length, so the name identifies this file and this node. */
 function cachePath(filename: string, stamp: string, folder: string, entry: string): [path: string, prefix: string] {
   const { version, arch, execArgv } = process;
   const prefix = `${entry}-${filename.slice(dirname(filename).length + 1)}-`;
@@ -124,15 +124,15 @@ interface Cache {
   readonly cachedData?: Buffer;
   /** Parts of the program that have run in the processes that wrote this cache. */
   readonly covered: readonly string[];
-  /** How often it has been written since it gained a part. */
+  /** Number of writes since it gained a part. */
   readonly writes: number;
-  /** Missing, or old enough to be written again. */
+  /** True if it is missing or old enough to be rewritten. */
   readonly isDue: boolean;
 }
 
 const NO_CACHE: Cache = { covered: [], writes: 0, isDue: true };
 
-/** Reads V8's data, and behind it a line with the number of writes and the parts that it covers. */
+/** Reads V8's data, followed by a line with the number of writes and the covered parts. */
 function readCache(path: string): Cache {
   try {
     const bytes = readFileSync(path);
@@ -146,7 +146,7 @@ function readCache(path: string): Cache {
   }
 }
 
-/** Stores the code of a file with every function that has run by now. Never throws: the next run compiles again. */
+/** Stores the code of a file with every function that has run so far. Never throws: otherwise the next run compiles again. */
 function keep(script: Script, said: readonly string[], path: string, prefix: string): void {
   try {
     const folder = dirname(path);
@@ -157,6 +157,6 @@ function keep(script: Script, said: readonly string[], path: string, prefix: str
       if (other.startsWith(prefix) && Date.now() - statSync(file).mtimeMs > OLD_MS) removeIfThere(file);
     }
   } catch {
-    // no space, or no permission
+    // No space, or no permission.
   }
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Ignores relative entries of PATH, through which the project could choose the program. */
+/** Finds a program on the PATH. Ignores relative entries, through which the project could choose the program. */
 export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
   const path = env['PATH'] ?? env['Path'] ?? '';
   for (const folder of path.split(delimiter)) {
@@ -14,7 +14,7 @@ export function onPath(name: string, env: Readonly<Record<string, string | undef
 
 export function isExecutable(path: string): boolean {
   try {
-    // Most folders of a PATH lack the program, and each exception takes longer than all other questions.
+    // Most folders of a PATH lack the program, and an exception takes longer than all other checks.
     if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
     accessSync(path, constants.X_OK);
     return true;

@@ -3,8 +3,8 @@ const PREFIX = 'RALPH_FLEET_';
 const hidden: Record<string, string> = {};
 
 /**
- * Takes the variables of the fleet out of this process's environment, so that no agent, check or git that it starts
- * ever sees them. Called before anything else runs; `fleetVariables` has them from then on.
+ * Removes the variables of the fleet from this process's environment, so that no agent, check or git that it starts ever sees
+ * them. Called before anything else runs; `fleetVariables` has them from then on.
  */
 export function hideFleetVariables(env: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(env)) {

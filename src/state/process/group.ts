@@ -7,17 +7,14 @@ const GRACE_MS = 2_000;
 const AFTER_KILL_MS = 500;
 const POLL_MS = 20;
 
-/** Groups that are running, each with the function that ends its watch. */
+/** Running groups, each with the function that ends its watch. */
 const running = new Map<number, () => void>();
 
 function endAllAtOnce(): void {
   for (const leader of running.keys()) signalGroup(leader, 'SIGKILL');
 }
 
-/**
- * Starts a process that leads a group of its own. The group ends when our process ends, even by SIGKILL (not on Windows),
- * until `forgetGroup`. Throws what `spawn` throws.
- */
+/** Starts a process that leads its own group, which ends with ours, even by SIGKILL (not on Windows), until `forgetGroup`. */
 export function spawnGroup(program: string, words: readonly string[], options: SpawnOptions): ChildProcess {
   const isWindows = process.platform === 'win32';
   // Before the child: nothing would end it if this process were killed between the two.
@@ -40,32 +37,32 @@ export function spawnGroup(program: string, words: readonly string[], options: S
   }
 }
 
-/** To be called once the group has ended: the system may reuse its number. */
+/** Ends the watch of a group. Call this once the group has ended, because the system may reuse its number. */
 export function forgetGroup(leader: number): void {
   running.get(leader)?.();
   if (running.delete(leader) && running.size === 0) process.off('exit', endAllAtOnce);
 }
 
-/** Ends every process of the group, by SIGKILL those that have not ended after two seconds. Resolves once they are gone. */
+/** Ends every process of the group, after two seconds by SIGKILL. Resolves once all have ended. */
 export async function endGroup(leader: number): Promise<void> {
   if (!signalGroup(leader, 'SIGTERM')) return;
   if (await gone(leader, GRACE_MS)) return;
   signalGroup(leader, 'SIGKILL');
-  // A process that is never reaped, or that hangs in the kernel, is not waited for.
+  // Does not wait for a process that is never reaped, or that hangs in the kernel.
   await gone(leader, AFTER_KILL_MS);
 }
 
-/** Returns true while a process of the group runs. */
+/** Returns whether a process of the group is running. */
 export function groupLives(leader: number): boolean {
   if (process.platform === 'win32' || !signalGroup(leader, 0)) return false;
-  // If /proc is of another process namespace, believe the signal.
+  // If /proc belongs to another process namespace, trust the signal.
   return !procIsOurs() || hasRunningMember(leader);
 }
 
-/** Ignores zombies: in a container whose first process reaps none, each command would wait the whole grace for them. */
+/** Ignores zombies: in a container whose first process does not reap them, each command would wait the whole grace period. */
 function hasRunningMember(leader: number): boolean {
   const names = orElse(() => readdirSync('/proc'), null);
-  if (names === null) return true; // no /proc here: believe the signal
+  if (names === null) return true; // no /proc here: trust the signal
   return names.some((name) => {
     const [state, , group] = /^\d+$/.test(name) ? statFields(name) : [];
     return Number(group) === leader && state !== 'Z' && state !== 'X';
@@ -80,10 +77,10 @@ async function gone(leader: number, within: number): Promise<boolean> {
   return !groupLives(leader);
 }
 
-/** Returns false if no process is left. */
+/** Sends a signal to the group. Returns false if no process is left. */
 function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   if (process.platform === 'win32') {
-    // There is no group and no polite way: the whole tree ends at once.
+    // There is no group and no graceful way: the whole tree ends at once.
     if (signal !== 0) spawnSync('taskkill', ['/pid', String(leader), '/T', '/F'], { windowsHide: true });
     return false;
   }
@@ -91,24 +88,24 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
     process.kill(-leader, signal);
     return true;
   } catch (error) {
-    // EPERM: a process of the group changed its user; it exists, and is not ours to end.
+    // EPERM: a process of the group changed its user; it exists, but we may not end it.
     return (error as NodeJS.ErrnoException).code === 'EPERM' && signal !== 'SIGKILL';
   }
 }
 
-/** Ends the group that it reads, with SIGTERM first, at the end of its input: the process that holds the other end has ended. */
+/** Ends a group, first with SIGTERM, at the end of its input: the process at the other end has exited. */
 const SCRIPT =
   'read -r g || exit 0; read -r _; kill -s TERM -- "-$g" 2>/dev/null || exit 0; n=0; ' +
   'while [ $n -lt 20 ]; do sleep 0.1; kill -s 0 -- "-$g" 2>/dev/null || exit 0; n=$((n + 1)); done; ' +
   'kill -s KILL -- "-$g" 2>/dev/null';
 
 function startWatch(): ChildProcess {
-  // In a session of its own: what ends our group, or the terminal, must not end the watch.
+  // In its own session: whatever ends our group or the terminal must not end the watch.
   const watch: ChildProcess = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watch'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without a shell there is no watch; all but a SIGKILL of this process still end the group.
+  // Without a shell there is no watch; the group still ends unless this process gets SIGKILL.
   watch.on('error', () => undefined);
   watch.stdin?.on('error', () => undefined);
   watch.unref();

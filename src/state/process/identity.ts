@@ -1,10 +1,10 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { orElse } from '../../text/or-else.ts';
 
-/** Identifies a process, even after its number was reused. */
+/** Identity of a process, even after its number was reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The system's own start time of the process (Linux: clock ticks since boot, with the boot's id), or null. */
+  /** Start time of the process as the system reports it (Linux: clock ticks since boot, with the boot's id), or null. */
   readonly startedAt: string | null;
 }
 
@@ -14,7 +14,7 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startedAt: startedAt === ZOMBIE ? null : startedAt };
 }
 
-/** Returns true if that very process is running. Without a start time a reused number counts as running, to be safe. */
+/** Returns whether that very process is running. Without a start time a reused number counts as running, to be safe. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (!pidExists(identity.pid)) return false;
   const now = startTime(identity.pid);
@@ -42,17 +42,17 @@ function startTime(pid: number): string | null {
   return fields[19] === undefined ? null : `${bootId()}:${fields[19]}`;
 }
 
-/** Fields of /proc/PID/stat behind the process's name: state, parent, group, session and so on; empty if unknown. */
+/** Returns the fields of /proc/PID/stat after the process's name: state, parent, group, session and so on; empty if unknown. */
 export function statFields(pid: number | string): string[] {
-  // utf8 is read by one native call, any other encoding costs a cold hook 0.4 ms more. The process may just have ended.
+  // utf8 is read by one native call; other encodings cost a cold hook 0.4 ms more. The process may just have ended.
   const stat = orElse(() => (procIsOurs() ? readFileSync(`/proc/${pid}/stat`, 'utf8') : null), null);
-  // The command's name in parentheses may hold parentheses and spaces: fields count from its end.
+  // The command's name in parentheses may contain parentheses and spaces: fields count from its end.
   return stat === null ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 let knownAsOurs = false;
 
-/** Returns true if /proc belongs to our process namespace: without one of its own, a namespace sees its parent's numbers. */
+/** Returns whether /proc belongs to our process namespace: without its own, a namespace sees its parent's numbers. */
 export function procIsOurs(): boolean {
   knownAsOurs ||= procLink('self') === String(process.pid);
   return knownAsOurs;
@@ -71,7 +71,7 @@ export function procLink(name: string): string | null {
   return process.platform === 'linux' ? orNull(() => readlinkSync(`/proc/${name}`)) : null;
 }
 
-/** Returns null if there is no /proc, or access is denied. */
+/** Returns null without /proc, or if access is denied. */
 function orNull(read: () => string): string | null {
   try {
     return read();
@@ -82,7 +82,7 @@ function orNull(read: () => string): string | null {
   }
 }
 
-/** Linux counts in hundredths of a second. */
+/** Clock tick of Linux: a hundredth of a second. */
 const TICK_MS = 10;
 /** Longest plausible time before a shell becomes node by `exec`, under load. */
 const MOST_BEFORE_NODE_MS = 120_000;
@@ -91,13 +91,13 @@ const MOST_BEFORE_NODE_MS = 120_000;
 export function ownStart(): number {
   const node = Date.now() - process.uptime() * 1000;
   const first = beganAt(identityOf(process.pid).startedAt);
-  // NaN, or a container whose uptime counts from another moment than its processes.
+  // NaN, or a container whose uptime and processes count from different moments.
   return first <= node && first > node - MOST_BEFORE_NODE_MS ? first : node;
 }
 
 /** Returns when a process with this `startedAt` began, in epoch milliseconds; NaN if unknown. */
 function beganAt(startedAt: string | null): number {
-  // node:os reports the uptime too, but loading it costs a hook a tenth of a millisecond.
+  // node:os reports the uptime as well, but loading it costs a hook a tenth of a millisecond.
   const uptimeMs = Number.parseFloat(orElse(() => readFileSync('/proc/uptime', 'utf8'), '')) * 1000;
   return Date.now() - uptimeMs + Number(startedAt?.split(':')[1]) * TICK_MS;
 }

@@ -14,14 +14,14 @@ export interface Invocation {
 
 const DEFAULT_LOOP = { name: null, mode: 'hook' } as const;
 
-/** Returns a message for people, with the program spelled as this user can call it. */
+/** Renders a message for people, with the program spelled as this user can call it. */
 export function show(message: Message | string, loop: Pick<MessageContext, 'name' | 'mode'> = DEFAULT_LOOP): string {
   return render(message, { name: loop.name, mode: loop.mode, program: programName() });
 }
 
 let known: string | null = null;
 
-/** Returns the program as this user can call it. Looks on the PATH once per process. */
+/** Returns the program as this user can call it. Searches the PATH once per process. */
 export function programName(): string {
   known ??= spelling({ script: process.argv[1], path: process.env['PATH'], cwd: orElse(() => process.cwd(), '/') });
   return known;

@@ -8,16 +8,16 @@ import { isSameVersion, type Version, versionAt } from './version.ts';
 const FORMAT = 1;
 const MOST_FILES = 50_000;
 
-/** How the files that have to be unchanged were at the start of a loop, or as accepted last. It outlives the loop's end. */
+/** State of the `unchanged` files at the start of a loop, or as last accepted. It outlives the loop's end. */
 export interface Baseline {
   readonly version: typeof FORMAT;
   readonly loopId: string;
   readonly globs: readonly string[];
-  /** By path relative to the project. */
+  /** Versions by path relative to the project. */
   readonly files: Readonly<Record<string, Version>>;
 }
 
-/** Notes how the files of `set` are now; removes the note of a former loop where nothing has to be unchanged. */
+/** Records the current state of the files of `set`; removes the record of a former loop if nothing has to be unchanged. */
 export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly string[], set: FileSet): void {
   if (globs.length === 0) {
     removeIfThere(files.unchanged);
@@ -39,7 +39,7 @@ export function readBaseline(files: LoopFiles, loopId: string, globs: readonly s
   return isOurs && JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
 }
 
-/** Returns how the files of `set` differ from the baseline, by path. */
+/** Returns the differences between the files of `set` and the baseline, by path. */
 export function baselineChanges({ projectDir }: LoopFiles, { files }: Baseline, set: FileSet): FileChange[] {
   const before = new Map(Object.entries(files).map(([path, version]) => [join(projectDir, path), version]));
   const changes = [...before].flatMap(([path, version]): FileChange[] => {

@@ -5,25 +5,25 @@ import { contentOf, type FileChange, lookPath, type Snapshot } from './snapshot.
 import { isSameVersion, statAt, type Version, versionAt } from './version.ts';
 
 export interface ExamineOptions {
-  /** Watched files as the contract has them now: it names new ones. */
+  /** Watched files according to the current contract, including new ones. */
   readonly protect: FileSet;
   /**
-   * `stamps` reads what has another stamp than at the last examination, `all` compares the stamp of every file and lists
-   * every folder, `content` hashes every file but the program's own, which are megabytes in two copies.
+   * `stamps` reads files with another stamp than at the last examination, `all` compares the stamp of every file and lists
+   * every folder, `content` hashes every file except the program's own, which are megabytes in two copies.
    */
   readonly depth: 'stamps' | 'all' | 'content';
-  /** Returns whether a changed file says the same in all that is protected about it. */
+  /** Returns whether a changed file is the same in everything that is protected about it. */
   readonly isSame?: (path: string, before: Buffer | null, after: Buffer | null) => boolean;
 }
 
 export interface Examined {
   readonly changes: readonly FileChange[];
-  /** Files that differ in nothing that is protected. */
+  /** Files without a difference in anything that is protected. */
   readonly same: readonly string[];
   readonly snapshot: Snapshot;
 }
 
-/** Compares the disk with the snapshot. The caller holds the lock. Folders that were replaced come first. */
+/** Compares the disk with the snapshot. The caller holds the lock. Replaced folders come first. */
 export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOptions): Examined {
   const programs = new Set(snapshot.own.filter((path) => path.endsWith('.cjs')));
   const isUnchanged = unchangedSince(files, options.depth, programs);
@@ -52,7 +52,7 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
   return { changes, same, snapshot: { ...snapshot, folders } };
 }
 
-/** Folders of the last examination that are something else now, such as a link; without those below another one. */
+/** Returns folders of the last examination that are now something else, such as a link; without those below another one. */
 function replacedFolders({ folders, files }: Snapshot): string[] {
   const holders = new Set<string>();
   for (const [path, base] of Object.entries(files)) {
@@ -98,7 +98,7 @@ function saysTheSame(
   { isSame }: ExamineOptions,
 ): boolean {
   const base = snapshot.files[path] ?? null;
-  // A settings file is small; what has become 4 MiB long is not read.
+  // A settings file is small; one that has grown to 4 MiB is not read.
   const isText = (each: Version | null): boolean => each === null || (each.kind === 'file' && each.size <= 2 ** 22);
   if (isSame === undefined || ![base, now].every(isText)) return false;
   const chunks: Buffer[] = [];

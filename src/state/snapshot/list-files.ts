@@ -1,15 +1,15 @@
 import type { Dirent } from 'node:fs';
 import { readFolder, statAt } from './version.ts';
 
-/** A set of files: those below `roots` that `covers` names. All paths are absolute. */
+/** Set of files: those below `roots` that `covers` accepts. All paths are absolute. */
 export interface FileSet {
   readonly roots: readonly string[];
   readonly covers: (path: string) => boolean;
-  /** Folders that are not entered; `names` are those of its entries. */
+  /** Returns whether a folder is skipped; `names` are those of its entries. */
   readonly skips: (folder: string, names: readonly string[]) => boolean;
 }
 
-/** Names that tools give to what they create by themselves beside the files of a project. */
+/** Names that tools give to the files and folders that they create in a project. */
 const BY_TOOLS = new Set(
   '.git node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .nyc_output .cache .DS_Store'.split(' '),
 );
@@ -20,11 +20,11 @@ export interface Listing {
   readonly files: readonly string[];
   /** Folders in which a further file of the set could appear, and roots that do not exist. */
   readonly folders: readonly string[];
-  /** There were more entries than are looked at. */
+  /** True if there were more entries than the limit. */
   readonly cut: boolean;
 }
 
-/** Lists the files of a set, sorted; links are files here and are not followed. `known` folders are not entered. */
+/** Lists the files of a set, sorted; links count as files and are not followed. `known` folders are skipped. */
 export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<string> = new Set()): Listing {
   const files = new Set<string>();
   const folders = new Set<string>();
@@ -34,7 +34,7 @@ export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<
     const stat = statAt(path);
     if (stat !== null && !stat.isDirectory()) {
       if (covers(path)) files.add(path);
-      folders.add(path); // a root that is no folder could become one
+      folders.add(path); // a root that is not a folder could become one
       continue;
     }
     if (folders.has(path)) continue;

@@ -1,31 +1,31 @@
 import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-/** Files whose stamps a look compares; what is beyond them is examined at the end of a turn and before a verification. */
+/** Number of files whose stamps a look compares; others are examined at the end of a turn and before a verification. */
 export const LOOK_FILES = 5000;
-/** The same for the folders in which a protected file could appear. */
+/** Number of folders in which a protected file could appear that a look compares. */
 export const LOOK_FOLDERS = 2000;
 
 const FIGURES = 3;
 const OPTIONS = { throwIfNoEntry: false } as const;
 /**
- * Paths from which a look turns V8's optimising compiler off: what it does for lstat in a new process takes as long as
- * 5,000 calls. The flag is set back, because V8 rejects a code cache that was written under other flags.
+ * Number of paths from which a look turns off V8's optimising compiler, whose work for lstat in a new process takes as long
+ * as 5,000 calls. The flag is restored, because V8 rejects a code cache that was written under other flags.
  */
 const LONG_LOOK = 1500;
 
 export interface Look {
   readonly paths: readonly string[];
-  /** Inode, size and change time of each path; -1 for one that does not exist, NaN for one that has to be examined. */
+  /** Inode, size and change time of each path; -1 if it does not exist, NaN if it has to be examined. */
   readonly stamps: Float64Array;
   /** Number of paths that a look compares; the others are compared at the end of a turn. */
   readonly quick: number;
 }
 
 /**
- * Returns whether everything that is watched has the stamp of the last examination; null if nothing is watched. A program
- * can set a file's modification time but not its change time. Runs around every tool call, so it reads one file and
- * calls lstat, and nothing else.
+ * Returns whether all watched files have the stamps of the last examination; null if nothing is watched. A program can set a
+ * file's modification time but not its change time. Runs around every tool call, so it reads one file and calls lstat, and
+ * nothing else.
  */
 export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): boolean | null {
   const look = readLook(path);
@@ -45,13 +45,13 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
     }
     return true;
   } catch {
-    return false; // a way that was closed: the examination says what became of it
+    return false; // inaccessible: the examination finds out why
   } finally {
     if (isLong) setFlagsFromString('--opt');
   }
 }
 
-/** Reads the stamps; null if there are none, or a crash tore them. */
+/** Reads the stamps; null if there are none, or a crash tore the file. */
 export function readLook(path: string): Look | null {
   let bytes: Buffer;
   try {
@@ -72,11 +72,11 @@ export function readLook(path: string): Look | null {
 
 const TORN: Look = { paths: ['/'], stamps: new Float64Array([-1, -1, -1]), quick: 1 };
 
-/** Change times are as coarse as the kernel's clock tick, on some file systems as a second. */
+/** Precision of change times: the kernel's clock tick; on some file systems a second. */
 const TICK_MS = 20;
 const COARSE_MS = 2100;
 
-/** Returns the figures of a stamp; a file that changed just now could change again unseen, so it has to be examined. */
+/** Returns the figures of a stamp; a file that changed just now could change again unnoticed, so it has to be examined. */
 export function stampOf(stat: Stats | null, now: number): readonly [number, number, number] {
   if (stat === null) return [-1, -1, -1];
   const { ino, size, ctimeMs } = stat;

@@ -24,28 +24,28 @@ import { inSafeFolder } from './safe-folder.ts';
 import { contentOf, type FileChange, readSnapshot, type Snapshot } from './snapshot.ts';
 import { diskPath, isSameVersion, plainPath, statAt, versionAt } from './version.ts';
 
-/** Write-ahead record of files that are being put back. The next process finishes what a killed one has begun. */
+/** Write-ahead record of files that are being restored. The next process completes what a killed one began. */
 export interface RestoreIntent<Cause> {
   readonly loopId: string;
-  /** ISO-8601 UTC; unique among the restores of a loop, since one process restores at a time. */
+  /** ISO-8601 UTC; unique among the restores of a loop, because only one process restores at a time. */
   readonly id: string;
   readonly changes: readonly FileChange[];
-  /** Folder that receives what is replaced, relative to the project. */
+  /** Folder that receives replaced files, relative to the project. */
   readonly archive: string;
   readonly cause: Cause;
 }
 
-/** What became of each change. */
+/** Results of the changes. */
 export interface Restored<Cause> {
   readonly intent: RestoreIntent<Cause>;
   readonly restored: readonly FileChange[];
-  /** Changes whose content was not kept, or whose folder cannot be reached. */
+  /** Changes whose content was not kept, or whose folder is inaccessible. */
   readonly failed: readonly FileChange[];
 }
 
 const pathOf = ({ snapshot }: LoopFiles): string => `${snapshot}.restoring`;
 
-/** Puts files back. `record` is called once it is done and before it is forgotten. The caller holds the lock. */
+/** Restores files. Calls `record` once that is done and before the intent is removed. The caller holds the lock. */
 export function restoreFiles<Cause>(
   files: LoopFiles,
   { loopId }: Snapshot,
@@ -58,7 +58,7 @@ export function restoreFiles<Cause>(
   finishRestore(files, loopId, record);
 }
 
-/** Finishes what a killed process has begun to put back. The caller holds the lock. */
+/** Completes a restore that a killed process began. The caller holds the lock. */
 export function finishRestore<Cause>(files: LoopFiles, loopId: string, record: (done: Restored<Cause>) => void): void {
   const intent = readIntent<Cause>(files);
   if (intent === null) return;
@@ -75,11 +75,11 @@ function readIntent<Cause>(files: LoopFiles): RestoreIntent<Cause> | null {
     return JSON.parse(readFileSync(regularFile(pathOf(files)), 'utf8')) as RestoreIntent<Cause>;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error; // it was written whole: what it names must not be forgotten
+    throw error; // it was written completely, so its changes must not be dropped
   }
 }
 
-/** A file that cannot be put back, such as on a full disk, must not keep the others from it. */
+/** Restores one file. A failure, for example on a full disk, must not prevent the restore of others. */
 function settleSafely(
   files: LoopFiles,
   snapshot: Snapshot,
@@ -94,7 +94,7 @@ function settleSafely(
   }
 }
 
-/** Makes one path what the snapshot says it is. Repeatable. Returns false if that is impossible. */
+/** Makes one path match the snapshot. Repeatable. Returns false if that is impossible. */
 function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, archive: string): boolean {
   const base = snapshot.files[path] ?? null;
   const isInside = path.startsWith(`${files.projectDir}${sep}`);
@@ -107,14 +107,14 @@ function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, arch
       path,
       (at) => {
         const stat = statAt(at);
-        // A folder that was replaced is there again once a file below it was put back.
+        // A replaced folder exists again once a file below it was restored.
         const isBack = stat?.isDirectory() === true && snapshot.folders.includes(path);
         if (stat !== null && !isBack) aside(at, path);
         return true;
       },
       null,
     );
-    return done ?? true; // its folder is gone, and so is the file
+    return done ?? true; // its folder no longer exists, nor does the file
   }
   const content = contentOf(files, snapshot, base);
   if (content === null) return false;
@@ -150,7 +150,7 @@ function archivePath({ projectDir }: LoopFiles, archive: string, path: string): 
   return freePath(to);
 }
 
-/** Keeps what a rename is about to replace, without a moment in which the path names nothing. */
+/** Keeps a file that a rename is about to replace, without a moment in which the path does not exist. */
 function keepReplaced(at: string, to: string, kind: 'file' | 'link' | 'other'): void {
   if (kind === 'other') {
     moveAside(at, to);
@@ -159,13 +159,13 @@ function keepReplaced(at: string, to: string, kind: 'file' | 'link' | 'other'): 
   try {
     linkSync(diskPath(at), to);
   } catch {
-    // another file system, or one without links
+    // Another file system, or one without links.
     if (kind === 'link') moveAside(at, to);
     else copyFileSync(diskPath(at), to);
   }
 }
 
-/** Moves whatever is at a path into the archive, to another file system as well. */
+/** Moves whatever is at a path into the archive, even across file systems. */
 function moveAside(at: string, to: string): void {
   try {
     renameSync(diskPath(at), to);

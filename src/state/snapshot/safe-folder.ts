@@ -2,13 +2,13 @@ import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, realp
 import { sep } from 'node:path';
 import { diskPath, statAt } from './version.ts';
 
-/** Linux names an open folder by its descriptor, whatever its path has become since. */
+/** Folder in which Linux names an open folder by its descriptor, whatever happens to its path. */
 const DESCRIPTORS = '/proc/self/fd';
 
 /**
- * Runs `work` with the path of a file whose folder is reached from `root` without following a link, and returns its
- * result; null if the folder cannot be reached. With `make`, missing folders are made, and what is in the place of one
- * is passed to `aside`. On Linux a folder that is replaced meanwhile changes nothing: every step is relative to an open one.
+ * Runs `work` with the path of a file whose folder is reached from `root` without following a link, and returns its result;
+ * null if the folder cannot be reached. With `make`, missing folders are created, and anything in the place of one is passed
+ * to `aside`. On Linux, replacing a folder meanwhile has no effect: every step is relative to an open one.
  */
 export function inSafeFolder<T>(
   root: string,
@@ -39,7 +39,7 @@ export function inSafeFolder<T>(
   }
 }
 
-/** Runs `work`; in a folder that is closed to its owner's writes it is open for that time. */
+/** Runs `work`; a folder without write permission for its owner is opened temporarily. */
 function inOpenFolder<T>(folder: string, work: () => T): T {
   try {
     return work();
@@ -55,7 +55,7 @@ function inOpenFolder<T>(folder: string, work: () => T): T {
   }
 }
 
-/** Opens a folder, no link; one that was closed to its owner is opened again. Returns null if it cannot be opened. */
+/** Opens a folder that is not a link; one that its owner made inaccessible is opened temporarily. Returns null if that fails. */
 function openFolder(path: string): number | null {
   const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
   for (const attempt of [1, 2]) {
@@ -77,7 +77,7 @@ function openToOwner(path: string): void {
   try {
     chmodSync(diskPath(path), (mode & 0o7777) | 0o700);
   } catch {
-    // another user's folder: the second attempt to open it says so
+    // Another user's folder: the second attempt to open it fails.
   }
 }
 

@@ -12,16 +12,16 @@ import { statAt, type Version, versionAt } from './version.ts';
 
 const VERSION = 1;
 
-/** Bytes and files whose content is kept; of what is beyond, the hashes alone. */
+/** Number of files whose content is kept; there is a limit of bytes as well. Beyond these, only the hashes are. */
 export const KEPT_FILES = 5000;
 export const KEPT_BYTES = 64 * 1024 * 1024;
-/** Files beyond this number are not watched at all. */
+/** Number of files beyond which further ones are not watched. */
 const MOST_FILES = 50_000;
 
-/** A version with the place of its content in the pack; null where that is not kept. */
+/** Version with the position of its content in the pack; null if that was not kept. */
 export type KeptVersion = Version & { readonly offset: number | null };
 
-/** What is protected, and what has to be as it was at the start. Own files are single paths. */
+/** Protected files, and the loop's own files as single paths. */
 export interface Watch {
   readonly own: readonly string[];
   readonly protect: FileSet;
@@ -32,24 +32,24 @@ export interface Snapshot {
   readonly loopId: string;
   /** Name of the file with the contents, beside this one. */
   readonly pack: string;
-  /** Version that is put back, by absolute path; null for a file that must not exist. */
+  /** Version to restore, by absolute path; null for a file that must not exist. */
   readonly files: Readonly<Record<string, KeptVersion | null>>;
   readonly folders: readonly string[];
   /** Own files among `files`. */
   readonly own: readonly string[];
-  /** Changes of the user since then that were left. */
+  /** Later changes by the user that were kept. */
   readonly left: readonly FileChange[];
-  /** Paths that could not be restored: what is there is not the user's change. */
+  /** Paths that could not be restored: their content is not the user's change. */
   readonly failed?: readonly string[];
 }
 
-/** One difference between the snapshot and the disk. */
+/** Difference between the snapshot and the disk. */
 export interface FileChange {
   readonly path: string;
   readonly was: 'changed' | 'deleted' | 'new';
 }
 
-/** Numbers for the warning at the start; null if every content is kept. */
+/** Figures for the warning at the start; null if all contents are kept. */
 export interface SnapshotBounds {
   readonly unkept: number;
   readonly unwatched: boolean;
@@ -57,7 +57,7 @@ export interface SnapshotBounds {
 
 const WAIT: LockOptions = { waitMs: 20_000 };
 
-/** Runs `work` alone among all processes that restore files of this loop. */
+/** Runs `work` exclusively among all processes that restore files of this loop. */
 export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   return withLock(`${files.snapshot}.lock`, WAIT, work);
@@ -66,7 +66,7 @@ export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
 export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;
 export const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
 
-/** Takes a snapshot of every watched file as it is now and replaces the former one. The caller holds the lock. */
+/** Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock. */
 export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): SnapshotBounds | null {
   const pack = packPrefix(files.snapshot) + uniqueToken();
   const listed = listFiles(watch.protect);
@@ -77,7 +77,7 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): Sn
   try {
     for (const path of paths.slice(0, MOST_FILES)) {
       const version = writer.add(path);
-      if (version?.kind === 'other') continue; // such as a folder or a socket, which has no content to keep
+      if (version?.kind === 'other') continue; // for example a folder or a socket, which has no content
       kept[path] = version;
       if (version?.offset === null) unkept += 1;
     }
@@ -93,9 +93,9 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): Sn
   return unkept > 0 || unwatched ? { unkept, unwatched } : null;
 }
 
-/** Reads the snapshot of a loop; null if there is none, or it belongs to another loop or cannot be read. */
+/** Reads the snapshot of a loop; null if there is none, it belongs to another loop or cannot be read. */
 export function readSnapshot(files: LoopFiles, loopId: string): Snapshot | null {
-  // Missing, or torn: the caller treats both as no snapshot.
+  // Missing or torn: the caller treats both as no snapshot.
   const text = orElse(() => readFileSync(regularFile(`${files.snapshot}.json`), 'utf8'), '');
   const found = jsonOrNull(text) as Partial<Snapshot> | null;
   const isOurs = found?.version === VERSION && found.loopId === loopId && typeof found.files === 'object';
@@ -106,7 +106,7 @@ export function storeSnapshot(files: LoopFiles, snapshot: Snapshot): void {
   writeAtomically(`${files.snapshot}.json`, JSON.stringify(snapshot), 0o600);
 }
 
-/** Stores the stamps of what is watched, own files first: the next look and examination compare with them. */
+/** Stores the stamps of watched files, own files first, for the next look and examination. */
 export function storeLook(files: LoopFiles, { files: watched, folders }: Snapshot): void {
   const now = Date.now();
   const stamped = (paths: readonly string[]): StampedPath[] => paths.map((path) => [path, stampOf(statAt(path), now)]);
@@ -114,11 +114,11 @@ export function storeLook(files: LoopFiles, { files: watched, folders }: Snapsho
   const quick = [...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
-  // A look that a crash of the machine has torn, or taken back, only makes the next one examine more.
+  // A look that was torn or lost in a crash of the machine only makes the next one examine more.
   if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, false);
 }
 
-/** Adds what is at these paths now to the versions that are put back. `left` are changes that the user made. */
+/** Adds the current content of these paths to the versions to restore. `left` are changes that the user made. */
 export function adoptVersions(
   files: LoopFiles,
   snapshot: Snapshot,
@@ -138,7 +138,7 @@ export function adoptVersions(
   return next;
 }
 
-/** Returns the kept content of a version; null if it was not kept, is damaged or is gone. */
+/** Returns the kept content of a version; null if it was not kept, is damaged or missing. */
 export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
   const { offset, size, hash } = version;
   const path = packPath(files, snapshot);
@@ -151,7 +151,7 @@ export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVer
 }
 
 interface Pack {
-  /** Appends the content of a file within the bounds, and returns its version. */
+  /** Appends the content of a file within the limits, and returns its version. */
   readonly add: (path: string) => KeptVersion | null;
   readonly close: () => void;
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Dirent, Stats } from 'node:fs';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 
-/** One state of a file: type, permissions and content. */
+/** Version of a file: type, permissions and content. */
 export interface Version {
-  /** `other` is anything but a regular file and a symbolic link. It is never put back. */
+  /** `other` is anything but a regular file and a symbolic link. It is never restored. */
   readonly kind: 'file' | 'link' | 'other';
   readonly mode: number;
-  /** SHA-256 of the bytes, or of a link's target; for a very large file its stamps; '' if not read. */
+  /** SHA-256 of the bytes or of a link's target; for a very large file its stamps; '' if not read. */
   readonly hash: string;
   readonly size: number;
   readonly mtimeMs: number;
@@ -15,13 +15,13 @@ export interface Version {
 
 const MODE = 0o7777;
 const CHUNK = 1024 * 1024;
-/** Least buffer; one of a whole chunk for each small file keeps V8 collecting garbage. */
+/** Minimum size of a buffer; a whole chunk for each small file would keep V8 collecting garbage. */
 const PAGE = 4096;
 
-/** A program can make a file of any length in no time, so a longer one is known by its stamps alone. */
+/** Size from which only the stamps of a file are compared: a program can create a file of any length instantly. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 
-/** Returns what is at a path now, no link followed; null if nothing. Unread if its length is not that of `base`. */
+/** Returns the version at a path, without following links; null if nothing exists. Unread if its length differs from `base`. */
 export function versionAt(
   path: string,
   keep: (bytes: Buffer) => void = () => undefined,
@@ -39,7 +39,7 @@ export function versionAt(
   try {
     if (stat.isSymbolicLink()) {
       add(readlinkSync(diskPath(path), { encoding: 'buffer' }));
-      // A link has no permissions of its own, and its times say nothing.
+      // A link has no permissions of its own, and its times mean nothing.
       return { ...common, kind: 'link', mode: 0, hash: hash.digest('hex') };
     }
     if (base?.kind === 'file' && stat.isFile() && size !== base.size) return { ...common, kind: 'file', hash: '' };
@@ -54,7 +54,7 @@ export function versionAt(
   }
 }
 
-/** Returns the status of what is at a path, without following a link; null if there is nothing, or no way to it. */
+/** Returns the status of a path, without following links; null if it does not exist or is inaccessible. */
 export function statAt(path: string): Stats | null {
   try {
     return lstatSync(diskPath(path), { throwIfNoEntry: false }) ?? null;
@@ -65,7 +65,7 @@ export function statAt(path: string): Stats | null {
   }
 }
 
-/** Opens without following a link and without waiting for the writer of a pipe. Returns false for no regular file. */
+/** Reads a file without following a link or waiting for the writer of a pipe. Returns false if it is not a regular file. */
 function readAll(path: string, add: (bytes: Buffer) => void): boolean {
   const descriptor = openSync(
     diskPath(path),
@@ -91,12 +91,12 @@ export function isSameVersion(one: Version | null, other: Version | null): boole
   return one.kind === other.kind && one.mode === other.mode && one.hash === other.hash && one.hash !== '';
 }
 
-/** A byte of a name that is no UTF-8, kept as a lone surrogate: a string holds every name, and no two are the same. */
+/** Pattern for a byte of a name that is not UTF-8, kept as a lone surrogate: every name has a distinct string. */
 const ODD_BYTE = /[\udc80-\udcff]/u;
 const ODD_BYTES = /([\udc80-\udcff])/u;
 const BYTE = 0xdc00;
 
-/** Returns a path as the file system knows it. */
+/** Returns a path as the file system stores it. */
 export function diskPath(path: string): string | Buffer {
   if (!ODD_BYTE.test(path)) return path;
   const pieces = path.split(ODD_BYTES);
@@ -105,7 +105,7 @@ export function diskPath(path: string): string | Buffer {
   );
 }
 
-/** Returns a path under which the file can be kept anywhere: `caf%E9.ts`. */
+/** Returns a path under which the file can be stored anywhere: `caf%E9.ts`. */
 export function plainPath(path: string): string {
   return path.replace(
     new RegExp(ODD_BYTE, 'gu'),
@@ -113,7 +113,7 @@ export function plainPath(path: string): string {
   );
 }
 
-/** Lists a folder; names that are no UTF-8 are told from each other. */
+/** Lists a folder; distinguishes names that are not UTF-8. */
 export function readFolder(folder: string): Array<Pick<Dirent, 'name' | 'isDirectory'>> {
   const entries = readdirSync(diskPath(folder), { withFileTypes: true });
   if (!entries.some(({ name }) => name.includes('\ufffd'))) return entries;

@@ -18,16 +18,16 @@ export function archiveRun(files: RunFiles, at: string): string {
   return path;
 }
 
-/** Copies status, journals and transcripts into a new or empty folder. Throws `usage` without a run, `refused` if taken. */
+/** Copies status, journals and transcripts into an empty folder. Throws `usage` without a run, `refused` if it is not empty. */
 export function exportRun(files: RunFiles, dest: string) {
   if (!hasRunDir(files)) {
     const message = `${files.taskDir} has no run state to export: no loop has run there, or its run was put into ${basename(files.archiveDir)}.`;
     throw new RalphError('usage', message);
   }
   refuseTaken(files, dest);
-  /** Relative to the destination, in order. */
+  /** Paths relative to the destination, in order. */
   const exported: string[] = [];
-  /** Links, folders and whatever else is no plain file. */
+  /** Links, folders and anything else that is not a plain file. */
   const skipped: string[] = [];
   const copy = (from: string, to: string): void => {
     const lies = whatLies(from);
@@ -42,7 +42,7 @@ export function exportRun(files: RunFiles, dest: string) {
   }
   mkdirSync(join(dest, 'transcripts'));
   for (const name of readdirSync(files.transcriptsDir).sort()) {
-    // Other files are drafts of a process that died.
+    // Other files are drafts of a dead process.
     if (name.endsWith('.md')) copy(join(files.transcriptsDir, name), `transcripts/${name}`);
   }
   return { exported, skipped };

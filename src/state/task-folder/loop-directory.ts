@@ -7,14 +7,14 @@ import { appendLine } from '../files/journal-lines.ts';
 import { freePath, writeAtomically } from '../files/regular-file.ts';
 import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
 
-/** Paths of a loop directory's files, absolute. */
+/** Absolute paths of a loop directory's files. */
 export type LoopDirectory = Readonly<ReturnType<typeof loopDirectoryIn>>;
 
 export function loopDirectoryIn(dir: string) {
   return {
     dir,
     config: join(dir, 'config.json'),
-    /** The user's text for the reflection, in place of the default. */
+    /** The user's text for the reflection, instead of the default. */
     reflect: join(dir, 'reflect.md'),
     /** Projection of the loop: its state, its events, and one file for each iteration. */
     state: join(dir, 'state.json'),
@@ -24,7 +24,7 @@ export function loopDirectoryIn(dir: string) {
   };
 }
 
-/** Content of .gitignore: the projection is no part of the project's history. */
+/** Content of .gitignore: the projection does not belong to the project's history. */
 export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');
 
 /*
@@ -56,7 +56,7 @@ export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopItera
   writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`);
 }
 
-/** Keeps the projection out of git, in a directory without a .gitignore; that file itself, too. */
+/** Keeps the projection and this .gitignore out of git, in a directory without one. */
 export function keepOutOfGit({ dir }: LoopDirectory): void {
   const path = join(dir, '.gitignore');
   if (whatLies(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);

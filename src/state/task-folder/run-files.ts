@@ -4,14 +4,14 @@ import { RalphError } from '../../text/message.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 import { readRegularFile, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 
-/** Paths of a task folder's run state, absolute. */
+/** Absolute paths of a task folder's run state. */
 export type RunFiles = Readonly<ReturnType<typeof runFiles>>;
 
 export function runFiles(taskDir: string) {
   const dir = join(taskDir, '.ralph-runner');
   return {
     taskDir,
-    /** `.ralph-runner` of the task folder. */
+    /** Folder `.ralph-runner` of the task folder. */
     dir,
     status: join(dir, 'status.json'),
     iterations: join(dir, 'iterations.jsonl'),
@@ -25,7 +25,7 @@ export function runFiles(taskDir: string) {
   };
 }
 
-/** Returns what is at a path, symbolic links not followed. */
+/** Returns the kind of what is at a path, without following symbolic links. */
 export function whatLies(path: string): 'nothing' | 'file' | 'directory' | 'other' {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return 'nothing';
@@ -38,12 +38,12 @@ export function makeRunDir(files: RunFiles, inner?: string): void {
   if (inner !== undefined) makeRealDir(inner);
 }
 
-/** Returns true if `.ralph-runner` exists. Throws `refused` if it is no directory. */
+/** Returns whether `.ralph-runner` exists. Throws `refused` if it is not a directory. */
 export function hasRunDir(files: RunFiles): boolean {
   return isRealDir(files.dir);
 }
 
-/** Returns true if a directory exists. Throws `refused` for anything else at its path. */
+/** Returns whether a directory exists. Throws `refused` for anything else at its path. */
 export function isRealDir(path: string): boolean {
   const lies = whatLies(path);
   if (lies === 'nothing' || lies === 'directory') return lies === 'directory';
@@ -70,13 +70,13 @@ function notItsOwn(path: string, what: 'file' | 'directory'): RalphError {
 
 export type TakenFlags = Readonly<Record<'stop' | 'cancel', boolean>>;
 
-/** Reads the flag files of a task folder and removes them: each counts once. A new run ignores those of an earlier one. */
+/** Reads and removes the flag files of a task folder: each counts once. A new run ignores those of an earlier one. */
 export function takeFlags(files: RunFiles): TakenFlags {
   if (!hasRunDir(files)) return { stop: false, cancel: false };
   return { stop: take(files.stopFlag), cancel: take(files.cancelFlag) };
 }
 
-/** A link is removed as itself; a directory is no flag. */
+/** Removes a flag; a link is removed itself, a directory does not count. */
 function take(path: string): boolean {
   const lies = whatLies(path);
   if (lies === 'nothing' || lies === 'directory') return false;
@@ -84,9 +84,9 @@ function take(path: string): boolean {
   return true;
 }
 
-/** Age from which a heartbeat is written again. */
+/** Age from which a heartbeat is renewed. */
 export const BEAT_MS = 60_000;
-/** Age from which a loop without a heartbeat is not running. */
+/** Age of the heartbeat from which a loop counts as dead. */
 export const DEAD_MS = 30 * 60_000;
 const MAX_BYTES = 4096;
 
@@ -112,7 +112,7 @@ export function endBeat(files: RunFiles, loopId: string): void {
 export function prune(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ path, last }) => {
     if (last !== null && isFresh(last, at)) return [last];
-    // An unreadable one may be about to be written: only its age decides.
+    // An unreadable one may be in the process of being written: only its age decides.
     if (last !== null || distance(new Date(statSync(path).mtimeMs).toISOString(), at) >= DEAD_MS) removeIfThere(path);
     return [];
   });
@@ -135,7 +135,7 @@ function hasActiveDir(files: RunFiles): boolean {
   return hasRunDir(files) && isRealDir(files.activeDir);
 }
 
-/** Returns a file name made from a loop's id, whatever it holds. */
+/** Returns a file name derived from a loop's id, whatever its characters. */
 function beatPath(files: RunFiles, loopId: string): string {
   return join(files.activeDir, `${loopId.replace(/[^\w-]/g, '_').slice(0, 128)}.json`);
 }
@@ -151,7 +151,7 @@ function isFresh(last: Heartbeat, at: string): boolean {
   return distance(last.at, at) < DEAD_MS;
 }
 
-/** In either direction: the clock may have been set back since. */
+/** Returns the absolute difference, because the clock may have been set back meanwhile. */
 function distance(a: string, b: string): number {
   return Math.abs(Date.parse(a) - Date.parse(b));
 }

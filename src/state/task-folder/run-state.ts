@@ -34,11 +34,11 @@ function append(files: RunFiles, path: string, entry: object): void {
 
 /** Status projection of a task folder. */
 export interface RunState {
-  /** null if no run has written one, or if `problem` says why it cannot be read. */
+  /** Null if no run has written one, or if `problem` explains why it cannot be read. */
   readonly status: RunStatus | null;
   /** Last record of the iterations, or null. */
   readonly lastIteration: TaskIterationRecord | null;
-  /** Lines of the iterations that cannot be read. */
+  /** Number of unreadable lines of the iterations. */
   readonly torn: number;
   readonly problem: string | null;
 }
@@ -74,16 +74,16 @@ export interface TranscriptParts {
   readonly loopId: string;
   readonly startedAt: string;
   readonly endedAt: string;
-  /** Such as `completed` or `timeout`. */
+  /** Status such as `completed` or `timeout`. */
   readonly status: string;
-  /** As it was sent; null if unknown, such as the user's own first prompt. */
+  /** Prompt as sent; null if unknown, for example for the user's own first prompt. */
   readonly prompt: string | null;
-  /** `output` is the part that the prompt contained. */
+  /** Commands; `output` is the part that the prompt contained. */
   readonly commands: readonly (Pick<CommandOutcome, 'name' | 'outcome' | 'durationMs'> & {
     readonly run: string;
     readonly output: string;
   })[];
-  /** Tool calls in order: what each was about, and how it came out. */
+  /** Tool calls in order, with subject and outcome. */
   readonly calls?: readonly { readonly tool: string; readonly about: string; readonly outcome: string }[];
   /** The agent's final message; null if unknown. */
   readonly message: string | null;

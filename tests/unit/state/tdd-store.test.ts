@@ -110,7 +110,7 @@ test('recreates a missing state and reports that once', (context) => {
   rmSync(tddFiles(files).state);
   const first = look(files);
   assert.ok(first.kind === 'list');
-  assert.match(first.notes[0] ?? '', /was gone/);
+  assert.match(first.notes[0] ?? '', /was missing/);
   assert.deepEqual(shown(files), publishedState(PROVED));
   const second = look(files);
   assert.deepEqual(second.kind === 'list' && second.notes, []);
@@ -132,7 +132,7 @@ test('moves a forged state aside whole, ignores it and reports it', (context) =>
   const found = look(files);
   assert.ok(found.kind === 'list');
   assert.deepEqual(found.record, PROVED);
-  assert.match(found.notes[0] ?? '', /said what was never proved/);
+  assert.match(found.notes[0] ?? '', /claimed proofs that do not exist/);
   assert.deepEqual(shown(files), { ...publishedState(PROVED), note: 'kept' });
   const [moved = ''] = aside(files);
   assert.match(moved, /-tampered\.json$/);

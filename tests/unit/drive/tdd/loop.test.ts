@@ -251,5 +251,5 @@ test('a state that was forged during the loop is reported in the next prompt', a
   for (const scenario of forged.scenarios) scenario.status = 'green';
   writeFileSync(state, JSON.stringify(forged));
   const answer = await aStop(project, { last_assistant_message: 'Work.' }, { RALPH_ACTIVE: '1' });
-  assert.match(answer?.reason ?? '', /said what was never proved, was moved to/);
+  assert.match(answer?.reason ?? '', /claimed proofs that do not exist, so it was moved to/);
 });

@@ -30,7 +30,7 @@ const SCENARIOS: Readonly<Record<string, readonly [TddRecord, readonly string[]]
   'nothing-yet': [aList(3), []],
   red: [FAILING, []],
   broken: [recordBroken(GREEN, 'sc-001', RED), []],
-  'second-scenario': [GREEN, ['.claude/context/runtime/tdd-state.json was gone; it is as it was proved again.']],
+  'second-scenario': [GREEN, ['.claude/context/runtime/tdd-state.json was missing; it was restored from the proofs.']],
   complete: [after(aList(1), 'sc-001 red', 'sc-001 green', 'sc-001 refactored'), []],
 };
 
