@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { orElse } from '../text/or-else.ts';
 
-/** true for the folder itself and everything below it, by absolute paths; links are not resolved. */
+/** Returns whether an absolute path is the folder itself or below it; links are not resolved. */
 export function isWithin(folder: string, path: string): boolean {
   const inside = relative(folder, path);
   return !isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`);
@@ -14,9 +14,9 @@ export function projectPath(projectDir: string, base: string, path: string): str
   return inside !== '' && isWithin(projectDir, resolve(base, path)) ? inside.split(sep).join('/') : null;
 }
 
-/** true for a regular file inside the project, links resolved. */
+/** Returns whether a path is a regular file inside the project, links resolved. */
 export function isProjectFile(projectDir: string, path: string): boolean {
   const whole = join(projectDir, path);
-  // not there, not ours to read, or a name that no file can have
+  // Missing, unreadable, or an invalid name.
   return orElse(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
 }

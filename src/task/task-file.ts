@@ -12,7 +12,7 @@ export function hasFolder(kind: TaskKind): boolean {
   return kind === 'ralph-md' || kind === 'checklist';
 }
 
-/** Returns whether this kind of file takes all keys; plans and scenario lists have tasks and checks of their own. */
+/** Returns whether this kind of file accepts all keys; plans and scenario lists have their own tasks and checks. */
 export function takesTaskKeys(kind: TaskKind): boolean {
   return kind === 'prompt' || hasFolder(kind);
 }
@@ -21,7 +21,7 @@ export function hasTaskFolder(contract: Pick<Contract, 'task' | 'taskPath'>): bo
   return contract.task !== null && hasFolder(taskKind(contract.taskPath));
 }
 
-/** Any other file name is a prompt. */
+/** Returns the kind of a task file by its name; any other name is a prompt. */
 export function taskKind(path: string): TaskKind {
   const name = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
   if (name === 'RALPH.md') return 'ralph-md';
@@ -35,7 +35,7 @@ export function taskFileIn(folder: string): string | null {
   return [RALPH_FILE, CHECKLIST_FILE].find((name) => existsSync(join(folder, name))) ?? null;
 }
 
-/** Folder that outputs, open questions and `./` commands are relative to: the task's own, or the project. */
+/** Returns the folder that outputs, open questions and `./` commands are relative to: the task's own, or the project. */
 export function taskFolder(projectDir: string, taskPath: string): string {
   return join(projectDir, relativeTaskFolder(taskPath));
 }
@@ -56,7 +56,7 @@ export const RUN_CONFIG = '.ralph/config.json';
 export const PROJECT_CONFIG = '.claude/ralph/config.json';
 export const LOOP_CONFIG = 'config.json';
 
-/** The files besides a task's own that settings are read from: what reads them and what guards them use this one list. */
+/** Returns the files besides a task's own that settings are read from. Readers and the guard share this list. */
 export function configFiles(
   projectDir: string,
   env: NodeJS.ProcessEnv,
@@ -69,10 +69,10 @@ export function configFiles(
   };
 }
 
-/** Reserved: no loop directory can have that name. */
+/** Reserved: no loop directory can have this name. */
 export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
 
-/** The project of a loop's worktree; null for any other project. */
+/** Returns the main project of a loop's worktree; null for any other project. */
 export function mainProjectOf(projectDir: string): string | null {
   const parts = projectDir.replaceAll('\\', '/').split('/');
   const at = parts.lastIndexOf(LOOP_DIRECTORIES);
@@ -82,7 +82,7 @@ export function mainProjectOf(projectDir: string): string | null {
 
 const TAKEN = [LOOP_CONFIG, 'worktrees'];
 
-/** Names that Windows reserves or cannot store: a project moves between machines. */
+/** Names that Windows reserves or cannot store: a project may move between machines. */
 const NO_FOLDER = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)|\.$/i;
 
 export function mayName(name: string): boolean {
@@ -93,7 +93,7 @@ export function loopDirectoryTask(name: string): string {
   return `${LOOP_DIRECTORIES}/${name}/${CHECKLIST_FILE}`;
 }
 
-/** Name of the loop directory that contains a task file (relative to the project), or null. */
+/** Returns the name of the loop directory that contains a task file (relative to the project), or null. */
 export function loopDirectoryName(taskPath: string): string | null {
   const [root, name = '', file, ...more] = taskPath.split('/');
   const isOne = root === LOOP_DIRECTORIES && mayName(name) && file === CHECKLIST_FILE && more.length === 0;
@@ -106,7 +106,7 @@ export function loopDirectory(projectDir: string, taskPath: string): LoopDirecto
 
 export const DEFAULT_TASK = '.claude/ralph/PROMPT.md';
 
-/** `plan.md` has `plan.progress.md` beside it. */
+/** Returns the progress file of a plan: `plan.progress.md` beside `plan.md`. */
 export function progressPath(planPath: string): string {
   return `${planPath.replace(/\.(?:md|markdown)$/i, '')}.progress.md`;
 }

@@ -14,7 +14,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_SHOWN = 20;
 const TEXT_SHOWN = 120;
 
-/** Wants the required outputs, and OPEN_QUESTIONS.md without open P0 and P1 items. `taskPath` is relative. */
+/** Checks that the required outputs exist, and OPEN_QUESTIONS.md without open P0 and P1 items. `taskPath` is relative. */
 export function checkTaskOutputs(
   projectDir: string,
   taskPath: string,
@@ -26,7 +26,7 @@ export function checkTaskOutputs(
   return isOptional ? results : [...results, checkQuestions(folder)];
 }
 
-/** Returns the files that a required gate expects and that do not exist yet, relative to the project. */
+/** Returns the files that a required gate needs and that do not exist yet, relative to the project. */
 export function missingFiles(projectDir: string, taskPath: string, terms: TaskTerms): string[] {
   if (terms.gate !== 'required') return [];
   const questions = terms.openQuestions === 'optional' ? [] : [OPEN_QUESTIONS];
@@ -42,7 +42,7 @@ interface Folder {
 
 function checkOutput(folder: Folder, path: string): CheckResult {
   const name = `required output ${path}`;
-  if (isProjectFile(folder.path, path)) return { name, outcome: 'ok', detail: 'it is there.' };
+  if (isProjectFile(folder.path, path)) return { name, outcome: 'ok', detail: 'it exists.' };
   const detail = isThere(join(folder.path, path)) ? noFile(folder, path) : missing(folder, path);
   return { name, outcome: 'failed', detail };
 }
@@ -55,9 +55,9 @@ function noFile(folder: Folder, path: string): string {
   return `${posix.join(folder.shown, path)} is not a regular file in the task folder: replace it with one.`;
 }
 
-/** Also true for a dangling link. */
+/** Returns whether something has this name, including a dangling link. */
 function isThere(path: string): boolean {
-  // a folder on the way is closed to us, or is none
+  // A folder on the way is inaccessible, or not a folder.
   return orElse(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined, false);
 }
 
@@ -82,9 +82,9 @@ function checkQuestions(folder: Folder): CheckResult {
   return { name, outcome: 'failed', detail: [`${open.length} open. ${hint}`, ...shown, ...more].join('\n') };
 }
 
-/** An item of a list that stands open under a P0 or P1 heading. */
+/** Unchecked list item under a P0 or P1 heading. */
 interface OpenQuestion {
-  /** The innermost section that it stands in; `P0` for a heading that names both. */
+  /** Innermost section that contains it; `P0` for a heading that names both. */
   readonly section: 'P0' | 'P1';
   readonly line: number;
   readonly text: string;
@@ -97,20 +97,20 @@ interface Section {
 
 const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
-/** List items under P0 and P1 headings that are not checked. Prose, code, comments and quotes do not count. */
+/** Returns unchecked list items under P0 and P1 headings. Prose, code, comments and quotes do not count. */
 export function openQuestions(text: string): OpenQuestion[] {
   let sections: Section[] = [];
   const found: OpenQuestion[] = [];
   readLists(text, {
     heading: (title, level) => {
-      // It ends the sections of its own level and below, and opens one if it says so.
+      // A heading ends the sections of its own level and below, and may open one.
       sections = sections.filter((section) => section.level < level);
       const [, first, second] = SECTION.exec(title.replace(/[*_]/g, '')) ?? [];
       if (first !== undefined) sections.push({ name: first === '0' || second === '0' ? 'P0' : 'P1', level });
     },
     item: ({ checked, inDone, line, text: said }) => {
       const section = sections.at(-1)?.name;
-      // A plain item under a checked one is a note.
+      // A plain item below a checked one is a note.
       if (section !== undefined && (checked === null ? !inDone : !checked)) found.push({ section, line, text: said });
     },
   });

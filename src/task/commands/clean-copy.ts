@@ -26,26 +26,26 @@ import { gateEnvironment } from './shell.ts';
 export interface CopyRequest {
   readonly contract: Pick<Contract, 'environment' | 'verifyIn' | 'sandbox'>;
   readonly projectDir: string;
-  /** Folder outside the project that holds the copies. */
+  /** Folder outside the project for all copies. */
   readonly root: string;
   readonly options: GitOptions;
-  /** Limit of the set-up. */
+  /** Time limit of the set-up. */
   readonly timeoutMs: number;
 }
 
 export interface CleanCopy {
-  /** Returns where a folder of the project is in the copy. */
+  /** Returns the path in the copy of a folder of the project. */
   readonly runIn: (directory: string) => string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Top of the copied working tree. */
+  /** Root of the copied working tree. */
   readonly top: string;
   readonly spentMs: number;
   readonly remove: () => void;
 }
 
 /**
- * Makes a copy of the project without what git ignores, except `worktree_copy`, and sets it up. Returns why it could not.
- * Removes copies of processes that were killed. Rejects with the abort's reason, and leaves no copy behind.
+ * Creates and sets up a copy of the project without ignored files, except `worktree_copy`. Returns the copy, or why it could
+ * not be created. Removes copies of killed processes. Rejects with the abort's reason, and leaves no copy behind.
  */
 export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | string> {
   const { contract, projectDir, root, options } = request;
@@ -84,13 +84,13 @@ const OWNER = 'owner.json';
 export function sweepCopies(root: string): void {
   for (const name of namesIn(root)) {
     const path = join(root, name);
-    // One that was killed before it had an owner is not used.
+    // A copy whose process was killed before recording its owner is unused.
     const isUsed = orElse(() => isAlive(JSON.parse(readRegularFile(join(path, OWNER), 1024) ?? '')), false);
     if (!isUsed) rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 
-/** Returns the top of the working tree; null if git does not answer. */
+/** Copies the project and returns the root of its working tree; null if git does not answer. */
 async function copyProject({ contract, projectDir, options }: CopyRequest, to: string): Promise<string | null> {
   const places = await runGit(projectDir, ['rev-parse', '--show-toplevel', '--verify', 'HEAD^{commit}'], options);
   if (places.kind !== 'answer') return null;
@@ -124,11 +124,11 @@ function copyEntry(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true });
   if (stat.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
   else if (stat.isFile()) copyFileSync(from, to, constants.COPYFILE_FICLONE);
-  // A submodule, of which git lists the folder alone.
+  // For a submodule, git lists only the folder.
   else if (stat.isDirectory()) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }
 
-/** Programs of the project are those of the copy. */
+/** Returns an environment in which the project's programs are those of the copy. */
 function environmentIn(
   env: Readonly<Record<string, string | undefined>>,
   { projectDir, runIn }: Pick<CleanCopy, 'runIn'> & { readonly projectDir: string },

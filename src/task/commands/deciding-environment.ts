@@ -1,4 +1,4 @@
-/** They decide which programs run and whether they do anything: with `SHELLOPTS=noexec` every command passes. */
+/** Variables that decide which programs run and what they do: with `SHELLOPTS=noexec` every command passes. */
 const DECIDING = new RegExp(
   `^(?:${[
     // the system, and the locations of programs' settings
@@ -12,14 +12,14 @@ const DECIDING = new RegExp(
   ].join('|')})$`,
   'i',
 );
-/** Credentials are never stored. */
+/** Pattern for names of credentials, which are never stored. */
 const CREDENTIAL = /auth|token|passw|secret|_key$/i;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const decides = (name: string): boolean => DECIDING.test(name) && !CREDENTIAL.test(name);
 
-/** The environment to store with a list, of the user who consents. */
+/** Returns the environment to store with a list: that of the user who consents. */
 export function decidingEnvironment(env: Environment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value !== undefined && decides(name) ? [[name, value]] : [])),

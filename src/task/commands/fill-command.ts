@@ -15,18 +15,18 @@ export interface CommandProblem {
   readonly severity: 'error' | 'warning';
 }
 
-/** Finds problems of a command's placeholders, for any values of the arguments. */
+/** Returns the problems of a command's placeholders, for any values of the arguments. */
 export function commandProblems(run: string, declared: readonly string[]): CommandProblem[] {
   const placeholders = placeholdersOf(run);
   const contexts = contextsOf(run, placeholders);
   return placeholders.flatMap((placeholder, index): CommandProblem[] => {
     const shown = run.slice(placeholder.start, placeholder.end);
     if (placeholder.kind === 'commands') {
-      const message = `uses ${shown}: the output of a command can stand in the body only.`;
+      const message = `uses ${shown}: the output of a command can be used only in the body.`;
       return [{ rule: 'placeholder', message, severity: 'error' }];
     }
     if (placeholder.kind === 'ralph' && !RALPH_NAMES.includes(placeholder.name)) {
-      const message = `uses ${shown}, which stays as it stands: after "ralph." comes ${RALPH_NAMES.join(', ')}.`;
+      const message = `uses ${shown}, which is not replaced: after "ralph." use ${RALPH_NAMES.join(', ')}.`;
       return [{ rule: 'unknown-placeholder', message, severity: 'warning' }];
     }
     if (placeholder.kind === 'args' && !declared.includes(placeholder.name)) {
@@ -40,7 +40,7 @@ export function commandProblems(run: string, declared: readonly string[]): Comma
   });
 }
 
-/** Keeps each value within its word. Requires a command without errors from `commandProblems`, values without NUL. */
+/** Fills in the values, each within its word. Requires a command accepted by `commandProblems`, and values without NUL. */
 export function fillCommand(run: string, { args, name, maxIterations }: CommandValues): string {
   const contexts = contextsOf(run, placeholdersOf(run));
   return replaced(run, (placeholder, index) => {
@@ -51,12 +51,12 @@ export function fillCommand(run: string, { args, name, maxIterations }: CommandV
   });
 }
 
-/** Text chosen by the user; other values are numbers. */
+/** Returns whether a placeholder stands for text chosen by the user; other values are numbers. */
 function isText({ kind, name }: Placeholder): boolean {
   return kind === 'args' || (kind === 'ralph' && name === 'name');
 }
 
-/** Determines the quotes around each placeholder with marks in its place, then parses the result with quoted marks. */
+/** Determines the quotes around each placeholder by parsing the command with marks in their places. */
 function contextsOf(run: string, placeholders: readonly Placeholder[]): QuoteContext[] {
   if (run.length > MAX_SHELL_TEXT) {
     return placeholders.map(() => ({ unsafe: `in more than ${MAX_SHELL_TEXT} characters` }));
@@ -81,32 +81,32 @@ function inContext(word: string, context: QuoteContext): string {
   return context === 'single' ? `'${word}'` : word;
 }
 
-/** Quotes as one POSIX word in which no placeholder can be read. */
+/** Quotes a value as one POSIX word in which no placeholder can be recognised. */
 function quoted(value: string): string {
   const closed = value.replaceAll("'", "'\\''").replace(/\{(?=\{)/g, "{''");
   return `'${closed}'`;
 }
 
-/** Quotes around a place of a shell text; `unsafe` says where it is if a value cannot be quoted there. */
+/** Quotes around a place in a shell text; `unsafe` describes the place if a value cannot be quoted there. */
 type QuoteContext = 'bare' | 'single' | 'double' | { readonly unsafe: string };
 
-/** An expansion of names and plain characters only. */
+/** Pattern for an expansion of names and plain characters only. */
 const PLAIN_EXPANSION = /^\$\{[^'"`\\${}()]*\}$/;
 const ARITHMETIC = 'in or after an arithmetic expression';
-/** Operators whose operands bash evaluates once more. */
+/** Operators whose operands bash evaluates again. */
 const EVALUATING_TEST = /^(?:-eq|-ne|-lt|-le|-gt|-ge|-v|=~)$/;
 
 interface Search {
   readonly marks: readonly string[];
   readonly found: Map<string, QuoteContext>;
-  /** Set once a construct has been passed that shells read differently: every later place is unsafe. */
+  /** Set after a construct that shells interpret differently: every later place is unsafe. */
   unsafe: string | null;
 }
 
 /**
- * Finds the quotes around each of these marks, which stand in a shell text once each: plain text that no shell takes for
- * part of a name. Every
- * construct that shells, or this parser and a shell, could read differently makes the places in and after it unsafe.
+ * Finds the quotes around each of these marks, which occur once each in a shell text: plain text that no shell reads as part
+ * of a name. A construct that shells, or this parser and a shell, could interpret differently makes the places in and after
+ * it unsafe.
  */
 function quoteContexts(text: string, marks: readonly string[]): QuoteContext[] {
   const search: Search = { marks, found: new Map(), unsafe: null };
@@ -157,7 +157,7 @@ function visit(node: SyntaxNode, inBrackets: boolean, search: Search): void {
   forEachChild(node, (child) => visit(child, nested, search));
 }
 
-/** Says where a place in or after this node is, if shells could read the node differently. */
+/** Describes the place in or after this node if shells could interpret the node differently. */
 function pitfall(node: SyntaxNode, inBrackets: boolean): string | null {
   switch (node.type) {
     case 'Script':

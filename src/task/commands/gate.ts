@@ -17,10 +17,10 @@ import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts
 import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-command.ts';
 
 /**
- * Verifies a claim of completion. Required gate: outputs and open questions, then, if these are ready and no finding is
- * open, acceptance commands. Every loop: validation commands in order, and the findings log. Commands whose scripts
- * changed since the start are not run. Returns no result if there is nothing to check. Rejects only with the abort's
- * reason, after all processes have ended.
+ * Verifies a claim of completion. Required gate: outputs and open questions, then, if these pass and no finding is open,
+ * acceptance commands. Every loop: validation commands in order, and the findings log. Commands whose scripts changed since
+ * the start are not run. Returns no result if there is nothing to check. Rejects only with the abort's reason, after all
+ * processes have ended.
  */
 export async function runGate(
   contract: Contract,
@@ -43,13 +43,13 @@ export async function runGate(
       copy?.remove();
     }
   }
-  // Scripts prove nothing if no command was to be run.
+  // Scripts prove nothing if there was no command to run.
   if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
   if (findings !== null) results.push(findings);
   return results;
 }
 
-/** Returns the clean copy that the commands run on, null where they run in the project, or why it could not be made. */
+/** Returns the clean copy for the commands, null if they run in the project, or why the copy could not be created. */
 async function copyFor(
   contract: Contract,
   projectDir: string,
@@ -71,7 +71,7 @@ async function runCommands(
 ): Promise<CheckResult[]> {
   const options = copy === null ? given : { ...given, copy };
   const results: CheckResult[] = [];
-  // The set-up of a copy takes its time from the first command.
+  // The set-up of a copy counts towards the time limit of the first command.
   const limited = <T extends CommandDefinition>(command: T): T => {
     const spent = results.length === 0 ? Math.floor((copy?.spentMs ?? 0) / 1000) : 0;
     return { ...command, timeoutSeconds: Math.max(1, command.timeoutSeconds - spent) };
@@ -88,14 +88,14 @@ async function runCommands(
   return results;
 }
 
-/** Terms of a required gate. A promise in a prompt file implies one without required files. */
+/** Returns the terms of a required gate. A promise in a prompt file implies one without required files. */
 function requiredTerms({ task, taskPath, policy, tdd }: Contract): Partial<TaskTerms> | null {
   if (task !== null) return task.gate === 'required' ? task : null;
   const isPrompt = taskKind(taskPath) === 'prompt' && policy.plan === undefined && tdd === undefined;
   return isPrompt && policy.completion.kind === 'promise' ? { openQuestions: 'optional' } : null;
 }
 
-/** Scripts that are reachable only through a script that changed itself (a missing package.json). */
+/** Checks scripts that can be reached only through a changed script (a missing package.json). */
 function changedByThemselves(contract: Contract, projectDir: string, iteration: number): CheckResult[] {
   const unnamed = new Set(Object.keys(contract.scripts));
   const commands = [
@@ -154,10 +154,10 @@ const NAME = 'findings log';
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 
-/** Fails while the findings log has an open finding; null if it has none. */
+/** Checks the findings log: failed while it has an open finding; null if it has none. */
 function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
   const path = projectPath(projectDir, projectDir, logPath);
-  if (path === null) return unavailable(`${logPath} lies outside the project.`);
+  if (path === null) return unavailable(`${logPath} is outside the project.`);
   let text: string;
   try {
     const stat = statSync(join(projectDir, path), { throwIfNoEntry: false });
@@ -169,7 +169,7 @@ function checkFindingsLog(projectDir: string, logPath: string): CheckResult | nu
     return unavailable(`${path} cannot be read: ${(error as Error).message}`);
   }
   const open = openFindings(text);
-  // The agent keeps this log itself: an open finding refutes a claim, but an empty log proves nothing.
+  // The agent writes this log itself: an open finding refutes a claim, but an empty log proves nothing.
   if (open.length === 0) return null;
   const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
     const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;

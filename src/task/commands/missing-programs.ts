@@ -36,7 +36,7 @@ export function missingPrograms(
   );
 }
 
-/** Words of the simple commands of a shell text; none if it defines functions or is too long. */
+/** Returns the simple commands of a shell text as words; none if it defines functions or is too long. */
 function commandsOf(run: string): string[][] {
   const found: string[][] = [];
   if (run.length > MAX_SHELL_TEXT || /\(\s*\)\s*\{|\balias\b/.test(run)) return found;
@@ -77,7 +77,7 @@ function missing(words: readonly string[], place: ProjectPlace, entersFolder: bo
 const PYTHON_MS = 5_000;
 const NO_MODULE = 3;
 
-/** Asks Python whether it finds a module. Nothing of the project runs: its folder is no place for what the question needs. */
+/** Returns why Python does not find a module. Runs nothing of the project, not even a module that shadows one of Python's own. */
 function missingModule(python: string, module: string, { dir, env }: ProjectPlace): string | null {
   const [top = ''] = module.split('.');
   const code = [
@@ -90,7 +90,7 @@ function missingModule(python: string, module: string, { dir, env }: ProjectPlac
 }
 
 const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-present|--prefix|-C|--dir|--cwd)(?:=|$)/;
-/** Scripts that npm runs without `run`; every other word may be a command of the package manager's own. */
+/** Scripts that npm runs without `run`; any other word may be a command of the package manager itself. */
 const BARE = new Set(['test', 't', 'tst', 'start', 'stop', 'restart']);
 
 function missingScript(words: readonly string[], dir: string): string | null {
@@ -108,7 +108,7 @@ function missingTarget(words: readonly string[], dir: string): string | null {
   const file = ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(dir, name)));
   if (file === undefined) return 'the project has no makefile.';
   const text = readRegularFile(join(dir, file), 1024 * 1024) ?? '';
-  // Rules that are included or computed cannot be listed.
+  // Included or computed rules cannot be listed.
   if (/^-?include\s|^[^\t#=\n]*[%$][^=\n]*:(?!=)/m.test(text)) return null;
   const targets = makeTargets(text);
   const unknown = words.find((word) => /^[\w.-]+$/.test(word) && !word.startsWith('-') && !targets.has(word));

@@ -28,7 +28,7 @@ export interface CommandOutcome {
   readonly tests: TestCount;
 }
 
-/** Time that a finished shell's output may still take: for `> >(tee log)`, not for a server left behind. */
+/** Time to wait for output after the shell has exited: for `> >(tee log)`, not for a server left running. */
 const DRAIN_MS = 250;
 
 /** Time in which our own abort may follow a command that another process ended. */
@@ -37,10 +37,10 @@ const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
 /** Exit codes of a shell whose program was ended by one of these signals. */
 const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
 
-/** Ends the whole process group on timeout, abort and the shell's end. Rejects with the abort's reason alone. */
+/** Runs a command. Ends its process group on timeout, on abort and when the shell exits. Rejects only with the abort's reason. */
 export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   command.signal.throwIfAborted();
-  // The system would report the shell as missing, not the directory.
+  // The system would report a missing shell instead of the missing directory.
   if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
   const shell = findShell(command.env);
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
@@ -59,7 +59,7 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   const end = await ended(child, command);
   finish();
   heard.finish();
-  // A client that ends its hook ends the processes below it first (measured): their outcome is no result.
+  // A client that ends its hook first ends the processes below it (measured): their results do not count.
   if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
   command.signal.throwIfAborted();
   return { end, output: heard.output, tests: heard.tests() };
@@ -72,7 +72,7 @@ function confined({ run: text, directory, env, sandbox }: CommandRun, shell: She
   return confine(sandbox, { text, program, words, directory, env });
 }
 
-/** Returns whether another process ended the command, as far as its end tells. */
+/** Returns whether another process ended the command, as far as its exit shows. */
 export function isFromOutside(end: CommandOutcome['end']): boolean {
   if (end.kind === 'signal') return FROM_OUTSIDE.has(end.signal);
   return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
@@ -154,7 +154,7 @@ function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
       output.add(text, chunk.length);
       lines.add(text);
     });
-    stream?.on('error', () => {}); // torn down with its process: what came until then stands
+    stream?.on('error', () => {}); // closed with its process; earlier output counts
     endings.push(() => {
       const rest = decoder.end();
       output.add(rest, 0);
@@ -170,7 +170,7 @@ function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
 
 interface BoundedOutput {
   readonly add: (text: string, bytes: number) => void;
-  /** Beyond the limit the first 70 % and the end. `reserve` is what the caller needs of the limit for its own words. */
+  /** Returns the output; if too long, its first 70 % and its end. `reserve` is the caller's part of the limit. */
   readonly text: (reserve?: number) => string;
   readonly isCut: (reserve?: number) => boolean;
   readonly bytes: () => number;
@@ -178,7 +178,7 @@ interface BoundedOutput {
 
 const OUTPUT_LIMIT = 12_000;
 
-/** Keeps head and tail of an output in bounded memory. */
+/** Keeps head and tail of an output, in bounded memory. */
 function boundedOutput(): BoundedOutput {
   const headSize = headOf(OUTPUT_LIMIT);
   let head = '';
@@ -193,7 +193,7 @@ function boundedOutput(): BoundedOutput {
       const room = Math.max(0, headSize - head.length);
       head += text.slice(0, room);
       tail += text.slice(room);
-      // Slicing at every chunk would copy the tail again and again.
+      // Slicing at every chunk would copy the tail too often.
       if (tail.length > OUTPUT_LIMIT * 2) tail = tail.slice(-OUTPUT_LIMIT);
     },
     text: (reserve = 0) => {
@@ -201,7 +201,7 @@ function boundedOutput(): BoundedOutput {
       const room = OUTPUT_LIMIT - reserve;
       const mark = `\n[… ${bytes} bytes in all, the middle left out …]\n`;
       const start = head.slice(0, headOf(room));
-      // The tail of a text that exceeds the limit only by the reserve may still be in the head.
+      // If a text exceeds the limit only by the reserve, its tail may still be in the head.
       const end = (head + tail).slice(-Math.max(1, room - start.length - mark.length));
       return `${withoutHalf(start, 'end')}${mark}${withoutHalf(end, 'start')}`.trim();
     },
@@ -214,13 +214,13 @@ function headOf(limit: number): number {
   return Math.floor(limit * 0.7);
 }
 
-/** Drops half of a surrogate pair at a cut. */
+/** Drops half a surrogate pair at a cut. */
 function withoutHalf(text: string, side: 'start' | 'end'): string {
   if (side === 'end') return /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(0, -1) : text;
   return /^[\udc00-\udfff]/.test(text.slice(0, 1)) ? text.slice(1) : text;
 }
 
-/** Longer lines are passed on in parts, to bound memory. */
+/** Length from which a line is passed on in parts, to bound memory. */
 const MAX_LINE = 16_384;
 
 /** Splits a stream into lines without terminators; `end` passes on an unterminated last line. */

@@ -8,7 +8,7 @@ import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './
 
 export interface Evidence extends CommandRecord {
   readonly exitCode: number | null;
-  /** Text for the prompt, with how the command ended unless it succeeded: at most 12,000 characters. */
+  /** Text for the prompt, including how the command ended unless it succeeded: at most 12,000 characters. */
   readonly output: string;
 }
 
@@ -20,7 +20,7 @@ export interface EvidenceWatch {
 /** Length that `shorten` adds to a text of up to 12,000 characters. */
 const PREVIEW_MARK = 40;
 
-/** Runs all commands however each ends. Rejects only with the abort's reason, after all processes have ended. */
+/** Runs all commands, whatever their results. Rejects only with the abort's reason, after all processes have ended. */
 export async function runEvidence(
   contract: Contract,
   projectDir: string,

@@ -16,7 +16,7 @@ export interface PinnedOptions {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onLine?: (line: string, command: string) => void;
-  /** Clean copy in which the command runs in place of the project. */
+  /** Clean copy in which the command runs instead of the project. */
   readonly copy?: Pick<CleanCopy, 'runIn' | 'env' | 'top'>;
 }
 
@@ -26,7 +26,7 @@ export type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
   | { readonly kind: 'ran'; readonly outcome: CommandOutcome };
 
-/** Runs it unless one of its scripts changed since the start. Rejects only with the abort's reason. */
+/** Runs a command unless one of its scripts changed since the start. Rejects only with the abort's reason. */
 export async function runPinnedCommand(
   contract: PinnedTerms,
   projectDir: string,
@@ -50,11 +50,11 @@ export async function runPinnedCommand(
     ...(onLine && { onLine: (line: string) => onLine(line, command.name) }),
   };
   const first = await runCommand(whole);
-  // What ended it from outside, such as a system short of memory, says nothing about the work: it runs once more.
+  // An end from outside, for example because memory ran out, says nothing about the work: run once more.
   return { kind: 'ran', outcome: isFromOutside(first.end) ? await runCommand(whole) : first };
 }
 
-/** Returns the pinned keys of a contract that a command rests on, and the programs that it starts. */
+/** Returns the pinned keys of a contract that a command relies on, and the programs that it starts. */
 export function pinsNamedBy(
   { scripts }: Pick<Contract, 'scripts'>,
   projectDir: string,
@@ -67,11 +67,11 @@ export function pinsNamedBy(
 
 export interface TaskCommandOptions extends PinnedOptions {
   readonly iteration: number;
-  /** Where clean copies are made, and the view of git; for a loop whose checks run on a copy. */
+  /** Folder for clean copies and the loop's view of git; for a loop whose checks run on a copy. */
   readonly copies?: { readonly root: string; readonly view: string };
   /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
-  /** Hears the name of a check before its command runs. */
+  /** Called with the name of a check before its command runs. */
   readonly onCheck?: (name: string) => void;
 }
 

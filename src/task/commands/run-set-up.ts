@@ -5,15 +5,15 @@ interface SetUpOptions {
   readonly sandbox: Sandbox | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Default: an hour. Installing takes minutes; what takes an hour hangs. */
+  /** Default: an hour. Installing takes minutes; a command that takes an hour hangs. */
   readonly timeoutMs?: number;
-  /** Folder that the command may write to. Default: the one that it runs in. */
+  /** Folder that the command may write to. Default: its working directory. */
   readonly writable?: string;
 }
 
 const HOUR_MS = 60 * 60_000;
 
-/** Runs a set-up command in a new work tree. Returns null, or how it failed and what it printed. Rejects on abort. */
+/** Runs a set-up command in a new work tree. Returns null, or how it failed with its output. Rejects on abort. */
 export async function runSetUp(
   run: string,
   directory: string,

@@ -28,7 +28,10 @@ function windowsShell(env: Environment): Shell | null {
   return program === null ? null : { program, arguments: arguments_ };
 }
 
-/** Not part of the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration withholds from node, and without what only an agent's git ignores. */
+/**
+ * Returns the environment of checks: outside the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration
+ * withholds from node, and without settings that only an agent's git ignores.
+ */
 export function gateEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const { RALPH_NODE_EXTRA_CA_CERTS: certificates, ...own } = withoutGitExcludes(env);
   const given: Record<string, string | undefined> = { ...own, RALPH_ACTIVE: '0' };

@@ -3,7 +3,7 @@ import { RalphError } from '../../text/message.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 
-/** Changes no other byte and skips listed commands. Throws `task-invalid` if the frontmatter cannot be extended. */
+/** Adds new commands to the frontmatter and changes no other byte. Throws `task-invalid` if it cannot be extended. */
 export function addValidation(text: string, commands: readonly string[]): string {
   const split = splitFrontmatter(text);
   if (split.problem === 'unclosed') throw cannot('it is never closed');
@@ -15,7 +15,7 @@ export function addValidation(text: string, commands: readonly string[]): string
     return proven(split, created, commands);
   }
   const { mapping, problems } = readYaml(split.frontmatter);
-  if (mapping === null) throw cannot(problems[0]?.message ?? 'it is no YAML');
+  if (mapping === null) throw cannot(problems[0]?.message ?? 'it is not valid YAML');
   const known = listed(mapping).flatMap((entry) => [entry, runOf(entry)]);
   const missing = commands.filter((command) => !known.includes(command));
   if (missing.length === 0) return text;
@@ -24,7 +24,7 @@ export function addValidation(text: string, commands: readonly string[]): string
   return proven(split, text.slice(0, start) + edited + text.slice(start + split.frontmatter.length), commands);
 }
 
-/** Length of the closing marker's line with its terminator. */
+/** Returns the length of the closing marker's line with its terminator. */
 function closingMarker(text: string, bodyLength: number): number {
   const end = text.length - bodyLength;
   const before = text[end - 1] === '\n' ? end - 1 : end;
@@ -61,7 +61,7 @@ function extend(source: string, pair: Pair, commands: readonly string[], ending:
   }
   const colon = source.indexOf(':', offsetOf(pair.key)) + 1;
   const empty = (value as { value?: unknown } | null)?.value === null || value === null;
-  if (!empty || !/^[ \t]*(?:#.*)?\r?(?:\n|$)/.test(source.slice(colon))) throw cannot('its validation is no list');
+  if (!empty || !/^[ \t]*(?:#.*)?\r?(?:\n|$)/.test(source.slice(colon))) throw cannot('its validation is not a list');
   return `${source.slice(0, colon)} [${flow}]${source.slice(colon)}`;
 }
 
@@ -83,7 +83,7 @@ function listed(mapping: Readonly<Record<string, unknown>> | undefined): unknown
   return Array.isArray(list) ? list : [];
 }
 
-/** A self-referring anchor cannot be compared. */
+/** Serialises a value. Throws for a self-referring anchor, which cannot be compared. */
 function shownWhole(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -113,7 +113,7 @@ function blockList(commands: readonly string[], column: string, ending: string):
   return [`${column}validation:`, ...commands.map((command) => `${column}  - ${scalar(command)}`), ''].join(ending);
 }
 
-/** Plain if YAML reads the same text back; else quoted on one line. */
+/** Formats a command as YAML: plain if it reads back unchanged; else quoted on one line. */
 function scalar(command: string): string {
   const { mapping } = readYaml(`x:\n  - ${command}\n`);
   const list: unknown = mapping?.['x'];

@@ -5,7 +5,7 @@ interface BodyParts {
   readonly kind: DraftKind;
   readonly promise: string;
   readonly commands: readonly string[];
-  /** Globs of files that have to stay as they are. */
+  /** Globs of files that must not change. */
   readonly unchanged?: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const ENDS: Readonly<Record<DraftKind, string>> = {
 const QUESTIONS =
   'Write what only the user can answer into `OPEN_QUESTIONS.md` in this folder: under `## P0` what blocks the work, under `## P1` what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered.';
 
-/** Steps of a fix whose tests exist and stay as they are. */
+/** Returns the steps of a fix whose tests exist and must not change. */
 function stepsWithin(unchanged: readonly string[]): readonly string[] {
   const named = unchanged.map((glob) => `\`${glob}\``).join(', ');
   return [
@@ -85,7 +85,7 @@ function quoted(task: string): string {
 
 export type DraftKind = 'analysis' | 'fix' | 'migration' | 'general';
 
-/** Verbs that ask for a kind of work. The first one in the text decides. */
+/** Verbs that request a kind of work. The first one in the text decides. */
 const ASKS: readonly (readonly [DraftKind, RegExp])[] = [
   ['fix', /\b(?:fix|fixes|fixing|repair|repairing|debug|debugging|resolve|correct|heal|mend)\b/],
   ['migration', /\b(?:migrate|migrating|convert|converting|upgrade|upgrading|moderni[sz]e|transpile)\b/],
@@ -102,7 +102,7 @@ const ASKS: readonly (readonly [DraftKind, RegExp])[] = [
   ['general', /\b(?:add|adding|implement|implementing|create|introduce|refactor|refactoring|support)\b/],
 ];
 
-/** Words that decide if no verb does. */
+/** Words that decide if there is no such verb. */
 const SPEAKS_OF: readonly (readonly [DraftKind, RegExp])[] = [
   ['fix', /\b(?:bugs?|fail|fails|failed|failing|failures?|broken|flaky|crash|crashes|crashing|regressions?|errors?)\b/],
   ['migration', /\bmigrations?\b/],

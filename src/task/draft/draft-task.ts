@@ -44,7 +44,7 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
 const COMMAND_TIMEOUT = 300;
 const PROMISE = 'DONE';
 
-/** Precise rules: a message that only mentions "git push" is allowed. */
+/** Precise rules: a message that merely mentions "git push" is allowed. */
 const GUARDRAILS = {
   block_commands: [
     { command: 'git', args: ['push'], reason: 'The user pushes.' },
@@ -54,7 +54,7 @@ const GUARDRAILS = {
   protected_files: ['policy:secret-bearing-paths'],
 };
 
-/** Deterministic, and free of problems. An agent command cannot be guarded, so a draft for one has no guardrails. */
+/** Drafts a task without problems; deterministic. Without guardrails for an agent command, on which they cannot be enforced. */
 export function draftTask(task: string, signals: ProjectSignals, isGuarded = true): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];
@@ -93,7 +93,7 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
   };
 }
 
-/** Metadata for programs that edit the draft, on one line; escapes what could end the comment or the line. */
+/** Returns metadata for programs that edit the draft, on one line; escapes characters that could end the comment or the line. */
 function metadata(task: string, kind: DraftKind): string {
   const data = JSON.stringify({ draft: 1, kind, task }).replace(
     /[>\u0085\u2028\u2029]|(?<=-)-/g,
@@ -102,7 +102,7 @@ function metadata(task: string, kind: DraftKind): string {
   return `<!-- ralph-loop: ${data} -->`;
 }
 
-/** Asks to make tests pass that exist. */
+/** Pattern for a request to make existing tests pass. */
 const PASSING = /\btests?\b.*\b(?:pass|green|work|succeed)|\b(?:failing|red)\b.*\btests?\b/i;
 const CHANGES_TESTS =
   /\b(?:write|add|create|update|rewrite|refactor|change|delete|remove|migrate|skip|rename|move|flak\w*|intermittent\w*|coverage)\b/i;
@@ -115,7 +115,7 @@ function globNotes(unchanged: readonly string[], mayChange: readonly string[]): 
 
 const FLAKY = /\bflak(?:y|es?|iness)\b|\bintermittent(?:ly)?\b/i;
 
-/** A flaky test passes one run; only the gate runs them all five times. */
+/** Runs a command five times. A flaky test passes a single run; only the gate does this. */
 function fiveTimes({ name, run }: { readonly name: string; readonly run: string }) {
   const loop = `for run in 1 2 3 4 5; do { ${run}; } || exit 1; done`;
   return { name: `${name}, five times`, run: loop, timeout: COMMAND_TIMEOUT * 5 };

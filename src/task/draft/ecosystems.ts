@@ -1,14 +1,14 @@
 export type Role = 'tests' | 'types' | 'lint' | 'build' | 'audit';
 
-/** A file of the project's root that shows an ecosystem, or its content; `tests/test_*.py` is any such file. */
+/** File in the project's root that identifies an ecosystem, or its content; `tests/test_*.py` is any matching file. */
 export type Sign = string | readonly [file: string, content: RegExp];
 
 export interface Ecosystem {
-  /** What is named as the source of its commands. */
+  /** Name shown as the source of its commands. */
   readonly from: string;
-  /** Any of these; the commands below may ask for more. */
+  /** Any of these signs; the commands below may require more. */
   readonly when: readonly Sign[];
-  /** The first row of each role whose sign is there. `$by` is the first prefix whose file is there. */
+  /** Commands by role: the first row whose sign exists. `$by` is the first prefix whose file exists. */
   readonly commands: readonly (readonly [role: Role, run: string, ...when: Sign[]])[];
   readonly by?: readonly (readonly [prefix: string, file: string])[];
 }
@@ -21,7 +21,7 @@ const PYTHON_RUNNERS = [
   ['pipenv run ', 'Pipfile.lock'],
 ] as const;
 
-/** Commands by which the projects of an ecosystem are checked. package.json, make and just name their own. */
+/** Commands that usually check the projects of an ecosystem. package.json, make and just name their own. */
 export const ECOSYSTEMS: readonly Ecosystem[] = [
   {
     from: 'Cargo.toml',

@@ -17,9 +17,9 @@ export interface ProjectCommand {
 }
 
 export interface ProjectSignals {
-  /** By role, at most one of each role from each source. */
+  /** Commands by role, at most one for each role and source. */
   readonly commands: readonly ProjectCommand[];
-  /** Commands that were found and left out, each with the reason. */
+  /** Commands that were found but left out, each with the reason. */
   readonly leftOut: readonly string[];
   /** Globs of the project's tests. */
   readonly tests: readonly string[];
@@ -35,7 +35,7 @@ const LOCK_FILES: readonly (readonly [manager: string, names: readonly string[]]
   ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
 ];
 
-/** Usual names of a role's script or target, the most specific first. `check` is the tests of a project without others. */
+/** Usual names of scripts or targets by role, the most specific first. `check` counts as tests if there are no others. */
 const NAMES: Readonly<Record<Role, readonly string[]>> = {
   tests: ['test', 'tests', 'check'],
   types: ['typecheck', 'type-check', 'check-types', 'check:types', 'types', 'tsc'],
@@ -44,7 +44,7 @@ const NAMES: Readonly<Record<Role, readonly string[]>> = {
   audit: [],
 };
 
-/** Finds in the files of the project's root how its work can be checked; runs nothing. */
+/** Finds commands that check the work in the files of the project's root; runs nothing. */
 export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = process.env): ProjectSignals {
   const project = projectFiles(projectDir);
   const scripts = scriptCommands(project);
@@ -66,7 +66,7 @@ export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = proc
 const RUNNERS = ['just', 'make'];
 const LANGUAGES = new Set(ECOSYSTEMS.map(({ from }) => from));
 
-/** A target of the project's own replaces an ecosystem's usual command; a package.json script replaces the target. */
+/** Returns why a command is left out: a target of the project replaces a usual command, a package.json script the target. */
 function reasonToLeaveOut({ role, run, from }: ProjectCommand, all: readonly ProjectCommand[], env: NodeJS.ProcessEnv) {
   const rivals = RUNNERS.includes(from)
     ? ['package.json', ...RUNNERS.slice(0, RUNNERS.indexOf(from))]
@@ -83,7 +83,7 @@ function reasonToLeaveOut({ role, run, from }: ProjectCommand, all: readonly Pro
   return isToolchain || role === 'build' || onPath(program, env) !== null ? null : `${program} is not on the PATH`;
 }
 
-/** `tests`; from a second source also `tests-make`. */
+/** Names commands by role: `tests`, and `tests-make` for a second source. */
 export function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & { readonly name: string })[] {
   const taken = new Set<string>();
   return commands.map((command) => {
@@ -100,7 +100,7 @@ function projectFiles(dir: string) {
   const matching = (name: string): string[] => {
     if (!name.includes('*')) return existsSync(join(dir, name)) ? [name] : [];
     const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
-    const entries = orElse(() => readdirSync(join(dir, folder)), []); // there may be no such folder
+    const entries = orElse(() => readdirSync(join(dir, folder)), []); // the folder may be missing
     return entries.map((entry) => folder + entry).filter((path) => picomatch.isMatch(path, name));
   };
   const read = (name: string): string => readRegularFile(join(dir, name), MAX_BYTES) ?? '';
@@ -121,7 +121,7 @@ function ecosystemCommands({ from, when, commands, by = [] }: Ecosystem, project
   });
 }
 
-/** Commands by the usual names, each name for one role. */
+/** Returns commands with the usual names, each name for one role. */
 function named(from: string, names: ReadonlySet<string>, run: (name: string) => string): ProjectCommand[] {
   const taken = new Set<string>();
   return ROLES.flatMap((role) => {
@@ -163,7 +163,7 @@ function scriptCommands(project: Project): ProjectCommand[] {
   return [...all, ...audit.map((command) => ({ ...command, from: 'package.json' }))];
 }
 
-/** Without placeholder scripts, and those that never end: they check nothing. */
+/** Returns scripts without placeholders and without those that never end, which check nothing. */
 function usableScripts({ dir }: Project, path: string): Set<string> {
   const usable = Object.entries(packageScripts(dir, path)).filter(
     ([, script]) => script.trim() !== '' && !/no test specified|--watch(?!=false|All=false)\b/.test(script),
@@ -195,7 +195,7 @@ function workspaceRun(manager: string, { shows }: Project): (name: string) => st
 }
 
 const FOLDERS = ['test', 'tests', 'spec', '__tests__', 'e2e'];
-/** Names of tests that stand beside the code, each with its glob. */
+/** Names of tests beside the code, each with its glob. */
 const TEST_NAMES: readonly (readonly [RegExp, glob: string])[] = [
   [/\.test\.\w+$/, '**/*.test.*'],
   [/\.spec\.\w+$/, '**/*.spec.*'],
@@ -205,12 +205,12 @@ const TEST_NAMES: readonly (readonly [RegExp, glob: string])[] = [
 const DEPTH = 4;
 const MOST_ENTRIES = 5000;
 
-/** Returns globs of the project's tests: its folders for tests, and the names of tests that are elsewhere. */
+/** Returns globs of the project's tests: its test folders, and the names of tests elsewhere. */
 function testFiles(projectDir: string): string[] {
   const found = new Set<string>();
   let left = MOST_ENTRIES;
   const look = (folder: string, depth: number): void => {
-    // What is in a folder that is closed to us is not proposed.
+    // Inaccessible folders are skipped.
     for (const entry of orElse(() => readdirSync(join(projectDir, folder), { withFileTypes: true }), [])) {
       left -= 1;
       if (left < 0) return;

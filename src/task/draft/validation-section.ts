@@ -1,7 +1,7 @@
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 
-/** The section with the heading "Validation Commands", up to the next heading of its level; null if there is none. */
+/** Returns the section "Validation Commands", up to the next heading of its level; null if there is none. */
 export function validationSection(body: string): { readonly line: number; readonly lines: readonly Line[] } | null {
   const all = [...lines(body)];
   let found: { line: number; level: number } | null = null;
@@ -25,12 +25,15 @@ function isTitle(text: string): boolean {
 }
 
 const SHELL_FENCE = /^(?:bash|sh|shell|zsh|console|shell-session|terminal)?$/i;
-/** Commands that prepare for a later one; such a block stays one command. */
+/** Commands that prepare for a later one; a block with such commands remains one command. */
 const SETS_UP = /^(?:cd|pushd|export|set|source|\.|alias|unset)$/;
-/** A list item that reads as a command, not as a sentence. */
+/** Pattern for a list item that reads as a command, not as a sentence. */
 const COMMAND_LIKE = /^(?:\.{0,2}\/)?[a-z][\w./-]*(?: .*[^.:!?])?$/;
 
-/** Takes shell fences and inline code of list items, or else items that read as commands. The user confirms them. */
+/**
+ * Returns commands in shell fences and inline code of list items, or else items that read as commands. The user confirms
+ * them.
+ */
 export function extractValidationCommands(body: string): string[] {
   const section = validationSection(body);
   if (section === null) return [];
@@ -63,7 +66,7 @@ function inlineCode(item: string): string[] {
     .filter((code) => code !== '');
 }
 
-/** One command per statement, unless one prepares for the next. */
+/** Returns one command per statement, unless a statement prepares for the next. */
 function fenceCommands(block: string): string[] {
   const transcript = block.split('\n').filter((line) => /^\s*\$ /.test(line));
   const source = transcript.length > 0 ? transcript.map((line) => line.trim().slice(2)).join('\n') : block;

@@ -3,7 +3,7 @@ import { type KeyProblem, keyPath, printableValue } from './problem.ts';
 
 type Keys = readonly (string | number)[];
 
-/** Renames camelCase aliases (snake_case wins); drops unknown keys and keys without a value, each with a warning. */
+/** Renames camelCase aliases (snake_case takes precedence); drops unknown keys and keys without a value, each with a warning. */
 export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProblem[], at: Keys = []): unknown {
   if (Array.isArray(value)) {
     const element = elementType(schema);
@@ -50,13 +50,13 @@ function empty(name: string, at: Keys): KeyProblem {
   return { keys, value: null, rule: 'no-value', message, severity: 'warning' };
 }
 
-/** Question to add to a message about an unknown name; empty if none of the known ones is near it. */
+/** Returns a question to add to a message about an unknown name; empty if no known name is similar. */
 export function suggestion(name: string, known: readonly string[]): string {
   const nearest = nearestKey(name, known);
   return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
 }
 
-/** Finds the known key with the smallest edit distance; `near` if it is probably the one that was meant. */
+/** Finds the known key with the smallest edit distance; `near` if it was probably meant. */
 export function nearestKey(
   key: string,
   known: readonly string[],
@@ -104,7 +104,7 @@ export function bareType(type: unknown): z.ZodType | undefined {
   return known?.def.type === 'optional' ? bareType((known as z.ZodOptional).unwrap()) : known;
 }
 
-/** Keys of a mapping, or of all mappings of a union; null if there is none. */
+/** Returns the keys of a mapping, or of all mappings of a union; null if there are none. */
 export function mappingShape(type: unknown): Record<string, unknown> | null {
   const bare = bareType(type);
   if (bare?.def.type === 'object') return (bare as z.ZodObject).shape;
@@ -118,7 +118,7 @@ export function elementType(type: unknown): unknown {
   return bare?.def.type === 'array' ? (bare as z.ZodArray).element : undefined;
 }
 
-/** All key paths of nested mappings, parents first: `idle`, `idle.delay`, … */
+/** Returns all key paths of nested mappings, parents first: `idle`, `idle.delay`, … */
 export function keyPaths(type: unknown, parent = ''): { readonly path: string; readonly type: unknown }[] {
   const bare = bareType(type);
   if (bare?.def.type !== 'object') return [];

@@ -6,7 +6,7 @@ import { frontmatterSchema, TASK_KEYS } from './schema.ts';
 
 export interface ReadOptions {
   readonly cap?: number;
-  /** true if these settings are complete, so that relations between keys can be checked. */
+  /** True if these settings are complete, so that relations between keys can be checked. */
   readonly whole: boolean;
   /** Task keys that are allowed here; a project may set `reflect_every` for all its loops. */
   readonly taskKeys: 'all' | 'reflect_every' | 'none';
@@ -39,7 +39,7 @@ function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: str
 
 type Issue = z.core.$ZodIssue;
 
-/** Picks the form of a union whose type and keys the value has, so that the real problems are reported. */
+/** Picks the form of a union that matches the value's type and keys, so that the relevant problems are reported. */
 function unfolded(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const forms = issue.errors.filter(

@@ -17,8 +17,8 @@ import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts }
 const MAX_FRONTMATTER = 256 * 1024;
 
 /**
- * Never throws. `kind` overrides the file's name; with a project, commands that cannot run there are reported too. The
- * frontmatter, durations in milliseconds, is null if it has an error. The body may have errors of its own.
+ * Checks a task file. Never throws. `kind` overrides the file's name; with a project, also reports commands that cannot run
+ * there. The frontmatter, with durations in milliseconds, is null if it has an error. The body may have errors of its own.
  */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
   const split = splitFrontmatter(text);
@@ -126,7 +126,7 @@ const PLACEHOLDERS = new RegExp(
   'm',
 );
 
-/** A template or an empty body is never run. */
+/** Finds problems of the body: an unfilled template or an empty body is never run. */
 function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
   const shown = outsideComments(body);
   const problem = (at: number, rule: string, message: string): Problem[] => {
@@ -144,7 +144,7 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
   });
 }
 
-/** Headings, empty items and rules: the lines of an unfilled template. */
+/** Pattern for the lines of an unfilled template: headings, empty items and rules. */
 const BARE = /^\s*(?:#{1,6}(?:\s.*)?|(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]?\])?\s*|-{3,}|={3,})$/;
 
 function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {

@@ -5,7 +5,7 @@ import type { Frontmatter } from './schema.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Problems between keys. Reads the raw settings, so that an error elsewhere hides none of them. */
+/** Finds problems between keys. Reads the raw settings, so that other errors hide none of them. */
 export function crossKeyProblems(settings: Settings): KeyProblem[] {
   return [
     ...duplicates(settings, 'validation', nameOf, 'name'),
@@ -15,7 +15,7 @@ export function crossKeyProblems(settings: Settings): KeyProblem[] {
   ];
 }
 
-/** A command's timeout must not exceed the iteration's. `byDefault` is the default of the latter, in seconds. */
+/** Finds timeouts of commands that exceed the iteration's. `byDefault` is the default of the latter, in seconds. */
 export function commandTimeoutProblems({ commands, timeout }: Settings, byDefault: number | null): KeyProblem[] {
   // Reported by its own rule.
   if (timeout !== undefined && !isTimeout(timeout)) return [];

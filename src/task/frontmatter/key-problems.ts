@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import type { Policy } from '../../engine/schema/contract.ts';
 
-/** The form in which `{{ commands.NAME }}` and `{{ args.NAME }}` are found. */
+/** Pattern of the names in `{{ commands.NAME }}` and `{{ args.NAME }}`. */
 export const ARGUMENT_NAME = /^\w[\w-]*$/;
 
 export function nameProblem(name: string): string | null {
@@ -25,7 +25,7 @@ export function relativeGlobProblem(glob: string): string | null {
   return glob.split('/').includes('..') ? 'must have no ".." segment' : null;
 }
 
-/** A path, absolute, from the home (~/) or relative to the project. Characters of patterns would change a rule's meaning. */
+/** Returns the problem of a path: absolute, from the home (~/) or the project. Pattern characters would change a rule. */
 export function placeProblem(path: string): string | null {
   if (path.trim() === '') return 'must not be blank';
   if (path !== path.trim()) return 'must not begin or end with white space';
@@ -73,7 +73,7 @@ function matchesEverything(glob: string): boolean {
   });
 }
 
-/** Returns why a loop with this budget cannot start, or null: a cost limit needs a known cost. */
+/** Returns why a loop with this budget cannot start, or null: a cost limit requires a known cost. */
 export function costProblem(budget: Policy['budget'], costIsKnown: boolean): string | null {
   if (budget.maxCostUsd === null || costIsKnown) return null;
   return `budget.max_cost is $${budget.maxCostUsd}, but the cost of this loop is unknown: in hook mode the figure comes through our status line. Start it with the launcher, which sets up the status line, or limit budget.max_tokens or budget.max_time instead.`;

@@ -21,7 +21,7 @@ const ITERATION = /\{\{\s*ralph\.iteration\s*\}\}/g;
 
 export const RALPH_NAMES: readonly string[] = ['iteration', 'name', 'max_iterations'];
 
-/** Replaces placeholders in one pass, so that values are never expanded themselves; those without a value stay. */
+/** Replaces placeholders in one pass, so that values are never expanded; those without a value remain. */
 export function renderBody(body: string, values: BodyValues): string {
   return outsideComments(body)
     .map(({ text }) => replaced(text, (placeholder) => textOf(placeholder, values)))
@@ -43,12 +43,12 @@ export function placeholdersOf(text: string): Placeholder[] {
   }));
 }
 
-/** Fills in the iteration, which the start could not. */
+/** Fills in the iteration, which was unknown at the start. */
 export function runOfIteration(run: string, iteration: number): string {
   return run.replace(ITERATION, String(iteration));
 }
 
-/** Replaces each placeholder by `value`, which gets its index too; null keeps it. */
+/** Replaces each placeholder by the result of `value`, which also gets its index; null keeps it. */
 export function replaced(text: string, value: (placeholder: Placeholder, index: number) => string | null): string {
   let result = '';
   let from = 0;
@@ -77,7 +77,7 @@ function own(record: Readonly<Record<string, string | number>>, name: string): s
   return Object.hasOwn(record, name) ? String(record[name]) : null;
 }
 
-/** Shell text and absolute directory of a task command in this iteration. */
+/** Returns the shell text and absolute directory of a task command in this iteration. */
 export function taskCommand(
   contract: Pick<Contract, 'taskPath'>,
   projectDir: string,

@@ -1,10 +1,10 @@
 import { orElse } from '../../text/or-else.ts';
 
-/** A problem of a task file or setting, as `check --json` prints it. */
+/** Problem of a task file or setting, as `check --json` prints it. */
 export interface Problem {
   /** Path of the key, such as `validation[0].timeout`; '' for the whole file. */
   readonly path: string;
-  /** Place in the file, from 1; null if there is none. */
+  /** Line in the file, from 1; null if there is none. */
   readonly line: number | null;
   readonly column: number | null;
   readonly value: unknown;

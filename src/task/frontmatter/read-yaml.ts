@@ -14,7 +14,7 @@ export interface ReadYaml {
     readonly message: string;
     readonly severity: 'error' | 'warning';
   })[];
-  /** Place of a key path or its nearest parent. Finds snake_case keys under their aliases too. */
+  /** Returns the place of a key path or its nearest parent. Also finds snake_case keys under their aliases. */
   readonly placeOf: (keys: readonly (string | number)[], part: 'key' | 'value') => Place;
 }
 
@@ -29,7 +29,7 @@ export function readYaml(text: string): ReadYaml {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     return read(document, place);
   } catch (error) {
-    // The recursive parser runs out of stack at some thousand levels.
+    // The recursive parser exhausts the stack at several thousand levels.
     const why = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
     const problem = { line: 1, column: 1, rule: 'yaml', message: why, severity: 'error' } as const;
     return { mapping: null, problems: [problem], placeOf: () => ({ line: 1, column: 1 }) };

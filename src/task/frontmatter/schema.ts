@@ -252,7 +252,7 @@ export const TASK_KEYS = [
   'open_questions',
 ] as const satisfies readonly (keyof Frontmatter)[];
 
-/** Upper limit of max_iterations. */
+/** Upper limit of max_iterations, by kind of task. */
 export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50, checklist: 50 };
 
 /** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */

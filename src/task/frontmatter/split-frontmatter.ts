@@ -1,6 +1,6 @@
 export interface SplitText {
   readonly frontmatter: string;
-  /** First line after the opening marker, from 1; null without one. */
+  /** First line after the opening marker, from 1; null if there is no frontmatter. */
   readonly frontmatterLine: number | null;
   /** Exact text after the closing marker's line, or the whole file without its byte-order mark. */
   readonly body: string;
@@ -10,7 +10,7 @@ export interface SplitText {
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Markers are the first line (blank lines and a leading HTML comment aside) if it is `---`, and the next such line. */
+/** Splits a file at two lines `---`. Only blank lines and an HTML comment may precede the first one. */
 export function splitFrontmatter(text: string): SplitText {
   const start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
   const whole: SplitText = {
@@ -57,7 +57,7 @@ function nextLine(text: string, at: number): number {
   return end === -1 ? text.length : end + 1;
 }
 
-/** Counts lines from `from`, which is on line `line`. */
+/** Counts lines from offset `from`, which is on line `line`. */
 function lineNumber(text: string, at: number, line: number, from: number): number {
   let number = line;
   for (let end = text.indexOf('\n', from); end !== -1 && end < at; end = text.indexOf('\n', end + 1)) number += 1;

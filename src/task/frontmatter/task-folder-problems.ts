@@ -41,7 +41,7 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
       return problem(
         'placeholder',
         'error',
-        `stands in the body, but args declares no "${name}".${suggestion(name, args)}`,
+        `is used in the body, but args declares no "${name}".${suggestion(name, args)}`,
       );
     }
     if (kind === 'commands' && !commands.includes(name)) {
@@ -56,7 +56,7 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
   });
 }
 
-/** Finds keys that are allowed and do nothing. */
+/** Finds keys that are valid but have no effect. */
 export function taskFolderDoubts(settings: Frontmatter, body: string, kind: TaskKind): KeyProblem[] {
   const { commands = [], completion_gate, completion_promise, required_outputs = [], validation = [] } = settings;
   const needsPromise = BY_FILE[kind].completion === 'none';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { compilePattern } from '../../text/pattern.ts';
 import { parseDuration } from '../../text/time.ts';
 
-/** Types of frontmatter values. Each message is the rule that follows the key's path. */
+/** Types of frontmatter values. Each message states the rule and follows the key's path. */
 
 export function integer(least: number, most?: number) {
   const error =
@@ -84,7 +84,7 @@ export function list<T extends z.ZodType>(of: T, what: string) {
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** null if RE2 accepts the pattern and JavaScript compiles it. */
+/** Returns null if RE2 accepts the pattern and JavaScript compiles it, else the problem. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.trim() === '') return 'must not be blank';
   if (pattern.length > MAX_PATTERN_LENGTH) return `must have at most ${MAX_PATTERN_LENGTH} characters`;

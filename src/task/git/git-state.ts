@@ -15,7 +15,7 @@ export interface GitState {
 
 export interface Committed {
   readonly since: string;
-  /** At most 200, without those left out. */
+  /** Files, at most 200, without those left out. */
   readonly files: readonly string[];
   readonly onlyLeftOut: boolean;
 }
@@ -40,14 +40,14 @@ type Settings = readonly (readonly [string, string])[];
 interface Look {
   readonly projectDir: string;
   readonly taskDir: string;
-  /** The project's folder in the repository, with a slash at its end; '' for its top. */
+  /** Folder of the project in the repository, with a final slash; '' for its root. */
   readonly prefix: string;
   readonly limits: GitLimits;
   readonly deadline: number;
   readonly ask: (words: readonly string[], settings?: Settings) => Promise<GitAnswer>;
 }
 
-/** Leaves out ignored files. `since` is the HEAD to compare with. Rejects only with the abort's reason. */
+/** Reads the state without ignored files. `since` is the HEAD to compare with. Rejects only with the abort's reason. */
 export async function gitState(
   projectDir: string,
   taskDir: string,
@@ -70,7 +70,7 @@ export async function gitState(
   ]);
   if (status.kind !== 'answer') return unknown(status.kind);
   if (others.kind !== 'answer') return unknown(others.kind);
-  // An outer repository that ignores the project sees none of its changes.
+  // An outer repository that ignores the project does not see its changes.
   if (ignored?.kind === 'answer') return unknown('repository');
   const said = parseStatus(status.text);
   if (said === null) return unknown('failed');
@@ -79,12 +79,12 @@ export async function gitState(
   return { kind: 'state', state: { head, ...changesOf(look, said, others.text), committed } };
 }
 
-/** Asks for tracked files, with the programs of the repository's own filters disabled. */
+/** Queries tracked files, with the programs of the repository's own filters disabled. */
 async function statusOf({ ask, prefix }: Look): Promise<GitAnswer> {
   const filters = await ask(PROGRAMS_OF_FILTERS);
   const hasNone = filters.kind === 'failed' && filters.code === 1;
   if (filters.kind !== 'answer' && !hasNone) return filters;
-  // Without a pathspec at the top, where git would compare each path with it.
+  // No pathspec at the root, because git would compare each path with it.
   const words = prefix === '' ? STATUS : [...STATUS, '--', '.'];
   return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
 }
@@ -100,7 +100,7 @@ const PROGRAMS_OF_FILTERS = [
 /** Two parallel queries take the time of one; a single status would look for untracked files last. */
 const STATUS = [
   ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=no'],
-  // Without `dirty`, git starts another git in each submodule, under that one's configuration.
+  // Without `dirty`, git starts another git in each submodule, under the submodule's configuration.
   '--ignore-submodules=dirty',
 ];
 const OTHERS = [
@@ -143,7 +143,7 @@ function markPaths({ projectDir, limits, deadline }: Look, paths: readonly strin
 }
 
 async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<Committed | null> {
-  // Read from a file: git would take a leading hyphen for an option.
+  // Read from a file, because git would take a leading hyphen for an option.
   if (![since, head].every((commit) => /^[0-9a-f]{40,64}$/.test(commit))) return null;
   const diff = await ask(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', since, head]);
   if (diff.kind !== 'answer') return null;
@@ -162,11 +162,11 @@ function prefixInRepository(projectDir: string): string | null {
       if (at === dirname(at)) return null;
     }
   } catch {
-    return null; // no such project, or a folder above it that is closed to us
+    return null; // the project is missing or inaccessible
   }
 }
 
-/** Output of `git status --porcelain=v2 --branch -z`. Paths are relative to the top of the work tree. */
+/** Parsed output of `git status --porcelain=v2 --branch -z`. Paths are relative to the root of the work tree. */
 export interface GitStatus {
   readonly head: string;
   /** Mode and object name of staged files, by path. */
@@ -174,7 +174,7 @@ export interface GitStatus {
   readonly dirty: readonly string[];
 }
 
-/** `1 XY sub mH mI mW hH hI path` and `u XY sub m1 m2 m3 mW h1 h2 h3 path` */
+/** Pattern for `1 XY sub mH mI mW hH hI path` and `u XY sub m1 m2 m3 mW h1 h2 h3 path`. */
 const CHANGED = /^1 (.)(.) \S+ \d+ (\d+) \d+ \S+ (\S+) (.+)$/s;
 const UNMERGED = /^u (\S+) \S+ (\d+ \d+ \d+ \d+ \S+ \S+ \S+) (.+)$/s;
 

@@ -16,11 +16,11 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { orElse } from '../../text/or-else.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
 
-/** What decides how git sees a working tree, as it was when the loop began. */
+/** Settings that decide how git sees a working tree, as they were when the loop began. */
 export interface GitPins {
   readonly top: string;
   readonly objects: string;
-  /** Index of the repository: where its own one begins, so that unchanged files are not read again. */
+  /** Index file of the repository: the initial copy for the loop's own index, so that unchanged files are not read again. */
   readonly index: string;
   readonly head: string;
   readonly config: string;
@@ -31,7 +31,7 @@ export interface GitPins {
 
 const TEXT_FILES = ['info/exclude', 'info/attributes', 'info/sparse-checkout', 'info/grafts', 'shallow'] as const;
 const MOST_BYTES = 1024 * 1024;
-/** Settings that decide what differs. Everything that starts programs, save filters of contents, is left out. */
+/** Settings that affect comparisons. Excludes everything that starts programs, except content filters. */
 const KEPT =
   /^(?:core\.(?:filemode|ignorecase|symlinks|autocrlf|safecrlf|eol|checkroundtripencoding|precomposeunicode|protecthfs|protectntfs|quotepath|sparsecheckout|sparsecheckoutcone|longpaths|bigfilethreshold)|filter\..*\.(?:clean|smudge|process|required)|extensions\.objectformat|submodule\..*\.ignore)$/s;
 
@@ -60,7 +60,7 @@ export async function readGitPins(projectDir: string, options: GitOptions): Prom
 
 type Settings = readonly (readonly [string, string?])[];
 
-/** Text of the user's own ignore or attributes file. */
+/** Returns the text of the user's own ignore or attributes file. */
 function userFile(key: string, standard: string, settings: Settings, env: GitOptions['env']): string | null {
   const home = env['HOME'] ?? env['USERPROFILE'] ?? '';
   const set = settings.findLast(([name]) => name === key)?.[1];
@@ -85,7 +85,7 @@ function quotedValue(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`;
 }
 
-/** Digest of the hooks that git would run: names and contents. */
+/** Returns a digest of the hooks that git would run: names and contents. */
 function hooksDigest(folder: string): string {
   const hash = createHash('sha256').update(`${folder}\n`);
   for (const name of existsSync(folder) ? readdirSync(folder).sort() : []) {
@@ -97,10 +97,10 @@ function hooksDigest(folder: string): string {
 }
 
 const PINS = 'pins';
-/** Names the commit from which the index was read. */
+/** File that names the commit from which the index was read. */
 const READ_FROM = 'read-from';
 
-/** Writes a git folder of the loop's own: objects from the repository, everything else from the pins. Keeps its index. */
+/** Writes the loop's own git folder: objects from the repository, everything else from the pins. Keeps an existing index. */
 export function writeGitView(files: LoopFiles, pins: GitPins): void {
   const path = files.gitView;
   const [known, index] = [join(path, READ_FROM), join(path, 'index')];
@@ -116,14 +116,14 @@ export function writeGitView(files: LoopFiles, pins: GitPins): void {
   if (existsSync(known) && existsSync(index)) {
     write('index', readFileSync(index));
     write(READ_FROM, readFileSync(known));
-  } else if (existsSync(pins.index)) write('index', readFileSync(pins.index)); // with what is staged: not yet read from HEAD
+  } else if (existsSync(pins.index)) write('index', readFileSync(pins.index)); // includes staged changes: not yet read from HEAD
   write(PINS, JSON.stringify(pins));
   write('HEAD', `${pins.head}\n`);
   rmSync(path, { recursive: true, force: true });
   renameSync(made, path);
 }
 
-/** Names what decides otherwise under these pins than under those of the loop; empty if it has none. */
+/** Names the settings that differ between these pins and those of the loop; empty if it has none. */
 export function changedPins(files: LoopFiles, pins: GitPins): string[] {
   const before = readView(files.gitView);
   if (before === null) return [];
@@ -136,14 +136,14 @@ export function changedPins(files: LoopFiles, pins: GitPins): string[] {
 }
 
 function readView(path: string): GitPins | null {
-  // torn: there is no view
+  // torn file: no view
   return orElse(() => JSON.parse(readRegularFile(join(path, PINS), 16 * MOST_BYTES) ?? 'null') as GitPins | null, null);
 }
 
 export const STATUS: readonly string[] =
   'status --porcelain=v2 -z --no-renames --untracked-files=all --ignore-submodules=none'.split(' ');
 
-/** Answers as `git status` of the working tree against the commit `head`, under the pins. null where the loop has none. */
+/** Returns `git status` of the working tree against the commit `head`, under the pins; null if the loop has none. */
 export async function statusUnderPins(
   projectDir: string,
   head: string,
@@ -153,7 +153,7 @@ export async function statusUnderPins(
   return ask === null ? null : ask(STATUS);
 }
 
-/** Lists every file that is in the commit `head` or not ignored, relative to the top; null if git does not answer. */
+/** Lists every file that is in the commit `head` or not ignored, relative to the root; null if git does not answer. */
 export async function filesUnderPins(projectDir: string, head: string, options: GitOptions): Promise<string[] | null> {
   const own = (words: readonly string[]) => runGit(projectDir, words, options);
   const ask = (await openView(projectDir, head, options)) ?? own;
@@ -162,12 +162,12 @@ export async function filesUnderPins(projectDir: string, head: string, options: 
   return [...new Set(partsOf(answer.text))];
 }
 
-/** Returns the commit that the loop's view shows; null if it has none, or shows none yet. */
+/** Returns the commit that the loop's view shows; null if it has no view, or the view shows none yet. */
 export function viewedCommit({ view }: GitOptions): string | null {
   return view ? readRegularFile(join(view, READ_FROM), 100) : null;
 }
 
-/** Brings the view to a commit. */
+/** Updates the view to a commit. */
 async function openView(
   projectDir: string,
   head: string,
@@ -184,7 +184,7 @@ async function openView(
     writeFileSync(join(path, 'HEAD'), `${head}\n`);
     const merged = await ask(['read-tree', '-m', head]);
     if (merged.kind !== 'answer') {
-      // A kill left a lock, or the index is one that only the repository can read.
+      // A killed process left a lock, or only the repository can read the index.
       for (const name of ['index', 'index.lock']) rmSync(join(path, name), { force: true });
       const read = await ask(['read-tree', head]);
       if (read.kind !== 'answer') return async () => read;
@@ -194,7 +194,7 @@ async function openView(
   return ask;
 }
 
-/** Writes a git folder for a copy of the working tree: the view with the names of the repository's commits. */
+/** Writes a git folder for a copy of the working tree: the view plus the names of the repository's commits. */
 export function copyGitView(view: string, to: string, head: string, refs: string): void {
   cpSync(view, to, { recursive: true });
   for (const own of [PINS, READ_FROM]) rmSync(join(to, own), { force: true });
@@ -205,7 +205,7 @@ export function copyGitView(view: string, to: string, head: string, refs: string
   writeFileSync(join(to, 'packed-refs'), refs);
 }
 
-/** Returns whether git would run the hooks that were there when the loop began, and no other. */
+/** Returns whether git would run exactly the hooks that existed when the loop began. */
 export async function areHooksPinned(projectDir: string, options: GitOptions): Promise<boolean> {
   const view = options.view ? readView(options.view) : null;
   if (view === null) return true;

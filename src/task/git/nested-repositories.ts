@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 
 /**
- * Finds folders whose work a commit of the project would not hold, since it holds only a link: repositories and worktrees
- * that are not submodules, and submodules with uncommitted changes. Rejects only with the abort's reason.
+ * Finds folders of which a commit of the project contains only a link: repositories and worktrees that are not submodules,
+ * and submodules with uncommitted changes. Rejects only with the abort's reason.
  */
 export async function nestedRepositories(
   projectDir: string,

@@ -12,9 +12,9 @@ export interface Repository {
   readonly head: string | null;
   /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
-  /** Those of `changed` that may differ only in the index. */
+  /** Files of `changed` that may differ only in the index. */
   readonly halfStaged: readonly string[];
-  /** Those of `changed` that git shows only with the settings and ignore rules of the start. */
+  /** Files of `changed` that git shows only under the settings and ignore rules of the start. */
   readonly concealed: readonly string[];
 }
 
@@ -25,19 +25,19 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   const [places, status, underKnown] = await Promise.all([
     ask(['rev-parse', '--show-toplevel', '--show-prefix']),
     ask([...STATUS, '--branch', '--no-ahead-behind']),
-    // HEAD is nearly always the commit that the view shows already, so nothing waits for its name.
+    // The view nearly always shows the commit of HEAD already, so nothing waits for its name.
     known === null ? null : statusUnderPins(projectDir, known, options),
   ]);
   if (places.kind === 'missing') return 'git was not found on the PATH.';
   if (places.kind !== 'answer') {
     if ((await ask(['rev-parse', '--git-dir'])).kind === 'answer') return 'the repository has no working tree.';
     return (
-      unopenedText(projectDir) ?? 'the project is in no git repository. Begin one: git init, then commit what is there.'
+      unopenedText(projectDir) ?? 'the project is not in a git repository. Create one: git init, then commit the files.'
     );
   }
   const [top = '', prefix = ''] = places.text.split('\n');
   if (!isWithin(realpathSync(top), realpathSync(projectDir))) {
-    return 'git has the files of this repository elsewhere (git config core.worktree).';
+    return 'this repository has its working tree elsewhere (git config core.worktree).';
   }
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
   const { branch, head } = headIn(status.text);
@@ -50,14 +50,14 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   return { branch, head, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
 }
 
-/** Branch and commit of `git status --porcelain=v2 --branch -z`; null where HEAD is detached, or has no commit yet. */
+/** Returns branch and commit from `git status --porcelain=v2 --branch -z`; null if HEAD is detached or has no commit yet. */
 function headIn(status: string): Pick<Repository, 'branch' | 'head'> {
   const [, oid = null] = /(?:^|\0)# branch\.oid ([0-9a-f]+)\0/.exec(status) ?? [];
   const [, name = null] = /(?:^|\0)# branch\.head ([^\0]+)\0/.exec(status) ?? [];
   return { head: oid, branch: name === '(detached)' ? null : name };
 }
 
-/** `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path` and `? path` */
+/** Pattern for `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path` and `? path`. */
 const CHANGE = /^(?:1 (\S\S) (?:\S+ ){6}|u (\S\S) (?:\S+ ){8}|\? )(.+)$/s;
 
 function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
@@ -67,7 +67,7 @@ function changedIn(status: string, prefix: string): Pick<Repository, 'changed' |
     return path === null || isLoopsOwn(path) ? [] : [{ marks: changed ?? unmerged ?? '?', path }];
   });
   const unknown = new Set(lines.filter(({ marks }) => marks === '?').map(({ path }) => path));
-  // Staged as new and present is a change too; status would not list it if git ignores it.
+  // A file that is staged as new and present is a change as well; status would not list it if git ignores it.
   const isHalf = ({ marks, path }: { readonly marks: string; readonly path: string }): boolean =>
     /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D.' && unknown.has(path));
   return {
@@ -83,7 +83,7 @@ function fromProject(path: string, prefix: string): string {
 
 const MOST_HIDDEN = 10_000;
 
-/** Hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or for more than 10,000. */
+/** Lists files hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or for more than 10,000. */
 export async function hiddenFiles(projectDir: string, options: GitOptions): Promise<string[] | null> {
   const hidden: string[] = [];
   const isThere = (path: string): boolean => lstatSync(join(projectDir, path), { throwIfNoEntry: false }) !== undefined;
@@ -111,7 +111,7 @@ export async function commitsSince(projectDir: string, since: string, options: G
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
 
-/** Files in which HEAD differs from a commit, relative to the project. */
+/** Lists files in which HEAD differs from a commit, relative to the project. */
 export async function filesSince(projectDir: string, base: string, options: GitOptions): Promise<string[]> {
   const words = ['diff-tree', '--name-only', '--no-renames', '-r', '-z', base, 'HEAD', '--'];
   const [files, prefix] = [
@@ -123,7 +123,7 @@ export async function filesSince(projectDir: string, base: string, options: GitO
   return partsOf(files.text).map((path) => fromProject(path, begin));
 }
 
-/** A `.git` here or above that git does not open: another owner, as in many containers, or a broken configuration. */
+/** Explains a `.git` here or above that git does not open: another owner, as in many containers, or a broken configuration. */
 export function unopenedText(directory: string): string | null {
   for (let at = directory; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) {

@@ -13,9 +13,9 @@ export interface GitOptions {
   readonly signal: AbortSignal;
   /** Folder of the loop's view of the repository (git-view.ts), if it has one. */
   readonly view?: string | null | undefined;
-  /** `view`: git works in this folder, on this working tree, with its configuration alone. */
+  /** `view`: git uses this folder and working tree, and only the folder's configuration. */
   readonly inView?: { readonly gitDir: string; readonly workTree: string };
-  /** Leaves the setting of the user's hooks, which tells where they are. */
+  /** Keeps the setting for the location of the user's hooks. */
   readonly keepsHooksPath?: boolean;
 }
 
@@ -29,7 +29,7 @@ export type GitAnswer =
   | { readonly kind: 'failed'; readonly code: number | null }
   | { readonly kind: 'missing' | 'time' | 'output' };
 
-/** Enough for about thirty thousand changed files. */
+/** Maximum output: enough for about thirty thousand changed files. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 /** Overrides of repository settings that start programs or hide files. */
@@ -39,7 +39,7 @@ const SETTINGS: readonly (readonly [string, string])[] = [
   ['core.untrackedCache', 'false'],
 ];
 
-/** Asks without locks, writes, network, prompts or the repository's programs. Rejects only with the abort's reason. */
+/** Queries git without locks, writes, network, prompts or the repository's programs. Rejects only with the abort's reason. */
 export async function runGit(
   directory: string,
   words: readonly string[],
@@ -102,7 +102,7 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
   return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
 }
 
-/** Adds git settings to those that an environment holds already. */
+/** Adds git settings to those already in an environment. */
 export function withSettings(given: Environment, settings: readonly (readonly [string, string])[]): Environment {
   const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
   const first = Number.isInteger(own) && own >= 0 ? own : 0;
@@ -113,7 +113,7 @@ export function withSettings(given: Environment, settings: readonly (readonly [s
   return { ...given, ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(first + settings.length) };
 }
 
-/** Drops git variables that choose another repository or write traces; those of the user's configuration stay. */
+/** Drops git variables that select another repository or write traces; keeps those of the user's configuration. */
 function gitEnvironment(
   { env, view, inView, keepsHooksPath }: GitOptions,
   more: readonly (readonly [string, string])[],
@@ -133,7 +133,7 @@ function gitEnvironment(
   };
 }
 
-/** git honours no replaced, grafted or cut-off history other than that of the start. */
+/** Makes git honour only those replaced, grafted or shallow histories that existed at the start. */
 function plainHistory(view: string | null | undefined): Record<string, string> {
   const pinned = view && existsSync(view) ? view : null;
   return {
@@ -150,7 +150,7 @@ function viewEnvironment({ gitDir, workTree }: NonNullable<GitOptions['inView']>
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ATTR_NOSYSTEM: '1',
-    // Its index is the loop's own: what a status read is kept there.
+    // The index is the loop's own and keeps the results of a status.
     GIT_OPTIONAL_LOCKS: '1',
   };
 }
@@ -160,7 +160,7 @@ export interface GitChange {
   readonly words: readonly string[];
   readonly input?: string;
   readonly env: Environment;
-  /** Whether hooks of the repository run; they do not by default. */
+  /** True if the repository's hooks run; they do not by default. */
   readonly hooks?: boolean;
 }
 
@@ -169,13 +169,13 @@ export type GitChanged =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly said: string; readonly code: number | null; readonly text: string };
 
-/** Commit hooks may run a whole test suite. */
+/** Time limit: commit hooks may run a complete test suite. */
 const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 
 const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
-/** Runs with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
+/** Runs git with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
 export function changeByGit({ directory, words, input = '', env, hooks = false }: GitChange): Promise<GitChanged> {
   const program = gitProgram(env);
   if (program === null)
@@ -189,7 +189,7 @@ export function changeByGit({ directory, words, input = '', env, hooks = false }
       } as NodeJS.ProcessEnv,
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
-      // Keys typed at a terminal do not reach git.
+      // Detached, so that keys typed at a terminal do not reach git.
       detached: process.platform !== 'win32',
     });
     let said = '';
@@ -202,7 +202,7 @@ export function changeByGit({ directory, words, input = '', env, hooks = false }
       if (text.length < MAX_OUTPUT) text += chunk;
     });
     child.stderr.on('data', hear);
-    // A git that exits before reading everything reports the reason itself.
+    // A git that exits before reading all input reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const late = setTimeout(() => child.kill('SIGKILL'), TIME_MS);

@@ -6,20 +6,20 @@ import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
-/** State of the repository when a loop began, as the way back to it. */
+/** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
   readonly head: string;
-  /** Commit that holds the uncommitted changes of tracked files; null if there were none. */
+  /** Commit with the uncommitted changes of tracked files; null if there were none. */
   readonly stash: string | null;
   readonly untracked: readonly string[];
-  /** How git saw the project; stored as a folder of its own. null if git did not tell. */
+  /** Settings of git at the start, stored in a separate folder; null if git did not answer. */
   readonly pins?: GitPins | null;
 }
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const MOST_UNTRACKED = 10_000;
 
-/** Leaves the working tree and the index as they are. null outside a repository and without a commit. */
+/** Reads the start point; leaves working tree and index unchanged. null outside a repository and without a commit. */
 export async function readStartPoint(
   projectDir: string,
   name: string | null,
@@ -34,12 +34,12 @@ export async function readStartPoint(
   if (changed.length === 0) return { point: { head, stash: null, untracked: [], pins }, changed };
   const created = await runGit(projectDir, ['stash', 'create', 'ralph-loop: before the start'], options);
   const stash = created.kind === 'answer' && COMMIT.test(created.text.trim()) ? created.text.trim() : null;
-  // Without a reference git would remove the commit some day. A name that git refuses goes without.
+  // Without a reference git would eventually delete the commit. If git rejects the name, there is none.
   if (stash !== null) await runGit(projectDir, ['update-ref', `refs/ralph-loop/${name ?? 'default'}`, stash], options);
   return { point: { head, stash, untracked: await untrackedFiles(projectDir, options), pins }, changed };
 }
 
-/** Returns what differs from the start point, committed or not; null if git does not answer. */
+/** Returns the changes since the start point, committed or not; null if git does not answer. */
 export async function changesSince(
   projectDir: string,
   { head, stash, untracked }: StartPoint,
@@ -58,7 +58,7 @@ async function untrackedFiles(projectDir: string, options: GitOptions): Promise<
   return answer.kind === 'answer' ? partsOf(answer.text).slice(0, MOST_UNTRACKED) : [];
 }
 
-/** Commands for a shell: what changed, and the way back, which leaves untracked files alone. */
+/** Returns shell commands that show the changes and undo them; untracked files stay. */
 export function wayBack({ head, stash }: StartPoint): { readonly show: string; readonly restore: string } {
   const restore = `git reset --hard ${shortened(head)}`;
   return {
@@ -80,7 +80,7 @@ export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPo
   writeRecord(files.startPoint, { loopId, ...point });
 }
 
-/** Returns the start point of this loop; null if none was noted, or the file is invalid. Never throws. */
+/** Returns the start point of this loop; null if there is none, or the file is invalid. Never throws. */
 export function startPointOf(files: LoopFiles, loopId: string): StartPoint | null {
   const found = readRecord<StartPoint & { readonly loopId: string }>(files.startPoint);
   const { head, stash = null, untracked } = found ?? {};

@@ -10,7 +10,7 @@ import { type GitOptions, runGit } from './run-git.ts';
 const MOST_MANIFESTS = 500;
 const MANIFEST_BYTES = 512 * 1024;
 
-/** Package names become their folders, absolute paths relative ones. Rejects only with the abort's reason. */
+/** Resolves package names to folders and absolute paths to relative ones. Rejects only with the abort's reason. */
 export async function resolveScope(
   projectDir: string,
   scope: readonly string[],
@@ -38,7 +38,7 @@ function plainPath(entry: string): string {
     .replace(/\/\*\*$/, '');
 }
 
-/** Folders of the tracked packages (package.json, Cargo.toml) by name. */
+/** Returns the folders of the tracked packages (package.json, Cargo.toml) by name. */
 async function packageFolders(projectDir: string, options: GitOptions): Promise<ReadonlyMap<string, string>> {
   const words = ['ls-files', '-z', '--', ':(glob)**/package.json', ':(glob)**/Cargo.toml'];
   const answer = await runGit(projectDir, words, { ...options, timeMs: 5_000 });

@@ -4,21 +4,21 @@ import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 
-/** Entries of longer files are not counted. */
+/** Size above which entries are not counted. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Memory left in a project by earlier loops. Never throws. */
+/** Returns the memory that earlier loops left in a project. Never throws. */
 export function projectMemory(projectDir: string): MemoryFile[] {
   return [LEARNINGS, DECISIONS].flatMap((path): MemoryFile[] => {
     const file = join(projectDir, path);
     const text = readRegularFile(file, MAX_BYTES);
     if (text !== null) return [{ path, entries: countEntries(text) }];
-    // Too long, or nothing that we may look at.
+    // Too large or inaccessible.
     return orElse(() => statSync(file).isFile(), false) ? [{ path, entries: null }] : [];
   });
 }
 
-/** Files that loops leave to later ones, relative to the project. */
+/** Files that loops leave for later ones, relative to the project. */
 export const GUARDRAILS = '.claude/ralph/guardrails.md';
 export const LEARNINGS = '.claude/context/memory/learnings.md';
 export const DECISIONS = '.claude/context/memory/decisions.md';

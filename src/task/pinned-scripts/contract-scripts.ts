@@ -18,20 +18,20 @@ type Terms = Pick<Contract, 'projectDir' | 'taskPath' | 'task'> & {
   readonly verifyIn?: Contract['verifyIn'];
 };
 
-/** Stands for the hash of a file whose absence is pinned. */
+/** Hash of a file whose absence is pinned. */
 export const ABSENT = 'absent';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
 export interface ContractPins {
-  /** Hashes of what may not change, by key: a path, `PATH#PART` of a structured file, or `~/PATH`. */
+  /** Hashes of files that must not change, by key: a path, `PATH#PART` of a structured file, or `~/PATH`. */
   readonly scripts: Record<string, string>;
-  /** The same of what is only named in the end report if it changes. */
+  /** Hashes of files that the end report merely names if they change. */
   readonly watched: Record<string, string>;
   readonly programs: readonly string[];
 }
 
-/** Pins what the validation and task commands rest on, in any iteration. */
+/** Pins the files that the validation and task commands rely on, in any iteration. */
 export function contractPins(terms: Terms): ContractPins {
   const { projectDir, task, mayChange = [], verifyIn } = terms;
   const setup = verifyIn?.setup ?? null;
@@ -42,7 +42,7 @@ export function contractPins(terms: Terms): ContractPins {
     const runs = new Map<string, string>();
     for (let iteration = 1; iteration <= terms.policy.maxIterations; iteration++) {
       const { run, directory } = taskCommand(terms, projectDir, command, iteration);
-      runs.set(run, directory); // one and the same, unless it has the iteration's number in it
+      runs.set(run, directory); // identical unless it contains the iteration's number
     }
     for (const [run, directory] of runs) found.push(pinsOf(projectDir, run, new Set(), directory));
   }
@@ -60,7 +60,7 @@ export function contractPins(terms: Terms): ContractPins {
   return { scripts, watched, programs: [...new Set(found.flatMap((pins) => [...pins.programs]))].toSorted() };
 }
 
-/** Hashes of all project files that the commands name, by relative path; nothing that is absent. */
+/** Hashes all project files that the commands name, by relative path; skips missing ones. */
 export function scriptsOf(terms: Terms): Record<string, string> {
   return Object.fromEntries(Object.entries(contractPins(terms).scripts).filter(([, hash]) => hash !== ABSENT));
 }
@@ -82,7 +82,7 @@ export function changedScripts(
 
 const PART = /^(.*(?:\.json|\.toml|\.cfg|\.ini|\.npmrc))#(.+)$/s;
 
-/** SHA-256 of what a key names; null if it is missing. */
+/** Returns the SHA-256 of the content that a key names; null if it is missing. */
 function scriptHash(projectDir: string, key: string): string | null {
   const inPackage = splitPackageScriptKey(key);
   if (inPackage !== null) {
@@ -99,18 +99,18 @@ function scriptHash(projectDir: string, key: string): string | null {
     const text = part === undefined ? content : partOf(file, content.toString('utf8'), part);
     return text === null ? null : sha256(text);
   } catch {
-    return null; // gone or closed to us since the look before
+    return null; // removed or made inaccessible meanwhile
   }
 }
 
-/** Lines of an .npmrc that decide which program runs a script, and how; not registries, credentials or versions. */
+/** Pattern for lines of an .npmrc that decide which program runs a script, and how; not registries, credentials or versions. */
 const NPMRC =
   /^(?:script-shell|shell|shell-emulator|node-options|ignore-scripts|enable-pre-post-scripts|if-present|prefix|workspaces?|workspace-root|include-workspace-root|userconfig|globalconfig)(?:\[\])?\s*(?:=|$)/i;
 
 /**
- * Returns what a part of a structured file says, as a text to compare: the value at a path of keys in JSON and TOML, the
- * lines of a section in an INI file, the settings of an .npmrc that steer scripts. null where the part is absent. A file
- * that cannot be parsed is compared whole.
+ * Returns part of a structured file as text for comparison: the value at a path of keys in JSON and TOML, the lines of a
+ * section in an INI file, the settings of an .npmrc that affect scripts. null if the part is absent. A file that cannot be
+ * parsed is compared as a whole.
  */
 function partOf(path: string, text: string, part: string): string | null {
   if (path.endsWith('.npmrc')) return lines(text, (line) => NPMRC.test(line));

@@ -8,14 +8,14 @@ const MAX_INCLUDES = 20;
 
 export interface MakeCall {
   readonly directory: string;
-  /** Paths relative to `directory`: the makefile, what it includes, and names that would stand before it. */
+  /** Paths relative to `directory`: the makefile, its includes, and names that would take precedence over it. */
   readonly files: readonly string[];
   readonly absent: readonly string[];
   /** Commands of the rules that the call may run. */
   readonly recipes: readonly string[];
 }
 
-/** Reads what a call of make runs; null if the words call none, or there is no makefile. Never throws. */
+/** Returns what a call of make runs; null if the words are not such a call, or there is no makefile. Never throws. */
 export function makeCall(words: readonly string[], base: string): MakeCall | null {
   const at = words.findIndex((word) => /^(?:.*\/)?g?make$/.test(word));
   if (at === -1) return null;
@@ -51,7 +51,7 @@ function withIncludes(directory: string, first: string): string[] {
   return files;
 }
 
-/** Commands of the goals, the first rule by default, and of what they need, with plain variables filled in. */
+/** Returns the commands of the goals (default: the first rule) and their prerequisites, with plain variables filled in. */
 function recipesOf(text: string, goals: readonly string[]): string[] {
   const variables = new Map(
     [...text.matchAll(/^([\w.-]+)[ \t]*[:?]?:?=[ \t]*(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),

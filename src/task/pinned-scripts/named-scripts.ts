@@ -14,25 +14,25 @@ const DATA_COMMANDS = new Set(
     ' ',
   ),
 );
-/** Commands that start the program behind their options. */
+/** Commands that start the program that follows their options. */
 const WRAPPERS = new Set(
   'env timeout nice ionice nohup time command exec xvfb-run stdbuf setsid sudo then do else if ! {'.split(' '),
 );
-/** Bounds endless chains; every script is read once. */
+/** Limit for endless chains; every script is read once. */
 const MAX_DEPTH = 50;
 const SCRIPT_BYTES = 16 * 1024;
 
-/** What the outcome of a command rests on, beside the code that it checks. */
+/** Dependencies of a command's result, besides the code that it checks. */
 export interface Pins {
   /** Files and package scripts (`package.json#scripts.NAME`) that the command runs, at any depth. */
   readonly scripts: ReadonlySet<string>;
-  /** What steers its runners, by key. */
+  /** Configuration of its runners, by key. */
   readonly steering: ReadonlyMap<string, SteeringFile['as']>;
   /** Names of programs that are looked up on the PATH. */
   readonly programs: ReadonlySet<string>;
 }
 
-/** Paths in `known` count even if missing. Never throws. */
+/** Returns the pins of a command. Paths in `known` count even if missing. Never throws. */
 export function pinsOf(
   projectDir: string,
   run: string,
@@ -55,7 +55,7 @@ interface Search {
 function collect(search: Search, run: string, directory: string, depth: number): void {
   if (depth > MAX_DEPTH) return;
   const commands = commandWords(run);
-  // A literal `cd` may or may not have run before another command: count both.
+  // A literal `cd` may or may not have run before another command, so both directories count.
   const entered = commands.flatMap(([name, ...rest]) =>
     name === 'cd' ? rest.filter((word) => !word.startsWith('-')) : [],
   );
@@ -75,7 +75,7 @@ function addPrograms(search: Search, words: readonly string[], base: string, dep
   for (const word of words) {
     if (/^(?:-|\d|\w+=)/.test(word)) continue;
     if (!/^[\w.+-]+$/.test(word)) return;
-    // npm and its like put the folder of the package's own programs in front of the PATH.
+    // Package managers such as npm put the folder of the package's own programs first on the PATH.
     addFile(search, base, `node_modules/.bin/${word}`, depth);
     search.programs.add(word);
     if (!WRAPPERS.has(word)) return;
@@ -91,13 +91,13 @@ function addSteering({ projectDir, steering, known }: Search, words: readonly st
     const whole = part === undefined ? path : `${path}#${part}`;
     if (as === 'known' && !known.has(whole)) continue;
     const isThere = as !== 'present' || known.has(whole) || existsSync(join(base, file));
-    // Where it could not be missed it is named once it appears.
+    // If its absence would go unnoticed, it is reported once it appears.
     const found = isThere ? (as === 'present' ? 'pinned' : as) : 'reported';
     if (steering.get(whole) !== 'pinned') steering.set(whole, found);
   }
 }
 
-/** The first word, operands of interpreters, executables, files after `=`; not what a linter or a test runner reads. */
+/** Adds the first word, operands of interpreters, executables and files after `=`; not the input of a linter or test runner. */
 function addFiles(search: Search, words: readonly string[], base: string, depth: number): void {
   const [command = '', ...others] = words;
   addFile(search, base, command, depth);
@@ -118,11 +118,11 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
 const INTERPRETER =
   /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|source|\.)$/;
 
-/** Options whose value is a file that the program runs or is set up by. */
+/** Pattern for options whose value is a file that the program runs or is configured by. */
 const NAMES_FILE =
   /^(?:-[crpfI]|--(?:config|configuration|conf|rcfile|require|import|loader|experimental-loader|project|settings|setup|file|makefile|justfile|env-file|init-script))$/;
 
-/** The first operand of each interpreter, unless it runs tests or inline code. */
+/** Returns the first operand of each interpreter, unless it runs tests or inline code. */
 function interpreted(words: readonly string[]): Set<string> {
   const scripts = new Set<string>();
   for (const [index, word] of words.entries()) {
@@ -145,7 +145,7 @@ function isRunnable(projectDir: string, base: string, word: string): boolean {
   ); // unreadable, so not runnable either
 }
 
-/** `--config=a.js` and `--require=x=a.js` name `a.js`. */
+/** Returns paths after `=`: `--config=a.js` and `--require=x=a.js` name `a.js`. */
 function afterEquals(word: string): string[] {
   const first = word.indexOf('=');
   if (first === -1) return [];
@@ -163,7 +163,7 @@ function addFile(search: Search, base: string, word: string, depth: number): voi
   followShellScript(search, path, base, depth);
 }
 
-/** A shell script starts others: from where it runs, or from its own folder (`"$(dirname "$0")/lib.sh"`). */
+/** Follows the scripts that a shell script starts, in its working directory or its own (`"$(dirname "$0")/lib.sh"`). */
 function followShellScript(search: Search, path: string, directory: string, depth: number): void {
   const text = readRegularFile(join(search.projectDir, path), SCRIPT_BYTES) ?? '';
   if (!/\.(?:ba|z|k)?sh$/.test(path) && !/^#!.*\b(?:ba|z|da|k)?sh\b/.test(text)) return;
@@ -188,7 +188,7 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
-  // Make may write what it includes itself.
+  // Make may generate the files that it includes.
   for (const name of call.files.filter((file) => !existsSync(join(call.directory, file)))) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null && !steering.has(path)) steering.set(path, 'reported');
@@ -215,7 +215,7 @@ function addPackageScripts(search: Search, words: readonly string[], base: strin
   }
 }
 
-/** The nearest folder with a package.json, within the project. */
+/** Returns the nearest folder with a package.json, within the project. */
 function packageDirectory(projectDir: string, from: string): string | null {
   for (let at = from; projectPath(projectDir, at, 'package.json') !== null; at = dirname(at)) {
     if (existsSync(join(at, 'package.json'))) return at;

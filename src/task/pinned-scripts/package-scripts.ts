@@ -18,14 +18,14 @@ export function packageScript(projectDir: string, packagePath: string, script: s
   return packageScripts(projectDir, packagePath)[script] ?? null;
 }
 
-/** Scripts of a package.json by name, without a prototype. */
+/** Returns the scripts of a package.json by name, without a prototype. */
 export function packageScripts(projectDir: string, packagePath: string): Readonly<Record<string, string>> {
   const { scripts } = readPackage(projectDir, packagePath);
   const texts = Object.entries(scripts ?? {}).filter(([, text]) => typeof text === 'string');
   return Object.assign(Object.create(null), Object.fromEntries(texts)) as Record<string, string>;
 }
 
-/** Empty if there is no package.json or it is invalid: the command itself reports that. */
+/** Reads a package.json; empty if it is missing or invalid, because the command itself reports that. */
 export function readPackage(projectDir: string, packagePath: string): { readonly [key: string]: unknown } {
   const read = orElse(() => JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8')), null);
   return typeof read === 'object' ? { ...read } : {};
@@ -41,7 +41,7 @@ const DIRECTORY_OPTIONS = new Set(['--prefix', '-C', '--dir', '--cwd']);
 const VALUE_OPTIONS = new Set(['-w', '--workspace', '--filter', '-F', '--loglevel', '--script-shell']);
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
-/** The package.json script that a command runs, through wrappers such as `env` and `timeout`; or null. */
+/** Returns the package.json script that a command runs, through wrappers such as `env` and `timeout`; or null. */
 export function packageManagerCall(
   words: readonly string[],
 ): { readonly directory: string | null; readonly script: string } | null {

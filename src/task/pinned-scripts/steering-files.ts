@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPackage } from './package-scripts.ts';
 
-/** What steers a runner beside its command. `FILE#PART` is a part of a structured file, `~/` the home folder. */
+/** Configuration of a runner besides its command. `FILE#PART` is a part of a structured file, `~/` the home folder. */
 interface Steering {
   readonly runners: string;
-  /** Pinned, absence included. */
+  /** Pinned files, including their absence. */
   readonly files: string;
-  /** Named in the end report if they change: they hold dependencies, too, or are a matter of style. */
+  /** Files that the end report names if they change: they also contain dependencies or concern only style. */
   readonly reported?: string;
-  /** Of JavaScript: a configuration is missed only where the package depends on the runner. */
+  /** For JavaScript: a configuration is expected only if the package depends on the runner. */
   readonly isPackage?: boolean;
 }
 
 const MODULE = 'js,ts,mjs,cjs,mts,cts';
 const NPMRC = '.npmrc#settings ~/.npmrc#settings';
-/** A shell that reads its start files: `bash -lc`, `zsh -i`. */
+/** Mark of a shell that reads its start files: `bash -lc`, `zsh -i`. */
 const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
@@ -107,13 +107,13 @@ const BY_RUNNER: ReadonlyMap<string, readonly Steering[]> = new Map(
 );
 
 export interface SteeringFile {
-  /** Relative to the folder in which the command runs; absolute in effect where it begins with `~/`. */
+  /** Path relative to the working directory of the command; absolute if it begins with `~/`. */
   readonly key: string;
-  /** `pinned`: its absence too. `present`: only if it exists. `reported`: named in the end report. `known`: if it is pinned. */
+  /** `pinned`: even if absent. `present`: only if it exists. `reported`: in the end report. `known`: if already pinned. */
   readonly as: 'pinned' | 'present' | 'reported' | 'known';
 }
 
-/** Returns what steers the runners among the words of a command that runs in this folder. */
+/** Returns the configuration of the runners among a command's words, for this working directory. */
 export function steeringFiles(directory: string, words: readonly string[]): SteeringFile[] {
   const names = words.map((word) => word.slice(word.lastIndexOf('/') + 1).replace(/^(python)[\d.]+$/, '$1'));
   const isLogin =
@@ -136,7 +136,7 @@ function filesOf(directory: string, runner: string, { files, reported = '', isPa
   ];
 }
 
-/** Returns the configuration files of a project's own, as globs, of the runners that a text names. */
+/** Returns globs of the configuration files that the runners named in a text read in a project. */
 export function configurationNamed(text: string): string[] {
   const runners = text.toLowerCase().match(/[a-z0-9][\w.-]*/g) ?? [];
   const files = runners.flatMap((name) => (BY_RUNNER.get(name) ?? []).flatMap((steering) => steering.files.split(' ')));
@@ -167,7 +167,7 @@ const MANIFESTS =
     ' ',
   );
 
-/** `python -m NAME` looks for NAME in the folder where it is run before anywhere else. */
+/** Returns modules that could shadow those of `python -m NAME`, which looks in its working directory first. */
 function shadowingModules(directory: string, names: readonly string[]): SteeringFile[] {
   const module = names.includes('python') ? names[names.indexOf('-m') + 1] : undefined;
   if (!names.includes('-m') || module === undefined || !/^\w+$/.test(module)) return [];

@@ -1,6 +1,6 @@
 import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 
-/** Names by which a frontmatter lifts a rule. */
+/** Names of the rules that a frontmatter can lift. */
 export const PLAN_RULES = [
   ...(['push-main', 'publish', 'terraform', 'kubernetes-prod', 'docker-push', 'vercel-prod', 'fly-deploy'] as const),
   ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),
@@ -15,7 +15,7 @@ function rule(command: string, ...args: string[]): CommandRule {
   return { command, args, reason: DEPLOYED };
 }
 
-/** Writes with an option that names a context or namespace prod*, in either order. */
+/** Returns rules for writes with an option that names a context or namespace prod*, in either order. */
 function production(program: string, verbs: string, options: string): CommandRule[] {
   const named = `(?:(?:${options})(?:=|\\s+)|-n)["']?(?:[\\w./:-]*[./:_-])?prod`;
   return [

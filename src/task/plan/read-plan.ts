@@ -10,7 +10,7 @@ import { unreadTasks } from './unread-tasks.ts';
 
 export interface PlanFileTask extends LintedTask {
   readonly notes: readonly string[];
-  /** The list item without its line end. */
+  /** List item without its line end. */
   readonly text: string;
   /** Offset of the mark in its box, in UTF-16 units. */
   readonly boxAt: number;
@@ -21,15 +21,15 @@ export interface PlanFile {
   readonly problems: readonly PlanProblem[];
 }
 
-/** Reading a plan of this size takes half a second. */
+/** Size limit: reading a plan of this size takes half a second. */
 const MOST_PLAN_CHARACTERS = 256 * 1024;
 
-/** The parser's time grows with the square of the nesting: 2,000 levels take seconds. */
+/** Limit of nesting: the parser takes quadratic time, which is seconds for 2,000 levels. */
 const MOST_LEVELS = 100;
 const ITEM = /^[ ]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
 const LEVEL = /[ \t]*(?:[-*+>]|\d{1,9}[.)])(?=[ \t>]|$)/y;
 
-/** The first line, from 1, that nests lists or quotes too deeply; null if there is none. */
+/** Returns the first line, from 1, that nests lists or quotes too deeply; null if there is none. */
 function tooDeepLine(body: string): number | null {
   const at = body.split(LINE_END).findIndex((line) => {
     // A list within another one is indented by two columns or more.
@@ -50,7 +50,7 @@ const BLOCKS_ALONE = {
   },
 };
 
-/** One Stop asks for the tasks of the same text several times. */
+/** Last result: one Stop asks for the tasks of the same text several times. */
 let last: { readonly text: string; readonly plan: PlanFile } | null = null;
 
 /** Reads a plan: tasks are the top-level list items with a box, as a Markdown parser sees them. Never throws. */
@@ -134,13 +134,13 @@ function readItem(
   };
 }
 
-/** Spells dependencies as their tasks spell their ids. */
+/** Replaces dependencies by the ids as their tasks spell them. */
 function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
   const ids = new Map(tasks.map(({ id }: PlanTask) => [planKey(id), id]));
   return tasks.map((task) => ({ ...task, dependsOn: task.dependsOn.map((id) => ids.get(planKey(id)) ?? id) }));
 }
 
-/** `Files: a, b`, `**Verify:** npm test` */
+/** Pattern for fields such as `Files: a, b` and `**Verify:** npm test`. */
 const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[ \t]*:(?:\*\*|__|[*_`])?(?:\s|$)/i;
 
 /** Wrong field names, and what to write instead. */

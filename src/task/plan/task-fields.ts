@@ -9,7 +9,7 @@ interface Entry {
 
 const KEY =
   /^(\*\*|__|\*|_|`|)(scope|depends[ -]?on|dependencies|depends|acceptance(?:[ -]criteria)?|notes?)(?:\1)[ \t]*:[ \t]*(.*)$/i;
-/** `**Scope:** path` */
+/** Pattern for keys such as `**Scope:** path`. */
 const KEY_WITH_COLON =
   /^(\*\*|__|\*|_|`)(scope|depends[ -]?on|dependencies|depends|acceptance(?:[ -]criteria)?|notes?)[ \t]*:[ \t]*\1[ \t]*(.*)$/i;
 export function isField(text: string): boolean {
@@ -57,7 +57,7 @@ function fieldOf(key: string): Field {
   return name.startsWith('note') ? 'notes' : 'depends';
 }
 
-/** Text in backticks and adjacent paths; without backticks, comma-separated text. */
+/** Returns text in backticks and adjacent paths; without backticks, comma-separated text. */
 function scopesIn(text: string): string[] {
   const quoted = [...text.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path.trim());
   const beside = text
@@ -69,7 +69,7 @@ function scopesIn(text: string): string[] {
   return named.filter((path) => path !== '' && !/^(?:none|n\/a|-)$/i.test(unmarked(path)));
 }
 
-/** Keeps stars and underscores of a path (`*.md`, `__tests__`), except a pair around all of it. */
+/** Removes a pair of marks around a path; keeps its other stars and underscores (`*.md`, `__tests__`). */
 function plainPath(text: string): string {
   return text
     .trim()

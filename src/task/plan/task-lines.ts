@@ -3,19 +3,19 @@ import type { PlanTaskStatus } from '../../engine/plan/task-order.ts';
 import { LINE_END } from '../../text/characters.ts';
 
 export interface TaskHead {
-  /** null for a box without a task. */
+  /** Null for a box without a task. */
   readonly id: string | null;
   readonly title: string;
   readonly status: PlanTaskStatus;
   /** Offset of the mark within the line. */
   readonly boxAt: number;
-  /** Text that looks like a mark such as `(blocked)` and is none; null without. */
+  /** Text that looks like a mark such as `(blocked)` but is unknown; null if there is none. */
   readonly unknownMark: string | null;
 }
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
 const MARK = '[([](blocked|manual-verify)[)\\]]';
-/** A mark before the title, also inside its bold, and behind it. */
+/** Pattern for a mark before the title, also within its bold; another one matches a mark after it. */
 const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
 const MARK_BEHIND = new RegExp(`[ \\t]*${MARK}$`, 'i');
 const WORD_OF_MARK = '[([](?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}[)\\]]';
@@ -23,7 +23,7 @@ const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
 export const INLINE_COMMENT = /<!--.*?-->/g;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
-/** `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark in parentheses after the id. */
+/** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark in parentheses after the id. */
 const NAMED =
   /^(tasks?[ \t]+)?([^\s:*`()]+?)[ \t]*(?:\([^()]*\))?(\*\*|__|\*|_|`)?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
 
@@ -54,7 +54,7 @@ export function readHead(line: string): TaskHead | null {
 function named(text: string): Pick<TaskHead, 'id' | 'title'> {
   const [mark = ''] = OPENING.exec(text) ?? [];
   const [, word, token = '', closing, separator, rest = ''] = NAMED.exec(text.slice(mark.length)) ?? [];
-  // Without "Task", a bold name or a number tells a task from a remark such as "TODO: tidy".
+  // Without "Task", a bold name or a number distinguishes a task from a remark such as "TODO: tidy".
   const isNamed = (mark !== '' || /\d/.test(token)) && !/^https?$/i.test(token) && /[:–—-]/.test(separator ?? '');
   if (token === '' || (word === undefined && !isNamed)) return { id: null, title: text };
   const id = word === undefined ? token : `Task ${token}`;
@@ -62,28 +62,28 @@ function named(text: string): Pick<TaskHead, 'id' | 'title'> {
   return { id, title: title.trim() || id };
 }
 
-/** Bold text ends after the colon, after the title, or before a remark: `**Task 1: Title** (soon)`. */
+/** Removes bold marks, which end after the colon, after the title, or before a remark: `**Task 1: Title** (soon)`. */
 function withoutFirst(text: string, mark: string): string {
   const at = text.indexOf(mark);
   return at === -1 ? text : text.slice(0, at) + text.slice(at + mark.length);
 }
 
 export interface LeafLine {
-  /** Without indentation and list marks. */
+  /** Text without indentation and list marks. */
   readonly text: string;
   /** Offset of `text` in the whole text. */
   readonly at: number;
   readonly line: number;
   /** Nesting below the item: 0 for its own text. */
   readonly depth: number;
-  /** true for the first line of an item. */
+  /** True for the first line of an item. */
   readonly first: boolean;
 }
 
-/** Deeper levels hold no fields; a line of thousands of list marks nests as many lists. */
+/** Depth below which no fields are read; a line of thousands of list marks nests as many lists. */
 const MOST_DEPTH = 100;
 
-/** Lines of paragraphs and headings in an item and its nested items. */
+/** Returns the lines of paragraphs and headings in an item and its nested items. */
 export function leafLines(text: string, item: Nodes): LeafLine[] {
   const found: LeafLine[] = [];
   const visit = (node: Nodes, depth: number, first: boolean): void => {

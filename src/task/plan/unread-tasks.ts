@@ -10,20 +10,20 @@ export interface Unread {
   readonly message: string;
 }
 
-/** Marks of lists, headings, quotes and tables, including those of word processors. */
+/** Pattern for marks of lists, headings, quotes and tables, including those of word processors. */
 const MARK = /^[\s>|]*(?:(?:[-*+•◦▪‣·–—]|\d{1,9}[.)]|#{1,6})\s+)?/;
-/** Misspelt boxes and those of other programs; not the text of a link. */
+/** Pattern for misspelt boxes and those of other programs, but not for the text of a link. */
 const BOX = /^\[\s*[^\s\]]?\s*\](?!\()\s*/;
 const SYMBOL = /^[☐☑☒✓✔✅⬜]\s*/u;
 const FENCE = /^(?:`{3,}|~{3,})/;
-/** Limits the input of the patterns. */
+/** Maximum length of the patterns' input. */
 const MOST_HEAD = 200;
 const MOST_SHOWN = 60;
 const MOST_DEPTH = 100;
 
 /**
- * Finds text that looks like a task but is none: without a valid box, in indented code, raw HTML or a quote, or after
- * an unclosed fence or comment. Ignores tasks of `known` (keys), closed fences and closed comments.
+ * Finds text that looks like a task but is not one: without a valid box, in indented code, raw HTML or a quote, or after an
+ * unclosed fence or comment. Ignores tasks of `known` (keys), closed fences and closed comments.
  */
 export function unreadTasks(body: string, blocks: readonly Nodes[], known: ReadonlySet<string>): Unread[] {
   const missed = (node: Nodes, where: string): Unread[] =>
@@ -44,7 +44,7 @@ export function unreadTasks(body: string, blocks: readonly Nodes[], known: Reado
       case 'blockquote':
         return missed(node, 'in a quote');
       case 'html':
-        // a closed comment
+        // A closed comment.
         return /^<!--[\s\S]*-->/.test(sourceOf(body, node)) ? [] : missed(node, 'in raw HTML');
       case 'code':
         return FENCE.test(sourceOf(body, node)) ? [] : missed(node, 'in code, by its indentation,');

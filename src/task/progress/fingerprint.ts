@@ -11,7 +11,7 @@ const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;
 const MAX_GLOB = 4096;
 
-/** Covers presence, size and time of up to 20,000 files. A link out of the project stands for itself. Never throws. */
+/** Returns a fingerprint of presence, size and time of up to 20,000 files. Follows no link out of the project. Never throws. */
 export function watchFingerprint(
   projectDir: string,
   globs: readonly string[],
@@ -63,7 +63,7 @@ function bases(patterns: readonly Pattern[]): string[] {
   );
 }
 
-/** true if a walk from `other` would skip `base`. */
+/** Returns whether a walk from `other` would skip `base`. */
 function isSkipped(base: string, other: string): boolean {
   const between = base.slice(other === '' ? 0 : other.length + 1).split('/');
   return between.some((name) => isLeftOutFolder(name));
@@ -90,7 +90,7 @@ function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
   }
 }
 
-/** Checks only links and paths from outside the walk: resolving every file would take longer than the walk. */
+/** Adds a path. Checks only links and paths from outside the walk: resolving every file would take longer than the walk. */
 function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = true): void {
   const inside = projectPath(projectDir, projectDir, path) ?? path;
   if (seen.has(inside)) return;
@@ -105,10 +105,10 @@ function realOf(path: string): string {
   return orElse(() => realpathSync(path), path);
 }
 
-/** The project without the loop's own files: task, guardrails, memory and state. */
+/** Globs of the project without the loop's own files: task, guardrails, memory and state. */
 const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context)/**'];
 
-/** Fingerprint of the project's work: changes with every other file and with every commit. */
+/** Returns a fingerprint of the project's work, which changes with any other file and any commit. */
 export function projectFingerprint(projectDir: string): string {
   return `${watchFingerprint(projectDir, WORK, '')} ${commitMark(projectDir)}`;
 }

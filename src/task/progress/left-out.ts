@@ -5,10 +5,10 @@ export const MADE_BY_TOOLS: readonly string[] = '.git node_modules dist build co
 const OWN_FOLDER = '.claude/context/';
 export const SIGNS_FILE = '.claude/ralph/guardrails.md';
 
-/** Status projection of a loop directory. */
+/** Pattern for the status projection of a loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
 
-/** true for files that the loop itself keeps. */
+/** Returns whether a file belongs to the loop itself. */
 export function isLoopsOwn(path: string): boolean {
   return path === SIGNS_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path);
 }
@@ -17,7 +17,7 @@ export function isLeftOutFolder(name: string): boolean {
   return MADE_BY_TOOLS.includes(name) || name.startsWith('.ralph-runner');
 }
 
-/** Changes that are no progress: generated files and the loop's own. Folders above the task folder do not count. */
+/** Returns whether a change is not progress: generated files and the loop's own. Folders above the task folder do not count. */
 export function isLeftOut(path: string, taskDir: string): boolean {
   const prefix = taskDir === '' ? '' : `${taskDir}/`;
   const inTask = path.startsWith(prefix) ? path.slice(prefix.length) : null;

@@ -20,7 +20,7 @@ import { isLeftOut, isLeftOutFolder } from './left-out.ts';
 
 export interface Marks {
   readonly files: Readonly<Record<string, string>>;
-  /** false if some were left out or unreadable: a missing path then proves nothing. */
+  /** False if some files were left out or unreadable: a missing path then proves nothing. */
   readonly complete: boolean;
   readonly limits: readonly string[];
 }
@@ -48,7 +48,7 @@ export function marksBuilder(part: 'task' | 'git') {
   };
 }
 
-/** `known` if every difference would have been seen. */
+/** Compares marks; `known` if every difference would have been found. */
 export function compareMarks(before: Marks, after: Marks): { readonly changed: string[]; readonly known: boolean } {
   const changed: string[] = [];
   for (const [path, mark] of Object.entries(before.files)) {
@@ -61,23 +61,23 @@ export function compareMarks(before: Marks, after: Marks): { readonly changed: s
   return { changed, known: before.complete && after.complete };
 }
 
-/** Remaining budget; files beyond it are known by size and time only. */
+/** Remaining budget; files beyond it are compared by size and time only. */
 export interface ReadBudget {
   files: number;
   bytes: number;
 }
 
-/** Larger files are known by size and time only. */
+/** Size above which files are compared by size and time only. */
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
-/** Neither blocks on a FIFO nor follows a link that replaced the file meanwhile. */
+/** Flags for reading that neither block on a FIFO nor follow a link that replaced the file meanwhile. */
 const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export type Marked =
-  /** `limited`: not read for lack of budget. */
+  /** `limited`: not read because the budget was used up. */
   | { readonly kind: 'mark'; readonly mark: string; readonly limited: boolean }
   | { readonly kind: 'absent' | 'unreadable' };
 
-/** A link stands for itself, a folder for its repository. Never throws, never blocks. */
+/** Returns the mark of a file; links are not followed, and a folder counts as a repository. Never throws, never blocks. */
 export function markFile(path: string, budget: ReadBudget): Marked {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });
@@ -117,7 +117,7 @@ function hashOf(content: string | Buffer): string {
 function readPlain(path: string): Buffer {
   const descriptor = openSync(path, READ_PLAIN);
   try {
-    if (!fstatSync(descriptor).isFile()) throw new Error(`${path} is no file any more`);
+    if (!fstatSync(descriptor).isFile()) throw new Error(`${path} is no longer a file`);
     return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
@@ -127,20 +127,20 @@ function readPlain(path: string): Buffer {
 export interface FolderLimits {
   readonly entries: number;
   readonly bytes: number;
-  /** Applies after the first hundred files and folders. */
+  /** Time limit that applies after the first hundred files and folders. */
   readonly timeMs: number;
 }
 
 const LEAST_ENTRIES = 100;
 
-/** Time that no change of the clock moves. `performance` would load twelve modules of node. */
+/** Returns a time unaffected by changes of the clock. `performance` would load twelve modules of node. */
 export function monotonicMs(): number {
   return process.uptime() * 1000;
 }
 
 export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 500 };
 
-/** Leaves out generated files and the loop's own. Follows no link and stays inside the project. Never throws. */
+/** Marks the files of a folder, without generated and own files. Follows no link, stays in the project. Never throws. */
 export function markFolder(projectDir: string, taskDir: string, limits: FolderLimits = FOLDER_LIMITS): Marks {
   const found = marksBuilder('task');
   const budget: ReadBudget = { files: limits.entries, bytes: limits.bytes };
@@ -168,7 +168,7 @@ export function markFolder(projectDir: string, taskDir: string, limits: FolderLi
   return found.build();
 }
 
-/** Sorted, so that a limit cuts the same files each time. */
+/** Returns sorted entries, so that a limit always cuts the same files. */
 function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -179,6 +179,6 @@ function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
 }
 
 function isInside(projectDir: string, folder: string): boolean {
-  // gone: that it holds nothing is what there is to see
+  // The folder was removed: it is seen as empty.
   return orElse(() => isWithin(realpathSync(projectDir), realpathSync(folder)), true);
 }

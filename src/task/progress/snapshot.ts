@@ -17,7 +17,7 @@ export interface Snapshot {
 export interface SnapshotOptions {
   readonly signal?: AbortSignal;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Snapshot to compare with, for which files committed in between are listed. */
+  /** Snapshot to compare with: files committed since then are listed. */
   readonly since?: Snapshot | null;
   readonly folderLimits?: FolderLimits;
   readonly gitLimits?: GitLimits;
@@ -26,13 +26,13 @@ export interface SnapshotOptions {
 export interface Comparison {
   readonly progress: 'yes' | 'no' | 'unknown';
   readonly changedFiles: readonly string[];
-  /** Limits that cut either snapshot; empty if everything was seen. */
+  /** Limits that cut either snapshot; empty if both are complete. */
   readonly bounded: readonly string[];
 }
 
 const MAX_CHANGED = 200;
 
-/** What cannot be seen is unknown, not unchanged. Starts only git. Rejects only with the abort's reason. */
+/** Takes a snapshot; unseen parts are unknown, not unchanged. Starts only git. Rejects only with the abort's reason. */
 export async function snapshot(projectDir: string, taskDir: string, options: SnapshotOptions = {}): Promise<Snapshot> {
   const { signal = new AbortController().signal, env = process.env, since } = options;
   const root = resolve(projectDir);
@@ -44,7 +44,7 @@ export async function snapshot(projectDir: string, taskDir: string, options: Sna
   return { version: SNAPSHOT_VERSION, taskDir: inside, task, ...answer };
 }
 
-/** `no` if everything was seen and is the same, `yes` if a difference was seen; `unknown` is neither. */
+/** Compares two snapshots: `no` if both are complete and equal, `yes` if they differ; otherwise `unknown`. */
 export function compare(before: Snapshot, after: Snapshot): Comparison {
   const same = before.taskDir === after.taskDir;
   const task = same ? compareMarks(before.task, after.task) : { changed: [], known: false };

@@ -11,7 +11,7 @@ import { VALIDATION_TIMEOUT_SECONDS } from './defaults.ts';
 export interface ContractTerms
   extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts' | 'watched' | 'programs'> {
   readonly validation: readonly ValidationEntry[];
-  /** What the checks rest on, where it was fixed before; else it is read in the project. */
+  /** Pins that were fixed earlier; otherwise they are read in the project. */
   readonly pins?: Pins;
 }
 
@@ -25,7 +25,7 @@ export function buildContract({ pins, ...terms }: ContractTerms): StoredContract
   return { hash: hashContract(contract), contract };
 }
 
-/** Reads in the project what the checks rest on. */
+/** Reads in the project what the checks rely on. */
 export function readPins(terms: Omit<ContractTerms, 'loopId'>): Pins {
   const validation = normaliseValidation(terms.validation);
   const { scripts, watched, programs: names } = contractPins({ ...terms, validation });
@@ -39,7 +39,7 @@ export function readPins(terms: Omit<ContractTerms, 'loopId'>): Pins {
 
 const MAX_NAME = 60;
 
-/** An unnamed command is called after what it runs, with a number if need be. Throws `task-invalid` for duplicates. */
+/** Names unnamed commands after what they run, with a number if necessary. Throws `task-invalid` for duplicates. */
 export function normaliseValidation(entries: readonly ValidationEntry[]): CommandDefinition[] {
   const taken = new Set<string>();
   for (const entry of entries) {

@@ -5,10 +5,10 @@ import type { TaskKind } from '../task-file.ts';
 
 export const COMPLETION_SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 export const VALIDATION_TIMEOUT_SECONDS = 300;
-/** At most the timeout of the iteration. */
+/** Default timeout of a command; at most that of the iteration. */
 export const COMMAND_TIMEOUT_SECONDS = 60;
 
-/** A default for each key of a group; null for none. */
+/** Default for each key of a group; null for none. */
 type Defaults<T> = { readonly [K in keyof T]-?: Default<NonNullable<T[K]>> };
 type Default<T> = T extends readonly (infer E)[]
   ? readonly E[] | null
@@ -16,7 +16,7 @@ type Default<T> = T extends readonly (infer E)[]
     ? Defaults<T> | null
     : T | null;
 
-/** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file's name. */
+/** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file name. */
 export const DEFAULTS = {
   validation: [],
   unchanged: [],
@@ -24,7 +24,7 @@ export const DEFAULTS = {
   verify_in: 'project',
   completion_signal: null,
   completion_promise: null,
-  /** `gateOf` says when it is required. */
+  /** Required under the conditions of `gateOf`. */
   completion_gate: 'disabled',
   signal_match: 'line',
   reinject: 'auto',
@@ -79,7 +79,7 @@ type Values<T, D> = { readonly [K in keyof D]: NonNullable<T[K & keyof T]> | D[K
 type Group = 'breaker' | 'budget' | 'guardrails' | 'notify' | 'sandbox';
 type Idle = NonNullable<Frontmatter['idle']>;
 
-/** The value of every key, with its default where it is not set. */
+/** Value of every key, with defaults filled in. */
 export type EffectiveValues = Omit<Values<Frontmatter, typeof DEFAULTS>, Group | 'idle'> & {
   readonly [G in Group]: Values<NonNullable<Frontmatter[G]>, (typeof DEFAULTS)[G]>;
 } & { readonly idle: Values<Idle, typeof IDLE> | null };
@@ -91,7 +91,7 @@ export interface FileDefaults {
   >;
   /** Claim of completion without a promise: the signal, none at all, or a finished list. */
   readonly completion: 'signal' | 'none' | 'list';
-  /** A loop that ends at its limit without any progress ends as no-progress-exhaustion. */
+  /** True if a loop that ends at its limit without any progress ends as no-progress-exhaustion. */
   readonly tracksProgress: boolean;
 }
 
@@ -150,13 +150,13 @@ function valuesOver<T, D>(defaults: D, set: T | undefined): Values<T, D> {
   return { ...defaults, ...set } as Values<T, D>;
 }
 
-/** Completes an idle block; a `delay` above the default `max_delay` raises it. */
+/** Completes an idle block; a `delay` above the default `max_delay` raises the latter. */
 export function completeIdle(block: Idle): Values<Idle, typeof IDLE> {
   const delay = block.delay ?? IDLE.delay;
   return valuesOver({ ...IDLE, max_delay: Math.max(IDLE.max_delay, delay) }, block);
 }
 
-/** Required with a promise, or if there is something to check and a claim needs no promise. */
+/** Returns the gate: required with a promise, or if there is something to check and a claim needs no promise. */
 export function gateOf(
   { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
   kind: TaskKind,
@@ -165,10 +165,10 @@ export function gateOf(
   return completion_promise !== undefined || (BY_FILE[kind].completion !== 'none' && asks) ? 'required' : 'disabled';
 }
 
-/** The loop's own memory, shown to the agent; never a required output. */
+/** File with the loop's own memory, shown to the agent; never a required output. */
 export const PROGRESS_FILE = 'RALPH_PROGRESS.md';
 
-/** Branches on which no plan runs, and that its agent may not push to. */
+/** Branches on which no plan runs and to which its agent may not push. */
 export const MAIN_BRANCHES: readonly string[] = ['main', 'master'];
 
 export function guardedBranches({ lifted = [] }: Guardrails): readonly string[] {

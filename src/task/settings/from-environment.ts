@@ -2,7 +2,10 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import { signalProblem } from '../../engine/signals/signals.ts';
 import { DEFAULT_POLICY } from './read-values.ts';
 
-/** For a state of four keys: the defaults with the RALPH_ variables. Empty ones count as unset, invalid are noted. */
+/**
+ * Returns the policy of a four-key state: defaults and RALPH_ variables. Empty ones count as unset, invalid ones are
+ * reported.
+ */
 export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>) {
   const notes: string[] = [];
   const number = (name: string, least: number, most: number, otherwise: number): number => {
@@ -10,7 +13,7 @@ export function policyFromEnvironment(env: Readonly<Record<string, string | unde
     if (text === undefined || text === '') return otherwise;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= least && value <= most) return value;
-    notes.push(`${name} must be an integer from ${least} to ${most}, but is ${shown(text)}: ${otherwise} serves.`);
+    notes.push(`${name} must be an integer from ${least} to ${most}, but is ${shown(text)}: ${otherwise} is used.`);
     return otherwise;
   };
   const { breaker, maxIterations } = DEFAULT_POLICY;
@@ -27,7 +30,7 @@ function completion(text: string | undefined, notes: string[]): Policy['completi
   if (text === undefined || text === '') return DEFAULT_POLICY.completion;
   const problem = signalProblem(text);
   if (problem === null) return { kind: 'signal', text };
-  notes.push(`RALPH_COMPLETION_SIGNAL ${problem}, but is ${shown(text)}: the default signal serves.`);
+  notes.push(`RALPH_COMPLETION_SIGNAL ${problem}, but is ${shown(text)}: the default signal is used.`);
   return DEFAULT_POLICY.completion;
 }
 

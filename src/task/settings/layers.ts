@@ -19,11 +19,11 @@ export type ConfigSource = Extract<Source, `${string} config`>;
 
 export interface SettingSources {
   readonly kind: TaskKind;
-  /** By key path, such as `idle.delay`; numbers may be text. */
+  /** Values by key path, such as `idle.delay`; numbers may be text. */
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly frontmatter?: Frontmatter | null;
-  /** Parsed JSON; null or undefined without a file. */
+  /** Parsed JSON; null or undefined if there is no file. */
   readonly loopConfig?: unknown;
   readonly runConfig?: unknown;
   readonly projectConfig?: unknown;
@@ -78,7 +78,7 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
       whole: false,
       taskKeys: ofLoop ? 'all' : source in configs ? 'reflect_every' : 'none',
     });
-    // A mistyped key in a file does nothing; one on the command line would drop what was just asked for.
+    // A mistyped key in a file has no effect; on the command line, ignoring it would drop an explicit request.
     const asError = (problem: KeyProblem): KeyProblem =>
       source === 'flag' && problem.rule === 'unknown-key' ? { ...problem, severity: 'error' } : problem;
     problems.push(...read.problems.map((problem) => placed(asError(problem), origin)));
@@ -99,7 +99,7 @@ function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string
   return { ...problem, path, line: null, column: null, message: `${origin(path)}: ${message}` };
 }
 
-/** Empty variables count as unset. */
+/** Returns the settings in variables; empty ones count as unset. */
 function variables(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
   const set: Record<string, unknown> = {};
   for (const [name, path] of Object.entries(VARIABLES)) {

@@ -9,7 +9,7 @@ export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
   readonly timeoutSeconds: number | null;
 }
 
-/** Turns the value of every key into what the loop decides and works by. A key that nothing reads does not compile. */
+/** Converts the values of all keys into the loop's policy and settings. A key that nothing reads does not compile. */
 export function readValues(values: EffectiveValues, kind: TaskKind) {
   const { completion_signal, completion_promise, signal_match, max_iterations, reinject, idle, ...others } = values;
   const { breaker, budget, max_tasks, background_wait, inter_iteration_delay, timeout, stop_on_error, ...rest } =

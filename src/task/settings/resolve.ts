@@ -7,9 +7,9 @@ import { BY_FILE, type EffectiveValues, effectiveValues } from './defaults.ts';
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers, valueAt } from './layers.ts';
 import { readValues, type TaskSettings } from './read-values.ts';
 
-/** Settings beside the policy. null: the client's own. */
+/** Settings besides the policy. null: the client's own. */
 export type Settings = Omit<ReturnType<typeof readValues>['settings'], 'task'> & {
-  /** null for a plan, a list of scenarios, and a prompt file without any of these keys. */
+  /** Null for a plan, a list of scenarios, and a prompt file without any of these keys. */
   readonly task: TaskSettings | null;
 };
 
@@ -62,7 +62,7 @@ function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
   );
 }
 
-/** Checks that need the effective values. */
+/** Performs checks that need the effective values. */
 function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Problem[] {
   const problems: Problem[] = [];
   const cap = ITERATION_CAP[kind];
@@ -86,7 +86,7 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   return problems;
 }
 
-/** A task folder always has terms, a prompt file only if it sets one of their keys. */
+/** Returns whether there are task terms: always for a task folder, for a prompt file only if it sets one of their keys. */
 function hasTaskTerms(sources: Readonly<Record<string, Source>>, kind: TaskKind): boolean {
   if (kind !== 'prompt') return hasFolder(kind);
   const isOwn = (key: string): boolean => sources[key] === 'flag' || sources[key] === 'frontmatter';

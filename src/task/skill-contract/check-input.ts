@@ -3,7 +3,7 @@ import { schemaChecker } from './schema-problems.ts';
 
 export const checkInput = schemaChecker(schema);
 
-/** A misspelt key would have no effect. */
+/** Returns unknown keys: a misspelt one would have no effect. */
 export function unknownKeys(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties, key));

@@ -1,9 +1,9 @@
 import schema from '../../../schemas/output.schema.json' with { type: 'json' };
 import { type SchemaProblem, schemaChecker } from './schema-problems.ts';
 
-/** One checker per form of answer, so that an invalid answer is checked against the form that it means. */
+/** One checker per form of answer, so that an invalid answer is checked against the intended form. */
 const forms = schema.anyOf.map((form) => ({ ...form, check: schemaChecker(form) }));
-/** Keys that tell the forms apart. */
+/** Keys that distinguish the forms. */
 const MARKS = ['active', 'action', 'success', 'stateFile', 'plan'];
 
 export function checkOutput(value: unknown): SchemaProblem[] {
@@ -20,7 +20,7 @@ function meant(value: unknown): typeof forms {
   return mark === undefined ? [] : forms.filter(({ properties }) => Object.hasOwn(properties, mark));
 }
 
-/** A value with `active: true` means that form, whatever else is wrong. */
+/** Rates a form by its problems. A value with `active: true` means that form, whatever else is wrong. */
 function weight(problems: readonly SchemaProblem[]): number {
   return problems.length + (problems.some(({ path }) => MARKS.includes(path)) ? 100 : 0);
 }

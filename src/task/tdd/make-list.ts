@@ -21,7 +21,7 @@ export interface ListTerms {
   readonly at: string;
 }
 
-/** Gives scenarios without an id one (`sc-001` and so on). Throws RalphError `task-invalid` with all problems. */
+/** Creates a list; gives scenarios without an id one (`sc-001` and so on). Throws RalphError `task-invalid` with all problems. */
 export function makeList(terms: ListTerms): TddRecord {
   const { wanted, at, consented } = terms;
   const problems: string[] = [];
@@ -53,7 +53,7 @@ export function makeList(terms: ListTerms): TddRecord {
   };
 }
 
-/** A red test may come with a configuration that was absent; `withAbsent` pins it for the runs that follow. */
+/** Hashes the scripts of a list. A red test may add a configuration that was absent; `withAbsent` pins it for later runs. */
 export function scriptsOfList(
   projectDir: string,
   scenarios: readonly TddScenario[],

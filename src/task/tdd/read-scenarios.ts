@@ -4,7 +4,7 @@ import { LINE_END } from '../../text/characters.ts';
 import { type ListItem, readLists } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
 
-/** A requested scenario; null fields get defaults. */
+/** Requested scenario; null fields get defaults. */
 export interface WantedScenario {
   readonly id: string | null;
   readonly description: string;
@@ -15,9 +15,9 @@ export interface WantedScenario {
 const KEYS = ['id', 'description', 'command', 'timeout'];
 
 /**
- * Reads JSON or YAML (texts, `{id, description, command, timeout}`, or a mapping with `scenarios`), or Markdown:
- * unchecked task items, or all list items if none is a task; an item may end with `: ` and its command as inline code.
- * Throws RalphError `task-invalid` with all problems, such as a list of both kinds, a checked item or a nested one.
+ * Reads JSON or YAML (texts, `{id, description, command, timeout}`, or a mapping with `scenarios`), or Markdown: unchecked
+ * task items, or all list items if none is a task; an item may end with `: ` and its command as inline code. Throws
+ * RalphError `task-invalid` with all problems, such as a list of both kinds, a checked item or a nested one.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
   const read = readList(text, shown);
@@ -32,7 +32,7 @@ export function readScenarios(text: string, shown: string): WantedScenario[] {
   throw new RalphError('task-invalid', `${shown} cannot be used:\n${problems.map((one) => `  ${one}`).join('\n')}`);
 }
 
-/** Scenarios of a foreign state file, complete ones with their evidence command. */
+/** Returns the scenarios of a foreign state file, complete ones with their evidence command. */
 export function scenariosOf({ scenarios, completedScenarios }: TddState): WantedScenario[] {
   return scenarios.map(({ id, description }) => ({
     id,
@@ -55,7 +55,7 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
       return [];
     }
     const entry = item as Record<string, unknown>;
-    // State files have a `status`.
+    // State files also have a `status`.
     for (const key of Object.keys(entry)) {
       if (!KEYS.includes(key) && key !== 'status')
         problems.push(`${path}.${key} is not a scenario key (${KEYS.join(', ')})`);
@@ -98,7 +98,7 @@ const NESTED = 'is nested in another item. A scenario is one item at the left ma
 const CHECKED = 'is checked. A new list starts with nothing proved: uncheck the item or remove it';
 const NO_BOX = 'has no box, but other items have one. Write "- [ ] " before each scenario';
 
-/** Lines that end an item's paragraph: blank, heading, quote, fence, table, rule, comment. */
+/** Pattern for lines that end an item's paragraph: blank, heading, quote, fence, table, rule, comment. */
 const ENDS_ITEM = /^\s*(?:$|#{1,6}(?:\s|$)|[>|]|```|~~~|(?:[-*_]\s*){3,}$|<!--)/;
 
 /** Joins an item with its wrapped lines; `after` are the lines up to the next item. */
@@ -109,7 +109,7 @@ function wholeText({ text }: ListItem, after: readonly string[]): string {
   return [text, ...own.slice(0, end === -1 ? own.length : end).map((line) => line.trim())].join(' ');
 }
 
-/** `blocks a Write: \`node --test tests/guard.test.js\`` */
+/** Parses an item such as `blocks a Write: \`node --test tests/guard.test.js\``. */
 function ofItem(text: string): WantedScenario {
   const [, described, , run] = /^(.*\S)\s*:\s*(`+)(.+)\2[.;]?$/.exec(text) ?? [];
   return { id: null, description: described ?? text, run: run?.trim() ?? null, timeoutSeconds: null };
@@ -123,7 +123,7 @@ export type ReadList =
 const LOOKS_STRUCTURED = /^\uFEFF?\s*[[{]|^[ \t]*(?:-[ \t]+)?(?:scenarios|description)[ \t]*:/m;
 const MOST_ERRORS = 20;
 
-/** Goes by the extension, else by the text's look. Broken JSON or YAML is never read as Markdown. Never throws. */
+/** Reads a list by the extension, else by the look of the text. Broken JSON or YAML is never read as Markdown. Never throws. */
 export function readList(text: string, name: string): ReadList {
   const [, ending = ''] = /\.(json|ya?ml|md|markdown)$/i.exec(name) ?? [];
   const kind = ending.toLowerCase();
@@ -152,7 +152,7 @@ function fromYaml(text: string): ReadList {
       .map(({ message, pos }) => `line ${lines.linePos(pos[0]).line}: ${message}`);
     return problems.length > 0 ? { kind: 'broken', problems } : listIn(document.toJS({ maxAliasCount: 100 }));
   } catch (error) {
-    // The recursive parser runs out of stack at some thousand levels.
+    // The recursive parser exhausts the stack at several thousand levels.
     const why = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
     return { kind: 'broken', problems: [why] };
   }

@@ -7,9 +7,9 @@ import { withDeciding } from '../commands/deciding-environment.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
 
 export interface ScenarioRun {
-  /** Why the run does not count for the phase, or null. */
+  /** Reason why the run does not count for the phase, or null. */
   readonly problem: string | null;
-  /** true if the command ran and exited by itself, so that its output concerns the code. */
+  /** True if the command ran and exited by itself, so that its output is about the code. */
   readonly ended: boolean;
   readonly output: string;
   readonly bytes: number;
@@ -25,7 +25,7 @@ export interface ScenarioOptions {
   readonly blockingRule: (run: string, directory: string) => Promise<string | null>;
 }
 
-/** Not run if a guardrail blocks it or one of its scripts changed. Rejects only with the abort's reason. */
+/** Runs a scenario's command unless a guardrail blocks it or a script changed. Rejects only with the abort's reason. */
 export async function runScenario(
   record: TddRecord,
   { id, run, timeoutSeconds }: TddScenario,
@@ -36,7 +36,7 @@ export async function runScenario(
   const rule = await blockingRule(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
-  // A red test may come with a new script; a green run uses the scripts of the red one.
+  // A red test may add a script; a green run uses the scripts of the red one.
   const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
   const ran = await runPinnedCommand({ scripts, sandbox }, projectDir, command, {
     signal,

@@ -32,7 +32,7 @@ for (const bad of ['0', '101', '-1', '2.5', '25x', ' 25', '1e2', 'Infinity', '9'
     const { policy, notes } = policyFromEnvironment({ RALPH_MAX_ITERATIONS: bad });
     assert.equal(policy.maxIterations, 25);
     assert.equal(notes.length, 1);
-    assert.match(notes[0] ?? '', /^RALPH_MAX_ITERATIONS must be an integer from 1 to 100, but is ".*": 25 serves\.$/);
+    assert.match(notes[0] ?? '', /^RALPH_MAX_ITERATIONS must be an integer from 1 to 100, but is ".*": 25 is used\.$/);
   });
 }
 

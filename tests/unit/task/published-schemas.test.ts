@@ -178,7 +178,7 @@ test('reports what is not JSON with exit code 2', () => {
   for (const text of ['', ' ', '{', 'maxIterations: 5']) {
     const judged = evaluateJson(text, 'input', checkInput);
     assert.equal(judged.code, 2);
-    assert.match(judged.lines[0] ?? '', /the input is no JSON/);
+    assert.match(judged.lines[0] ?? '', /the input is not valid JSON/);
   }
   assert.deepEqual(evaluateJson('\uFEFF{}', 'input', checkInput), { code: 0, lines: [] });
 });

@@ -39,7 +39,7 @@ test('a required gate that is ready says what it found, and runs the acceptance 
   const commands = [ACCEPTED, { name: 'stats', run: 'touch stats' }];
   const contract = contractOf(directory, { commands, requiredOutputs: ['FIXES.md'] });
   assert.deepEqual(await gate(contract, directory), [
-    { name: 'required output FIXES.md', outcome: 'ok', detail: 'it is there.' },
+    { name: 'required output FIXES.md', outcome: 'ok', detail: 'it exists.' },
     { name: 'OPEN_QUESTIONS.md', outcome: 'ok', detail: 'nothing is open under P0 and P1.' },
     { name: 'tests', outcome: 'ok', detail: 'exit code 0.' },
   ]);
