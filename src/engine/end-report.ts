@@ -5,7 +5,7 @@ import { iterations } from './messages.ts';
 import type { LoopNotice } from './schema/records.ts';
 import type { TerminalStatus } from './schema/state.ts';
 
-/** Report of a loop that has ended, as `status --json` publishes it. */
+/** Report of an ended loop, as `status --json` publishes it. */
 export interface EndReport {
   readonly outcome: TerminalStatus;
   readonly reason: string;
@@ -18,16 +18,16 @@ export interface EndReport {
   readonly tokens: number | null;
   /** Changes of the project since the start; null without git. */
   readonly changes: { readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null;
-  /** Pinned files of the checks that differ from what the user started with or accepted. */
+  /** Pinned files of the checks that differ from those that the user started with or accepted. */
   readonly changedScripts: readonly string[];
-  /** What else happened that a reader of the result has to know, oldest first. */
+  /** Other events that a reader of the result has to know, oldest first. */
   readonly notices: readonly ShownNotice[];
-  /** Says that the agent ran without a sandbox, where its user has to know it; null otherwise. */
+  /** Sentence about an agent without a sandbox, if the user has to know; null otherwise. */
   readonly unsandboxed: string | null;
   readonly lastWords: readonly string[];
   /** Command that restores the project as it was at the start; null if unknown or unneeded. */
   readonly restore: string | null;
-  /** Command to run next: shows the changes of a complete loop, resumes any other. */
+  /** Next command: shows the changes of a complete loop, resumes any other. */
   readonly next: string | null;
 }
 
@@ -42,7 +42,7 @@ const LABELS: Record<LoopNotice['kind'], string> = {
   change: 'Changed',
 };
 
-/** Returns notices for people, one a line, the oldest first; of many only the newest. */
+/** Returns notices for people, one per line, oldest first; if there are many, only the newest. */
 export function noticeLines(notices: readonly ShownNotice[]): string[] {
   const hidden = notices.length - MOST_FILES;
   return [

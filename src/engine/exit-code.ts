@@ -9,7 +9,7 @@ const CODES: Readonly<Record<TerminalStatus | 'paused', number>> = {
   ...{ interrupted: 130, cancelled: 130 },
 };
 
-/** Returns the exit code of a loop: 0 means complete and nothing else. `lacksProof`: the caller requires a verification. */
+/** Returns the exit code of a loop: 0 only for complete. `lacksProof`: the caller requires a verification. */
 export function exitCode(status: TerminalStatus | 'paused', lacksProof = false): number {
   return status === 'complete' && lacksProof ? 3 : CODES[status];
 }

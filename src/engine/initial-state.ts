@@ -15,13 +15,13 @@ export interface NewLoop {
   readonly maxIterations: number;
   readonly at: string;
   readonly consented: boolean;
-  /** Of a task that is a checklist, as it stands at the start. */
+  /** Checklist of the task at the start, if it has one. */
   readonly checklist?: ChecklistCount | null;
-  /** Program as the user can call it, for the commands in messages. */
+  /** Program as the user can call it, for commands in messages. */
   readonly program?: string;
 }
 
-/** The state of a loop that begins now: no iteration finished, no session bound. */
+/** Returns the state of a new loop: no iteration finished, no session bound. */
 export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'awaiting-consent'> {
   const { at, loopId, name, mode, taskPath, contractHash, maxIterations } = loop;
   const noTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -41,7 +41,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
   };
 }
 
-/** Returns the loop that a file of four keys stands for: a session's, its counters with defaults, and no contract. */
+/** Returns the loop of a four-key file: a session's, with default counters and without a contract. */
 export function adoptFourKeys(
   file: FourKeyState,
   { name, taskPath, maxIterations }: Pick<NewLoop, 'name' | 'taskPath' | 'maxIterations'>,
@@ -64,7 +64,7 @@ export function adoptFourKeys(
 
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
-/** Keeps counters, usage and notices and closes the breaker. The new epoch fences off an earlier holder. */
+/** Resumes a state: keeps counters, usage and notices, closes the breaker. A new epoch fences off the old holder. */
 export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
   const before = requeueInFlight(state);
   return {
@@ -101,10 +101,10 @@ export interface ClientIdentity {
   readonly clientStartedAt: string | null;
 }
 
-/** The loop bound to a client's session. What was read of another transcript counts no more. */
+/** Binds the loop to a client's session. Marks in another transcript no longer apply. */
 export function bindSession<S extends LoopState>(state: S, client: ClientIdentity): S {
   const sameSession = state.sessionId === client.sessionId;
-  // A process id alone is no proof: it may be a new process under the number of a dead one.
+  // A process id alone proves nothing: it may have been reused.
   const sameClient = state.clientPid === client.clientPid && state.clientStartedAt === client.clientStartedAt;
   if (sameSession && sameClient) return state;
   return {

@@ -25,7 +25,7 @@ export function pausedText(reason: string): string {
   return reason === 'operator' ? 'paused by you' : `paused (${reason})`;
 }
 
-/** `open`: items of a checklist that are unchecked although the agent claimed completion. */
+/** Returns the message of completion. `open`: items still unchecked when the agent claimed completion. */
 export function completeText(checks: number, iteration: number, open = 0): string {
   const left = open === 0 ? '' : ` with ${open === 1 ? '1 checklist item' : `${open} checklist items`} still open`;
   return checks > 0
@@ -33,7 +33,7 @@ export function completeText(checks: number, iteration: number, open = 0): strin
     : `Complete after ${iterations(iteration)}${left}, unverified: no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.`;
 }
 
-/** `unknown`: number of iterations whose progress could not be measured. */
+/** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */
 export function maxIterationsText(iteration: number, as: string, unknown = 0): Message {
   const doubt = unknown > 0 ? ` (progress unknown in ${unknown})` : '';
   return advise(
@@ -107,7 +107,7 @@ export function stoppedText({ iteration, stopFlag }: Pick<LoopState, 'iteration'
   return `Stopped by ${stopFlag ? 'the file stop.flag' : 'the user'} after ${iterations(iteration)}.`;
 }
 
-/** `inProgress`: the agent was at work on the next iteration. */
+/** Returns the message of a cancel. `inProgress`: the agent was working on the next iteration. */
 export function cancelledText(iteration: number, flag: boolean, inProgress: boolean): Message {
   const by = flag ? 'the file cancel.flag' : 'the user';
   const when = inProgress ? `during iteration ${iteration + 1}` : `after ${iterations(iteration)}`;
@@ -156,7 +156,7 @@ export function apiErrorText({ kind, message, resetsAt }: ApiError): Message {
   }
 }
 
-/** Names the refused checks; only the user can adopt a changed script. */
+/** Returns a message that names the failed checks; only the user can adopt a changed script. */
 export function rejectedText(failed: readonly CheckResult[]): Message {
   const names = (of: readonly CheckResult[]): string => of.map(({ name }) => name).join(', ');
   const changed = failed.filter(({ outcome }) => outcome === 'changed');
@@ -169,7 +169,7 @@ export function rejectedText(failed: readonly CheckResult[]): Message {
   );
 }
 
-/** `most` and `now`: items that the checklist had and has. */
+/** Returns a warning about removed items. `most` and `now`: former and current number of items. */
 export function lostItemsText(path: string, most: number, now: number): Message {
   const lost = most - now;
   const [items, they] = lost === 1 ? ['1 item was', 'it is'] : [`${lost} items were`, 'they are'];
@@ -194,7 +194,7 @@ export const OVERRIDDEN_TEXT =
 
 const BROKEN_OFF: ReadonlySet<PauseReason> = new Set(['interrupted', 'rate-limited', 'api-error']);
 
-/** Returns the number of the iteration in progress, or of the last one. One that a pause broke off keeps its number. */
+/** Returns the number of the iteration in progress, or of the last one. An iteration interrupted by a pause keeps its number. */
 export function currentIteration(state: LoopState): number {
   const { status, iteration, turn } = state;
   const isOpen = status === 'paused' ? turn === 'agent' || BROKEN_OFF.has(state.paused.reason) : status === 'running';
@@ -212,7 +212,7 @@ export function counted(count: number, what: string): string {
 const REASON_LIMIT = 2_000;
 const OUTPUT_LINES = 15;
 
-/** Returns what failed in its first line, then the output, of which the end matters most. */
+/** Returns a reason: the failure in the first line, then the output, whose end matters most. */
 export function reasonText({ name, outcome, detail }: CheckResult): string {
   return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT, 0.25)}`;
 }

@@ -4,14 +4,14 @@ import type { PauseReason, Steering, TerminalStatus } from './schema/state.ts';
 
 export type WaitReason = 'idle' | 'pace' | 'rate-limit' | 'retry';
 
-/** Events that a runner emits, in order. Each is plain data: `--json` prints it as it is. */
+/** Events that a runner emits, in order. All are plain data, which `--json` prints unchanged. */
 export type RunnerEvent =
   | {
       readonly type: 'loop-started';
       readonly loopId: string;
       readonly name: string | null;
       readonly taskPath: string;
-      /** How the loop stands: one that is resumed has a past. */
+      /** Finished iterations: a resumed loop has some. */
       readonly iteration: number;
       readonly maxIterations: number;
       readonly startedAt: string;
@@ -27,9 +27,9 @@ export type RunnerEvent =
     }
   | { readonly type: 'command-started'; readonly name: string }
   | { readonly type: 'command-ran'; readonly name: string; readonly outcome: string; readonly durationMs: number }
-  /** The agent's words as they arrive; emitted for the live view only. */
+  /** The agent's text as it arrives; emitted only for the live view. */
   | { readonly type: 'text-delta'; readonly text: string }
-  /** The agent's words, whole. `streamed`: they were told before, piece by piece. */
+  /** A complete text of the agent. `streamed`: it was already emitted in parts. */
   | { readonly type: 'text'; readonly text: string; readonly streamed?: boolean }
   | {
       readonly type: 'tool-started';
@@ -42,16 +42,16 @@ export type RunnerEvent =
       readonly type: 'tool-call';
       readonly id: string;
       readonly tool: string;
-      /** What it is about, in one line: the command, the file, the pattern. */
+      /** Subject of the call, in one line: the command, the file, the pattern. */
       readonly about: string;
       readonly outcome: 'ok' | 'failed' | 'denied';
       readonly nested: boolean;
       readonly durationMs: number;
-      /** Only of a denied call: why, and the option of the client that would allow it, if one does. */
+      /** For a denied call: the reason, and the client's option that would allow it, if there is one. */
       readonly reason?: string;
       readonly allow?: string;
     }
-  /** What the run in progress has used so far; `window` is what its context can hold, null where that is not known. */
+  /** Usage of the run in progress; `window` is the size of its context, null if unknown. */
   | {
       readonly type: 'usage';
       readonly tokens: number;
@@ -59,7 +59,7 @@ export type RunnerEvent =
       readonly window: number | null;
     }
   | { readonly type: 'checklist'; readonly done: number; readonly total: number }
-  /** What the user has said and no agent has heard yet, oldest first. */
+  /** Messages of the user that no agent has received yet, oldest first. */
   | { readonly type: 'pending'; readonly texts: readonly Pick<Steering, 'id' | 'text' | 'delivery'>[] }
   | { readonly type: 'steered'; readonly texts: readonly string[] }
   | { readonly type: 'interrupting' }
@@ -70,17 +70,17 @@ export type RunnerEvent =
   | {
       readonly type: 'agent-ended';
       readonly iteration: number;
-      /** What the run was: `ok`, or what kept it from being. */
+      /** `ok`, or what went wrong in the run. */
       readonly outcome: string;
       readonly message: string;
       readonly durationMs: number;
-      /** null, as all that follows, where the agent does not tell. */
+      /** This and all that follow are null if the agent does not report them. */
       readonly turns: number | null;
       readonly toolCalls: number | null;
       readonly model: string | null;
       readonly costUsd: number | null;
       readonly usage: UsageDelta | null;
-      /** Until when the account has used the share of its limit at which its loops wait. */
+      /** End of the pause of all loops whose account has used its share of the limit. */
       readonly heldUntil?: string;
     }
   | { readonly type: 'waiting'; readonly why: WaitReason; readonly until: string }

@@ -2,14 +2,14 @@ import type { Policy } from '../schema/contract.ts';
 import type { PlanState } from '../schema/plan.ts';
 import { nextPlanTask, type PlanChoice, type PlanTask, planKey, readyTasks } from './task-order.ts';
 
-/** A task as the engine sees it: its acceptance is what a person is asked to verify. */
+/** Task as the engine sees it; its acceptance is what a person may have to verify. */
 export interface ToldTask extends PlanTask {
   readonly acceptance: readonly string[];
 }
 
 export interface PlanAttempt {
   readonly task: Pick<PlanTask, 'id' | 'title'>;
-  /** `returned`: it passed by itself, and not together with what other tasks have done meanwhile. */
+  /** `returned`: it passed by itself, but not together with the later work of other tasks. */
   readonly as: 'done' | 'partial' | 'failed' | 'returned' | 'blocked';
   readonly tasks: readonly ToldTask[];
   readonly notes: readonly string[];
@@ -41,7 +41,7 @@ function isSound(plan: unknown): plan is PlanState {
   );
 }
 
-/** Returns the outcome of an attempt. An agent that reports `blocked` is believed; `partial` is no failed attempt. */
+/** Returns the outcome of an attempt. A report of `blocked` is believed; `partial` does not count as failed. */
 export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['as'] {
   const said = plan.report?.said ?? 'done';
   if (said === 'blocked') return 'blocked';
@@ -50,26 +50,26 @@ export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['a
   return isLastAttempt(plan) ? 'blocked' : 'failed';
 }
 
-/** Returns whether the task is blocked if the attempt does not pass: returned work has one more attempt. */
+/** Returns whether a further failure blocks the task: returned work has one more attempt. */
 export function isLastAttempt({ attempts, returned }: PlanState): boolean {
   return returned === true || attempts + 1 >= MOST_ATTEMPTS;
 }
 
-/** Returns the outcome of work that passed by itself and does not fit the work of other tasks: it is returned once. */
+/** Returns the outcome of work that passed by itself but does not fit the work of other tasks: it is returned once. */
 export function misfitVerdict(plan: PlanState): 'returned' | 'blocked' {
   return plan.returned === true ? 'blocked' : 'returned';
 }
 
 export type PlanStop =
   | { readonly as: 'complete' | 'needs-verification'; readonly choice: PlanChoice }
-  /** The one task of this loop is done, or cannot be worked on. */
+  /** The only task of this loop is done or blocked. */
   | { readonly as: 'complete' | 'blocked'; readonly only: string; readonly choice: PlanChoice }
   /** `became`: tasks that were not blocked when the session began. */
   | { readonly as: 'blocked'; readonly became: readonly string[]; readonly choice: PlanChoice }
-  /** `why`: as many tasks as a session may have are done, or only tasks before the one to begin from are left. */
+  /** `why`: the session's limit of tasks is reached, or only tasks before the first requested one are left. */
   | { readonly as: 'paused-for-review'; readonly why: 'max-tasks' | 'from'; readonly choice: PlanChoice };
 
-/** Returns how the loop over a plan ends here; null if there is a task to work on. */
+/** Returns how the loop over a plan ends now; null if there is a task to work on. */
 export function planStop(
   plan: PlanState,
   tasks: readonly PlanTask[],
@@ -103,7 +103,7 @@ export function withDone(plan: PlanState, id: string): PlanState {
   return { ...rest, current: null, attempts: 0, done: [...plan.done, id] };
 }
 
-/** Session of a loop that is started or resumed: tasks that are blocked now are skipped. */
+/** Returns the plan's state for a started or resumed loop: tasks that are blocked now are skipped. */
 export function resumedPlan(state: { readonly plan?: unknown }, maxTasks: number): PlanState {
   const { returned: _, ...before } = planOf(state);
   return { ...before, attempts: 0, blocked: null, done: before.done.length >= maxTasks ? [] : before.done };

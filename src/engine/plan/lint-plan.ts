@@ -1,9 +1,9 @@
 import { type PlanTask, planKey, tasksByKey } from './task-order.ts';
 
-/** What the lint looks at beside the choice of a task. */
+/** Task with the further parts that the lint examines. */
 export interface LintedTask extends PlanTask {
   readonly acceptance: readonly string[];
-  /** What the task says besides title, acceptance, scope and dependencies; each paragraph and list item on a line. */
+  /** Text of the task besides title, acceptance, scope and dependencies, with one line per paragraph and list item. */
   readonly prose: string;
 }
 
@@ -26,7 +26,7 @@ export type PlanRule =
   | 'too-deep';
 
 export interface PlanProblem {
-  /** Counted from 1 in the whole file. */
+  /** Line in the whole file, from 1. */
   readonly line: number;
   readonly taskId: string | null;
   readonly rule: PlanRule;
@@ -34,16 +34,16 @@ export interface PlanProblem {
   readonly severity: 'error' | 'warning';
 }
 
-/** Over these a task is too big for one iteration. */
+/** Limits above which a task is too big for one iteration. */
 const MOST_SENTENCES = 3;
 const MOST_CHARACTERS = 600;
 const MOST_SCOPES = 20;
-/** Prose, or a word that no folder is called by. */
+/** Pattern for prose, or for a word that is not a folder's name. */
 const WORDS = /\s|^(?:all|any|anything|everything|everywhere|various|tbd|todo|\?+)$/i;
-/** Paths that lead out of the project, links, addresses, and paths with numbers of lines. */
+/** Pattern for paths outside the project, links, addresses, and paths with line numbers. */
 const NO_PATH = /^~|^[a-z]:[\\/]|(?:^|[\\/])\.\.(?:[\\/]|$)|\]\(|:\/\/|:\d+(?:[-:,]\d+)*$/i;
 
-/** Everything that is wrong with the tasks of a plan, in the order of the file. What is done is not asked for more. */
+/** Returns all problems of a plan's tasks, in the order of the file. Tasks that are done need no more fields. */
 export function lintPlan(tasks: readonly LintedTask[]): PlanProblem[] {
   const problems = [
     ...duplicates(tasks),
@@ -66,7 +66,7 @@ function duplicates(tasks: readonly LintedTask[]): PlanProblem[] {
       first.set(planKey(task.id), task);
       return [];
     }
-    return [error(task, 'duplicate-id', `${task.id} is there twice: on line ${before.line}, too. Give it another id.`)];
+    return [error(task, 'duplicate-id', `${task.id} is also defined on line ${before.line}. Give it another id.`)];
   });
 }
 
@@ -75,17 +75,17 @@ function unknownDependencies(tasks: readonly LintedTask[]): PlanProblem[] {
   return tasks.flatMap((task) =>
     task.dependsOn
       .filter((id) => !known.has(planKey(id)))
-      .map((id) => error(task, 'unknown-dependency', `${task.id} depends on "${id}", which is no task of this plan.`)),
+      .map((id) => error(task, 'unknown-dependency', `${task.id} depends on "${id}", which is not in this plan.`)),
   );
 }
 
-/** Each circle once, from the first of its tasks in the plan. */
+/** Reports each cycle once, from its first task in the plan. */
 function cycles(tasks: readonly LintedTask[]): PlanProblem[] {
   const byKey = tasksByKey(tasks);
   const state = new Map<string, 'open' | 'closed'>();
   const found: PlanProblem[] = [];
   for (const start of tasks) {
-    // By hand and not by recursion: a chain may be as long as the plan.
+    // Iterative, not recursive: a chain may be as long as the plan.
     const path: { task: LintedTask; rest: string[] }[] = [];
     const enter = (task: LintedTask): void => {
       if (state.has(planKey(task.id))) return;
@@ -101,11 +101,11 @@ function cycles(tasks: readonly LintedTask[]): PlanProblem[] {
         continue;
       }
       const needed = byKey.get(planKey(id));
-      if (needed === undefined) continue; // told as an unknown dependency
+      if (needed === undefined) continue; // reported as an unknown dependency
       if (state.get(planKey(needed.id)) === 'open') {
         const from = path.findIndex(({ task }) => task === needed);
         const circle = [...path.slice(from).map(({ task }) => task.id), needed.id].join(' → ');
-        const message = `these tasks wait for each other: ${circle}. Take one of the dependencies out.`;
+        const message = `these tasks wait for each other: ${circle}. Remove one of the dependencies.`;
         found.push(error(needed, 'cyclic-dependency', message));
       } else enter(needed);
     }
@@ -125,12 +125,12 @@ function incomplete(task: LintedTask): PlanProblem[] {
   }
   const vague = task.scope.filter((entry) => WORDS.test(entry));
   if (vague.length > 0) {
-    const message = `the scope of ${task.id} has words where a path is meant: ${vague.map((entry) => `"${entry}"`).join(', ')}. Put each path into backticks.`;
+    const message = `the scope of ${task.id} has words instead of paths: ${vague.map((entry) => `"${entry}"`).join(', ')}. Put each path in backticks.`;
     found.push(warning(task, 'vague-scope', message));
   }
   const strange = task.scope.filter((entry) => !WORDS.test(entry) && NO_PATH.test(entry));
   if (strange.length > 0) {
-    const message = `the scope of ${task.id} names what is no path within the project: ${strange.map((entry) => `"${entry}"`).join(', ')}. Write paths from the project's folder, such as "src/a.ts".`;
+    const message = `the scope of ${task.id} has entries that are not paths in the project: ${strange.map((entry) => `"${entry}"`).join(', ')}. Write paths relative to the project, such as "src/a.ts".`;
     found.push(warning(task, 'vague-scope', message));
   }
   const sizes = oversize(task);
@@ -153,7 +153,7 @@ function oversize({ prose, scope }: LintedTask): string[] {
   ];
 }
 
-/** Every plan is read in a new process, and V8 takes a quarter of a millisecond to compile a Unicode class. */
+/** Returns whether a text has a word character. V8 takes 0.25 ms to compile a Unicode class, once per process. */
 function hasWord(text: string): boolean {
   return /[a-z\d]/i.test(text) || (/[\u0080-\uffff]/.test(text) && /[\p{L}\p{N}]/u.test(text));
 }

@@ -4,7 +4,7 @@ import type { PlanState } from '../schema/plan.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';
 
-/** Returns the last message of a loop over a plan: what is done, why it ends, what to do next. */
+/** Returns the last message of a loop over a plan: what is done, why it ends, and the next step. */
 export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): Message {
   const { choice } = stop;
   const passed = passedText(stop);

@@ -3,7 +3,7 @@ import type { CheckResult } from '../events.ts';
 import type { PlanState } from '../schema/plan.ts';
 
 export interface ProgressEntry {
-  /** Tells whether an entry was written already. */
+  /** Identifies the entry, to detect whether it was already written. */
   readonly id: string;
   readonly task: { readonly id: string; readonly title: string };
   readonly session: string;
@@ -22,7 +22,7 @@ const LINE_LIMIT = 600;
 const LABEL =
   /^[-*+\s]*(?:\*\*|__)?(learnings?|blockers?|summary|next(?: action| step)?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(.*)$/i;
 
-/** One entry of a progress file, with a line's end at its end. What the agent said is its own word, secrets masked. */
+/** Returns an entry of a progress file, with a final line end. It quotes the agent, with secrets masked. */
 export function progressEntry(entry: ProgressEntry): string {
   const { task, changes, commands, reasons, report } = entry;
   const said = labelled(report?.text ?? '');
@@ -46,12 +46,12 @@ export function progressEntry(entry: ProgressEntry): string {
   return `\n${lines.join('\n')}\n`;
 }
 
-/** The line by which a progress file tells that a session ended for review. */
+/** Returns the entry of a session that paused for review. */
 export function pausedEntry(tasks: number, at: string, next: string): string {
   return `\n## Paused after ${tasks} tasks for review\n\n- At: ${at}\n- Next: ${oneLine(next)}\n`;
 }
 
-/** The last entry of a progress file in one line, for a hand-off; null where there is none. */
+/** Returns the last entry of a progress file in one line, for a hand-off; null if there is none. */
 export function lastProgress(text: string): string | null {
   const last = text
     .split(/^## (?!Paused after )/m)
@@ -64,7 +64,7 @@ export function lastProgress(text: string): string | null {
   return `${head.trim()} (${of('Status')}): ${of('Summary')} Learnings: ${of('Learnings')}`;
 }
 
-/** What the agent's last message says under the labels that it was asked for; without a summary, its first paragraph. */
+/** Returns the labelled lines of the agent's last message; without a summary, its first paragraph. */
 function labelled(text: string) {
   const found = new Map<string, string[]>();
   let label = '';
@@ -81,7 +81,7 @@ function labelled(text: string) {
   return { summary: of('summary') || oneLine(first), learnings: of('learning'), blockers: of('blocker') };
 }
 
-/** A heading or a comment in quoted text must not become one of the file's. */
+/** Keeps headings and comments in quoted text from becoming part of the file's structure. */
 function oneLine(text: string): string {
   const line = redact(text).replace(/\s+/g, ' ').replaceAll('<!--', '').replaceAll('-->', '').trim();
   return line.length > LINE_LIMIT ? `${line.slice(0, LINE_LIMIT)}…` : line;

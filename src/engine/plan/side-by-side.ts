@@ -1,16 +1,16 @@
 import { isGlob, nextPlanTask, type PlanTask, planKey, readyTasks } from './task-order.ts';
 
-/** What the choice of tasks that run side by side needs beside the plan. */
+/** Input besides the plan for choosing tasks that run side by side. */
 export interface SideBySide {
   /** Id of the first task; null begins with the first of the plan. */
   readonly from: string | null;
-  /** Tasks that may still end in this session, those at work included. */
+  /** Number of tasks that may still end in this session, including active ones. */
   readonly most: number;
-  /** Keys of the tasks at work. */
+  /** Keys of the active tasks. */
   readonly atWork: ReadonlySet<string>;
 }
 
-/** Returns the tasks in the order in which they would be done one after the other, if all of them pass. */
+/** Returns the tasks in the order of sequential execution, if all of them pass. */
 export function sequentialOrder<T extends PlanTask>(tasks: readonly T[], from: string | null, most: number): T[] {
   const order: T[] = [];
   let standing: readonly T[] = tasks;
@@ -25,9 +25,8 @@ export function sequentialOrder<T extends PlanTask>(tasks: readonly T[], from: s
 }
 
 /**
- * Returns the tasks that may begin now: their dependencies are done, and no task that comes before them and is not done
- * may change the files that they may change. So each finds the files of its scope as it would in a sequential run, and
- * no task ever waits for one that comes after it.
+ * Returns the tasks that may begin now: their dependencies are done, and no earlier unfinished task may change the files of
+ * their scope. Each therefore sees the files of its scope as in a sequential run, and no task ever waits for a later one.
  */
 export function tasksToBegin<T extends PlanTask>(tasks: readonly T[], { from, most, atWork }: SideBySide): T[] {
   const ready = new Set(readyTasks(tasks).map(({ id }) => planKey(id)));

@@ -1,21 +1,21 @@
-/** `blocked` and `manual-verify` stand as annotations behind an empty box; a ticked box is `done` whatever stands behind it. */
+/** Status of a task. `blocked` and `manual-verify` are annotations after an empty box; a ticked box is always `done`. */
 export type PlanTaskStatus = 'open' | 'done' | 'blocked' | 'manual-verify';
 
-/** A task of a plan, as far as the choice of the next one needs it. */
+/** Fields of a task that determine the next one. */
 export interface PlanTask {
-  /** As the plan writes it: `Task 5`, or a token alone. */
+  /** Id as written in the plan: `Task 5`, or a single word. */
   readonly id: string;
   readonly title: string;
   readonly status: PlanTaskStatus;
-  /** Ids as the tasks themselves write them; what names no task of the plan stays as it was written. */
+  /** Ids as the tasks themselves spell them; unknown ones are unchanged. */
   readonly dependsOn: readonly string[];
-  /** Paths, folders, globs or package names. Empty: nothing was declared. */
+  /** Paths, folders, globs or package names. Empty: none were declared. */
   readonly scope: readonly string[];
-  /** Of its box, counted from 1 in the whole file. */
+  /** Line of its box in the whole file, from 1. */
   readonly line: number;
 }
 
-/** `Task 5`, `task  5` and `5` name the same task. */
+/** Returns the key of an id: `Task 5`, `task  5` and `5` are the same task. */
 export function planKey(id: string): string {
   return id
     .trim()
@@ -23,12 +23,12 @@ export function planKey(id: string): string {
     .toLowerCase();
 }
 
-/** Of two tasks with one id, which is an error of the plan, the first. */
+/** Returns the tasks by key. Of two tasks with the same id, which is an error of the plan, the first wins. */
 export function tasksByKey<T extends Pick<PlanTask, 'id'>>(tasks: readonly T[]): Map<string, T> {
   return new Map(tasks.toReversed().map((task) => [planKey(task.id), task]));
 }
 
-/** A task that cannot be worked on, and the task that stands in its way: itself, or one that it depends on. */
+/** Task that cannot be worked on, and its obstacle: itself or one of its dependencies. */
 export interface PassedTask {
   readonly id: string;
   readonly because: string;
@@ -37,13 +37,13 @@ export interface PassedTask {
 
 export interface PlanChoice {
   readonly next: PlanTask | null;
-  /** Reason why no task can be worked on; `paused-for-review`: only tasks before the one to begin from are left. */
+  /** Reason why no task can be worked on; `paused-for-review`: only tasks before the first requested one are left. */
   readonly stop: 'complete' | 'needs-verification' | 'blocked' | 'paused-for-review' | null;
-  /** Those that are neither done nor waiting for a task that can still be worked on, in the order of the plan. */
+  /** Tasks that are neither done nor waiting for a task that can be worked on, in the order of the plan. */
   readonly passed: readonly PassedTask[];
 }
 
-/** Chooses the first open task, from the task `from` on, whose dependencies are all done. Total, in linear time. */
+/** Chooses the first open task, beginning with `from`, whose dependencies are all done. Total, in linear time. */
 export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = null): PlanChoice {
   const open = tasks.filter(({ status }) => status !== 'done');
   if (open.length === 0) return { next: null, stop: 'complete', passed: [] };
@@ -58,12 +58,12 @@ export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = n
   });
   if (next !== null) return { next, stop: null, passed };
   if (ready.length > 0) return { next: null, stop: 'paused-for-review', passed };
-  // What is blocked is passed over; a task that a person has to verify is what is left then.
+  // Blocked tasks are skipped; what remains is a task that a person has to verify.
   const manual = passed.some(({ id, because, why }) => why === 'manual-verify' && id === because);
   return { next: null, stop: manual ? 'needs-verification' : 'blocked', passed };
 }
 
-/** The open tasks whose dependencies are all done, in the order of the plan. */
+/** Returns the open tasks whose dependencies are all done, in the order of the plan. */
 export function readyTasks<T extends PlanTask>(tasks: readonly T[]): T[] {
   const done = new Set(tasks.filter(({ status }) => status === 'done').map(({ id }) => planKey(id)));
   return tasks.filter(({ status, dependsOn }) => status === 'open' && dependsOn.every((id) => done.has(planKey(id))));
@@ -71,7 +71,7 @@ export function readyTasks<T extends PlanTask>(tasks: readonly T[]): T[] {
 
 type Obstacle = Pick<PassedTask, 'because' | 'why'>;
 
-/** Finds what keeps a task from ever being worked on as the plan stands: each task is looked at once. */
+/** Returns a function that finds the obstacle of a task in the current plan. Examines each task once. */
 function obstacleFinder(tasks: readonly PlanTask[]): (task: PlanTask) => Obstacle | null {
   const byKey = tasksByKey(tasks);
   const known = new Map<string, Obstacle | null>();
@@ -79,7 +79,7 @@ function obstacleFinder(tasks: readonly PlanTask[]): (task: PlanTask) => Obstacl
     const key = planKey(task.id);
     const before = known.get(key);
     if (before !== undefined) return before;
-    // A circle has no task that could be the first.
+    // No task of a cycle can be the first.
     known.set(key, { because: task.id, why: 'unknown' });
     const found = ofTask(task);
     known.set(key, found);
@@ -103,7 +103,7 @@ export function isGlob(entry: string): boolean {
   return /[*?[\]{}!]/.test(entry);
 }
 
-/** A glob without a slash matches the name alone. An empty scope is the whole project; nothing outside is in scope. */
+/** Returns whether a path is in scope. A glob without a slash matches file names; an empty scope is the whole project. */
 export function inScope(
   path: string,
   scope: readonly string[],
@@ -114,7 +114,7 @@ export function inScope(
   const name = path.slice(path.lastIndexOf('/') + 1);
   return scope.some((entry) => {
     if (entry === '' || entry === '.') return true;
-    // A folder may be called `[id]`.
+    // A folder may be named `[id]`.
     if (path === entry || path.startsWith(`${entry}/`)) return true;
     if (!isGlob(entry)) return false;
     return matchesGlob(entry, entry.includes('/') ? path : name) || matchesGlob(`${entry}/**`, path);

@@ -8,19 +8,19 @@ export interface Streak {
 
 export const EMPTY_STREAK: Streak = { value: null, repeats: 0 };
 
-/** Counts how many times in a row `value` equals the one before it. */
+/** Counts consecutive repeats of `value`. */
 export function nextStreak(streak: Streak, value: string): Streak {
   return { value, repeats: streak.value === value ? streak.repeats + 1 : 0 };
 }
 
-/** What one working iteration shows the breaker. A null or undefined part leaves its streak as it is. */
+/** Data of one working iteration for the breaker. A null or undefined field leaves its streak unchanged. */
 export interface BreakerSample {
   readonly findings: number | null;
-  /** Digest of the normalised reply, or null when the reply must not count (empty, but tools were called). */
+  /** Digest of the normalised reply; null if the reply must not count (empty, but tools were called). */
   readonly reply: string | null;
-  /** Normalised error of a failed iteration; null when it did not fail. */
+  /** Normalised error of a failed iteration; null if it did not fail. */
   readonly error: string | null;
-  /** `unknown` is neither progress nor its lack. */
+  /** `unknown` counts neither as progress nor as a lack of it. */
   readonly progress: 'yes' | 'no' | 'unknown';
   readonly toolCalls: number;
   readonly deniedCalls: number;
@@ -55,7 +55,7 @@ export function sampleBreaker(state: BreakerState, sample: BreakerSample): Break
   };
 }
 
-/** The first signal over its threshold, in the order of the documentation, or null while the breaker is closed. */
+/** Returns the first signal over its threshold, in the order of the documentation; null while the breaker is closed. */
 export function tripped(state: BreakerState, thresholds: Policy['breaker']): Trip | null {
   for (const [signal, repeats, evidence] of readings(state)) {
     const threshold = thresholds[signal];
@@ -64,7 +64,7 @@ export function tripped(state: BreakerState, thresholds: Policy['breaker']): Tri
   return null;
 }
 
-/** Returns how often in a row each signal has been seen. */
+/** Returns the number of consecutive repeats of each signal. */
 export function repeatsOf({
   findings,
   noProgress,

@@ -11,7 +11,7 @@ export interface BudgetReading {
   readonly text: string;
 }
 
-/** Reads each limit of the budget. A limit that is not set, or whose use is unknown, is left out. */
+/** Reads each limit of the budget. Leaves out limits that are not set or whose use is unknown. */
 export function readBudget(
   usage: UsageState,
   startedAt: string,
@@ -58,11 +58,11 @@ export function reachedWindow(
   return limits?.find(isReached) ?? null;
 }
 
-/** What an agent run has used since the last such report. `costUsd` is null while unknown. */
+/** Usage of an agent run since the last report. `costUsd` is null while unknown. */
 export interface RunUsage {
   readonly usage: UsageDelta;
   readonly costUsd: number | null;
-  /** 1 for the first tokens of a run, -1 once the client has reported what they cost. */
+  /** 1 for the first tokens of a run, -1 once the client has reported their cost. */
   readonly unpriced: -1 | 0 | 1;
 }
 
@@ -73,10 +73,10 @@ export function addRunUsage(before: UsageState, { usage, costUsd, unpriced }: Ru
   return { ...known, costUsd: cost, ...(runs > 0 && { unpricedRuns: runs }) };
 }
 
-/** Sums of fractions of a dollar are not exact. */
+/** Tolerance, because sums of fractions of a dollar are not exact. */
 const ROUNDING = 1e-6;
 
-/** Removes the error of binary fractions: the client reports at most eight decimals. */
+/** Rounds away the error of binary fractions: the client reports at most eight decimals. */
 export function exactCost(usd: number): number {
   return Math.round(usd * 1e10) / 1e10;
 }
@@ -93,7 +93,7 @@ export function addUsage(usage: UsageState, delta: UsageDelta | null, costUsd: n
 function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costUsd' | 'costBaseUsd'> {
   if (figure === null) return { costUsd: usage.costUsd, costBaseUsd: usage.costBaseUsd };
   const spent = usage.costUsd ?? 0;
-  // A figure below the last one comes from a new session: what was spent before stays spent.
+  // A figure below the last one comes from a new session; earlier costs still count.
   const known = usage.costBaseUsd ?? Number.POSITIVE_INFINITY;
   const base = figure < known + spent - ROUNDING ? 0 - spent : known;
   return { costUsd: exactCost(Math.max(spent, figure - base)), costBaseUsd: base };

@@ -6,11 +6,11 @@ export const NOT_IDLE: IdleState = { since: null, consecutive: 0, lastCallAt: nu
 
 export interface IdleWait {
   readonly delayMs: number;
-  /** The wait was cut so that the idle time never passes its maximum; after it the loop stops. */
+  /** The wait was cut to the rest of the maximum idle time; the loop stops after it. */
   readonly last: boolean;
 }
 
-/** Moves the streak with a clock that was set back from `before` to `at`, so that its elapsed time stays the same. */
+/** Shifts the streak when the clock was set back from `before` to `at`, so that its elapsed time stays the same. */
 export function clockSetBack(state: IdleState, before: string, at: string): IdleState {
   if (!isBefore(at, before)) return state;
   const moved = (instant: string | null): string | null =>
@@ -22,7 +22,7 @@ export function anotherIdle(state: IdleState, at: string): IdleState {
   return { since: state.since ?? at, consecutive: state.consecutive + 1, lastCallAt: at };
 }
 
-/** min(delay * backoff^(k-1), max_delay) after the k-th idle iteration, cut at the rest of `max`; null: none left. */
+/** Returns min(delay * backoff^(k-1), max_delay) for the k-th idle iteration, cut to the rest of `max`; null if none is left. */
 export function idleWait(state: IdleState, policy: IdlePolicy, at: string): IdleWait | null {
   const left = policy.maxMs - idleElapsed(state, at);
   if (left <= 0) return null;
@@ -31,7 +31,7 @@ export function idleWait(state: IdleState, policy: IdlePolicy, at: string): Idle
   return delay >= left ? { delayMs: left, last: true } : { delayMs: delay, last: false };
 }
 
-/** Wall-clock milliseconds since the first idle signal of the streak; 0 outside a streak. */
+/** Returns the milliseconds since the first idle signal of the streak; 0 outside a streak. */
 export function idleElapsed(state: IdleState, at: string): number {
   return state.since === null ? 0 : elapsed(state.since, at);
 }

@@ -9,7 +9,7 @@ import { gateText, paceText, type TaskPromptParts } from './assemble-task-prompt
 export interface ChecklistPromptParts
   extends PromptParts,
     Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'missing' | 'elapsedMs'> {
-  /** Of the task file, with the lines as they are there. */
+  /** Items of the task file, with its line numbers. */
   readonly items: readonly ChecklistItem[];
   readonly most: number;
   readonly reflection: string | null;

@@ -9,9 +9,9 @@ export interface PlanPromptParts
   readonly progressPath: string;
   readonly task: { readonly id: string; readonly title: string };
   readonly text: string;
-  /** As it is enforced; empty: the whole project. */
+  /** Enforced scope; empty: the whole project. */
   readonly scope: readonly string[];
-  /** Tasks done in this session, and the most it may have. */
+  /** Number of tasks done in this session, and its limit. */
   readonly done: number;
   readonly maxTasks: number;
   readonly attempts: number;
@@ -20,9 +20,9 @@ export interface PlanPromptParts
   readonly lastProgress: string | null;
   /** The agent's last report on this task; null before the first. */
   readonly report: string | null;
-  /** Further sections: the memory of the project. */
+  /** Further sections, such as the project memory. */
   readonly beside: readonly string[];
-  /** Names of the commands that have to pass. */
+  /** Names of the commands that must pass. */
   readonly validation: readonly string[];
   readonly idle: boolean;
 }

@@ -8,12 +8,12 @@ export interface PromptParts {
   readonly maxIterations: number;
   readonly notices: Notices;
   readonly steering: readonly Pick<Steering, 'text'>[];
-  /** Relative path of guardrails.md, or null when the project has none. */
+  /** Relative path of guardrails.md; null if the project has none. */
   readonly guardrailsPath: string | null;
-  /** The real number of open findings in the log beside the claimed one, or null. */
+  /** Numbers of open findings, claimed by the agent and counted in the log; null without a log. */
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
   readonly taskPath: string;
-  /** What lies beside the task file, each as a section: the memory of the project, the scenario at work. */
+  /** Sections besides the task file: the project memory, the current scenario. */
   readonly beside?: readonly string[] | undefined;
   readonly body: string;
   readonly completion: Policy['completion'];

@@ -6,26 +6,26 @@ import type { AssembledPrompt, PromptParts } from './assemble-prompt.ts';
 import { assemblePrompt, closingText, findingsText, guardrailsText, noticeTexts, section } from './assemble-prompt.ts';
 
 export interface TaskPromptParts extends PromptParts {
-  /** Folder that outputs are relative to, with its final slash; by default that of the task file. */
+  /** Folder that outputs are relative to, with a final slash; default: that of the task file. */
   readonly folder?: string;
-  /** RALPH_PROGRESS.md as it stands, or null where there is none. */
+  /** Content of RALPH_PROGRESS.md; null if it does not exist. */
   readonly progress: string | null;
   readonly terms: Omit<TaskTerms, 'args'>;
-  /** Further commands that a claim has to pass. */
+  /** Further commands that must pass when completion is claimed. */
   readonly validation: readonly { readonly name: string }[];
-  /** What the last rejected claim failed at, as the state keeps it (`gateFailures.value`), or null. */
+  /** Names of the checks that rejected the last claim, as in the state (`gateFailures.value`), or null. */
   readonly lastFailures: string | null;
-  /** Files that the gate expects and that do not exist yet, relative to the project. */
+  /** Files that the gate requires and that do not exist yet, relative to the project. */
   readonly missing?: readonly string[];
   readonly elapsedMs: number;
 }
 
 const PROGRESS_LIMIT = 4096;
-/** For the mark of a cut and the number in it. */
+/** Room for the mark of a cut and its number. */
 const MARK_ROOM = 64;
 const FAILURES_LIMIT = 300;
 
-/** The next iteration of a task folder: notices, memory, the task, how it is done. Every word is paid for each time. */
+/** Returns the prompt of a task folder's next iteration: notices, memory, task, how it ends. Every word is paid for each time. */
 export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
   const { iteration, maxIterations, findings, guardrailsPath, terms } = parts;
   const folder = folderOf(parts.taskPath);
@@ -48,7 +48,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
 }
 
-/** Returns the plain prompt with what a gate, pace or commands require. The session's context is its memory. */
+/** Returns the plain prompt plus the terms of a gate, pace or commands. The session's context is its memory. */
 export function assemblePromptWithTerms(parts: TaskPromptParts): AssembledPrompt {
   const { preface, body, closing } = assemblePrompt(parts);
   const { terms, iteration } = parts;
@@ -64,7 +64,7 @@ export function assemblePromptWithTerms(parts: TaskPromptParts): AssembledPrompt
   return { preface, body, closing: sections.join('\n\n') };
 }
 
-/** With its final slash; empty for a task in the project's own folder. */
+/** Returns the folder with a final slash; empty for a task in the project's own folder. */
 function folderOf(taskPath: string): string {
   return taskPath.slice(0, taskPath.lastIndexOf('/') + 1);
 }
@@ -113,7 +113,7 @@ function goalText(elapsedMs: number, wanted: string | null): string {
   ]);
 }
 
-/** Wording of a completion claim: `before` it the agent acts, then `what` is checked. */
+/** Words about a completion claim: the agent acts `before` it, then `what` is checked. */
 export interface ClaimWords {
   readonly before: string;
   readonly what: string;
@@ -135,7 +135,7 @@ export function gateText(
   }
   if (checked.length > 0) lines.push(`${what}, and rejected unless:`, ...checked);
   if (parts.missing?.length) lines.push(`Still missing: ${parts.missing.join(', ')}`);
-  // The reasons of a claim that was just rejected are above.
+  // The reasons for a just rejected claim are above.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
     lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);
   }

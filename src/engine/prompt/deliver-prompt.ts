@@ -2,21 +2,21 @@ import { LINE_END } from '../../text/characters.ts';
 import type { Policy } from '../schema/contract.ts';
 import { type AssembledPrompt, wholePrompt } from './assemble-prompt.ts';
 
-/** How a prompt goes back into the session: `reason` reaches the model twice, `context` once. */
+/** Form in which a prompt returns to the session: `reason` reaches the model twice, `context` once. */
 export interface DeliveredPrompt {
   readonly reason: string;
   readonly context: string | null;
 }
 
-/** The client replaces a longer context by a preview and a file; it starts to do so at 10,000 characters. */
+/** Maximum length of a context: from 10,000 characters on, the client replaces it by a preview and a file. */
 const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
 const SHORT_REASON = 'Continue: the task is in the context of this message.';
 
-/** Where a prompt that is too long for every way can be read: the task file, or where `pointer` says. */
+/** Location of a prompt that is too long for every other form: the task file, or the place that `pointer` names. */
 export type Place = { readonly taskPath: string } | { readonly pointer: (prompt: AssembledPrompt) => string };
 
-/** Chooses the way back by the loop's `reinject` and the prompt's length. */
+/** Chooses the form by the loop's `reinject` and the prompt's length. */
 export function deliverPrompt(prompt: AssembledPrompt, reinject: Policy['reinject'], place: Place): DeliveredPrompt {
   const whole = wholePrompt(prompt);
   const pointer = 'pointer' in place ? place.pointer : pointerTo(place.taskPath);
@@ -35,13 +35,13 @@ export function deliverPrompt(prompt: AssembledPrompt, reinject: Policy['reinjec
   }
 }
 
-/** The task file holds the body alone: what this iteration has to say of itself goes with the pointer. */
+/** Returns a pointer. The task file holds only the body, so the pointer adds what is specific to this iteration. */
 function pointerTo(taskPath: string): (prompt: AssembledPrompt) => string {
   return ({ preface, body, closing }) =>
     `${preface}\n\nRead ${taskPath} now, in full (${body.length} characters), and follow it.${sectionsOf(body)}\n\n${closing}\n`;
 }
 
-/** The headings of a text, so that a reader knows what lies before them; empty where it has none. */
+/** Returns the headings of a text, as an overview for the reader; empty if it has none. */
 export function sectionsOf(text: string): string {
   const headings = text.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
   const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
@@ -49,11 +49,11 @@ export function sectionsOf(text: string): string {
 }
 
 export interface TaskPlace {
-  /** Relative to the project; null if it could not be written, and then no prompt points to it. */
+  /** Path relative to the project; null if it could not be written, and then no prompt points to it. */
   readonly promptPath: string | null;
 }
 
-/** Delivers a task folder's prompt. A pointer names the file with the assembled prompt, which alone has the evidence. */
+/** Delivers a task folder's prompt. A pointer names the file with the assembled prompt, because only that has the evidence. */
 export function deliverTaskPrompt(
   prompt: AssembledPrompt,
   reinject: Policy['reinject'],
@@ -66,7 +66,7 @@ export function deliverTaskPrompt(
   return deliverPrompt(prompt, reinject, { pointer });
 }
 
-/** Names the iteration, so that two pointers are not the same message, and repeats nothing else of the file. */
+/** Returns a pointer that names the iteration, so that two pointers differ, and repeats nothing else of the file. */
 function pointerText(preface: string, path: string, whole: string): string {
   const [header = ''] = preface.split('\n');
   return `${header}\n\nRead ${path} now, in full (${whole.length} characters), and follow it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.${sectionsOf(whole)}\n`;

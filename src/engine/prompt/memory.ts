@@ -1,20 +1,20 @@
 import { lines } from '../../text/markdown/lines.ts';
 
-/** File in which loops and agents of a project leave notes for later ones. */
+/** File with notes that loops and agents of a project leave for later ones. */
 export interface MemoryFile {
   readonly path: string;
-  /** null where it is too long to be counted. */
+  /** Number of entries; null if the file is too long to be counted. */
   readonly entries: number | null;
 }
 
-/** The entries of a memory file: its headings below the title or, where it has none, the items of its lists. */
+/** Counts the entries of a memory file: the headings below its title or, without any, its list items. */
 export function countEntries(text: string): number {
   const visible = [...lines(text)].filter(({ inFence }) => !inFence).map(({ raw }) => raw);
   const headings = visible.filter((line) => /^#{2,6} /.test(line)).length;
   return headings > 0 ? headings : visible.filter((line) => /^[-*+] /.test(line)).length;
 }
 
-/** Tells a fresh context which memory files to read and where to record decisions; null without any. */
+/** Tells a fresh context which memory files to read and where to record decisions; null if there are none. */
 export function memoryText(files: readonly MemoryFile[]): string | null {
   const read = files.filter(({ entries }) => entries !== 0);
   const decisions = files.find(({ path }) => path.endsWith('/decisions.md'));

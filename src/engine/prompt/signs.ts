@@ -31,7 +31,7 @@ function keyOf(field: string): 'trigger' | 'instruction' | 'addedAfter' {
   return lower === 'trigger' || lower === 'instruction' ? lower : 'addedAfter';
 }
 
-/** Returns the text to append to a guardrails file to add this sign; '' if it has one of that name. */
+/** Returns the text to append to a guardrails file to add this sign; '' if it already has one of that name. */
 export function signBehind(text: string, sign: Sign): string {
   const name = oneLine(sign.name);
   const ending = text.includes('\r\n') ? '\r\n' : '\n';
@@ -46,12 +46,12 @@ export function signBehind(text: string, sign: Sign): string {
   const signs = parseSigns(text);
   if (signs.some((known) => sameName(known.name, name))) return '';
   const added = `${gapBehind(text, ending)}${block}`;
-  // Behind an unclosed fence or comment no sign counts: there it would be added once more each time.
+  // After an unclosed fence or comment a sign does not count, and would be added again each time.
   const counts = parseSigns(text + added).length > signs.length;
   return !counts && text.split(LINE_END).some((line) => sameName(line, `### Sign: ${name}`)) ? '' : added;
 }
 
-/** Returns the line ends that make one empty line behind the text. */
+/** Returns the line ends that leave one empty line after the text. */
 function gapBehind(text: string, ending: string): string {
   const all = text.split(LINE_END);
   if (all.at(-1) !== '') return text.trim() === '' ? ending : ending + ending;

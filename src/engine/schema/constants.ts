@@ -1,10 +1,10 @@
-/** The state file's own version. A file with a larger number belongs to a newer program and is left untouched. */
+/** Version of the state file. A file with a higher version belongs to a newer program and is left untouched. */
 export const SCHEMA_VERSION = 2;
 
-/** Of the state in the project and of the record outside it. A file with a higher one is left as it is. */
+/** Version of the TDD state in the project and of the record outside. A file with a higher version is left untouched. */
 export const TDD_VERSION = 1;
 
-/** Seconds that the Stop hook is registered with: idle waits and the gate run inside it. The client takes a day. */
+/** Timeout with which the Stop hook is registered: idle waits and the gate run inside it. The client allows a day. */
 export const STOP_TIMEOUT_SECONDS = 86_400;
 
 /** Ends and pauses that a notification can report. */

@@ -11,10 +11,10 @@ function kind<T extends string, S extends z.ZodRawShape>(type: T, shape: S) {
   return z.looseObject({ type: z.literal(type), ...stamped, ...shape });
 }
 
-/** Activity of agent, client and checks; what the engine decides stands in the stream between them. */
+/** Activity of agent, client and checks; the engine's decisions are in the same stream. */
 export const activityEvent = z.discriminatedUnion('type', [
   kind('iteration.started', { begins: count, maxIterations: count }),
-  /** The record of an iteration, with what was decided after it. */
+  /** Record of an iteration, with the decision after it. */
   kind('iteration.ended', iterationRecord.omit({ loopId: true, iteration: true }).shape),
   kind('agent.text', { text: z.string() }),
   kind('agent.usage', { tokens: count, context: count, window: count.nullable() }),
@@ -27,16 +27,16 @@ export const activityEvent = z.discriminatedUnion('type', [
     model: z.string().nullable(),
     costUsd: z.number().min(0).nullable(),
     usage,
-    /** When the account may go on, once it has used the share of its limit at which its loops wait. */
+    /** End of the account's pause, after it has used its share of the limit. */
     heldUntil: instant.optional(),
   }),
-  /** Written by the tool hooks: asked, then done or failed; denied by the loop's rules. */
+  /** Written by the tool hooks: asked, then done or failed; or denied by the loop's rules. */
   kind('tool.asked', { ...call, agentId: z.string().optional(), undecided: z.array(z.string()).optional() }),
   kind('tool.denied', { ...call, agentId: z.string().optional(), rule: z.string(), reason: z.string().optional() }),
-  /** `background`: the call has returned and goes on. */
+  /** `background`: the call has returned and is still running. */
   kind('tool.done', { ...call, agentId: z.string().optional(), background: z.literal(true).optional() }),
   kind('tool.failed', { ...call, agentId: z.string().optional() }),
-  /** Written by a runner, which hears its agent: the same calls with their durations, and what the client denied. */
+  /** Written by a runner that follows its agent: the same calls with durations, and calls denied by the client. */
   kind('tool.started', { id: z.string(), tool: z.string(), about: z.string(), nested: z.boolean() }),
   kind('tool.ended', {
     id: z.string(),
@@ -51,7 +51,7 @@ export const activityEvent = z.discriminatedUnion('type', [
   kind('command.ran', { name: z.string(), outcome: z.string(), durationMs: z.number().min(0) }),
   kind('verification.started', {}),
   kind('check.started', { name: z.string() }),
-  /** `tail`: the end of what it printed, with the reason; at most 4 KiB. */
+  /** `tail`: end of the output, with the reason; at most 4 KiB. */
   kind('check.ran', {
     name: z.string(),
     run: z.string().nullable(),
@@ -62,14 +62,14 @@ export const activityEvent = z.discriminatedUnion('type', [
   kind('agent.notice', { message: z.string() }),
   kind('agent.interrupting', {}),
   kind('agent.after-iteration', { next: z.enum(['stop', 'pause', 'go-on']) }),
-  /** What the user said and no agent has heard yet; what was handed to one. */
+  /** Messages of the user that no agent has received yet, and those passed to one. */
   kind('steering.pending', { texts: z.array(z.looseObject({ id: z.string(), text: z.string() })) }),
   kind('steering.sent', { texts: z.array(z.string()) }),
   kind('run.ended', { status: z.string(), message: z.string(), code: z.int() }),
   kind('wait.started', { why: z.enum(['idle', 'pace', 'rate-limit', 'retry']), until: instant }),
 ]);
 
-/** A decision of the engine, whose further keys belong to its type. */
+/** Decision of the engine; further keys depend on its type. */
 const decisionEvent = loopEvent.extend({
   type: z
     .string()

@@ -1,18 +1,18 @@
 import * as z from 'zod';
 import { count } from './scalars.ts';
 
-/** How far a plan has come in this session. Its own file says what is done; this says what is in work. */
+/** Progress of a plan in this session. Its own file records what is done; this records the task in progress. */
 export const planState = z.object({
-  /** The task that the agent works on, and the commit that it began from; null before a prompt was made. */
+  /** Current task and the commit that it began from; null before the first prompt. */
   current: z.object({ id: z.string(), title: z.string(), commit: z.string() }).nullable(),
-  /** Attempts at it that did not pass. */
+  /** Failed attempts at it. */
   attempts: count,
-  /** Whether its work was returned to the agent because it did not fit what other tasks had done meanwhile. */
+  /** True if its work was returned to the agent because it did not fit the later work of other tasks. */
   returned: z.boolean().optional(),
   done: z.array(z.string()),
-  /** Ids of the tasks that were blocked when the session began: they are passed over. null until the plan was read. */
+  /** Ids of the tasks that were blocked when the session began and are skipped. null until the plan was read. */
   blocked: z.array(z.string()).nullable(),
-  /** What the agent said when it last ended its turn, and how it stood by its own word. */
+  /** The agent's last report and the status that it claimed. */
   report: z.object({ text: z.string(), said: z.enum(['done', 'partial', 'blocked']) }).nullable(),
 });
 

@@ -4,19 +4,19 @@ import { guardrails, taskTerms } from './contract.ts';
 import { count, instant } from './scalars.ts';
 import { terminalStatus } from './state.ts';
 
-/** What an iteration's agents were and used, all together, where a driver has heard them itself. null is unknown. */
+/** Agents of an iteration and their total usage, from a driver that followed them itself. null is unknown. */
 export const agentRecord = z.strictObject({
   model: z.string().nullable(),
   turns: count.nullable(),
   durationMs: z.number().min(0),
-  /** US dollars, subagents and runs that broke included; so for tokens. */
+  /** Cost in US dollars, including subagents and failed runs; the same applies to tokens. */
   costUsd: z.number().min(0).nullable(),
   usage: z
     .strictObject({ inputTokens: count, outputTokens: count, cacheReadTokens: count, cacheWriteTokens: count })
     .nullable(),
 });
 
-/** What an iteration did and what was decided after it: the event `iteration.ended`. */
+/** Record of an iteration and of the decision after it: the event `iteration.ended`. */
 export const iterationRecord = z.strictObject({
   loopId: z.string(),
   iteration: count,
@@ -32,7 +32,7 @@ export const iterationRecord = z.strictObject({
   deniedCalls: count,
   outputTokens: count.nullable(),
   decision: z.string(),
-  /** How often in a row each signal of the circuit breaker has been seen; absent in records of former versions. */
+  /** Consecutive repeats of each signal of the circuit breaker; absent in records of former versions. */
   breaker: z
     .strictObject({
       ...{ findings: count, noProgress: count, sameReply: count, sameError: count, denials: count, tdd: count },
@@ -41,7 +41,7 @@ export const iterationRecord = z.strictObject({
   agent: agentRecord.optional(),
 });
 
-/** A decision in the event stream. `type` is stable; the other keys belong to the type. */
+/** Decision in the event stream. `type` is stable; other keys depend on it. */
 export const loopEvent = z.looseObject({
   type: z.string(),
   at: instant,
@@ -51,16 +51,16 @@ export const loopEvent = z.looseObject({
   message: z.string().optional(),
 });
 
-/** Something that a loop's end report, status, explain and archive name, such as an accepted change. `text` is one line. */
+/** Notice for a loop's end report, status, explain and archive, such as an accepted change. `text` is one line. */
 export const loopNotice = z.strictObject({
   at: instant,
   loopId: z.string(),
   iteration: count,
   kind: z.enum(['accept', 'consent', 'restore', 'change']),
   text: z.string(),
-  /** The same key is recorded once in a loop. */
+  /** A key is recorded only once in a loop. */
   key: z.string().optional(),
-  /** Further facts for the journal, such as a whole diff. */
+  /** Further facts for the journal, such as a complete diff. */
   details: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -69,24 +69,24 @@ export type AgentRecord = z.infer<typeof agentRecord>;
 export type IterationRecord = z.infer<typeof iterationRecord>;
 export type LoopEvent = z.infer<typeof loopEvent>;
 
-/** How a command of an iteration came out. */
+/** Result of a command of an iteration. */
 export const commandOutcome = z.strictObject({
   name: z.string(),
-  /** `error` is a non-zero exit or a command that could not be started. */
+  /** `error` is a non-zero exit code or a command that could not be started. */
   outcome: z.enum(['ok', 'blocked', 'timeout', 'error']),
   durationMs: z.number().min(0),
-  /** Whether the prompt got less than the whole output. */
+  /** True if the prompt got only part of the output. */
   truncated: z.boolean(),
   bytes: count,
   preview: z.string().max(PREVIEW_LIMIT),
 });
 
-/** How a claim of completion fared. */
+/** Result of a claim of completion. */
 const claim = z.strictObject({
   promiseSeen: z.boolean(),
   gateChecked: z.boolean(),
   gatePassed: z.boolean(),
-  /** Why the gate refused; empty where it passed or was not asked. */
+  /** Reasons for the gate's rejection; empty if it passed or did not run. */
   reasons: z.array(z.string()),
 });
 
@@ -98,29 +98,29 @@ export const iterationUsage = z.strictObject({
   costUsd: z.number().min(0).nullable(),
 });
 
-/** One line of iterations.jsonl in a task folder's `.ralph-runner`. */
+/** Line of iterations.jsonl in a task folder's `.ralph-runner`. */
 export const taskIterationRecord = z.strictObject({
   loopId: z.string(),
-  /** Counted from 1; an idle iteration has the number of the working one before it. */
+  /** Number from 1; an idle iteration has that of the working one before it. */
   iteration: count,
-  /** `interrupted`: the process that had counted it died; its changes and gate results are unknown. */
+  /** `interrupted`: the process that counted it died; its changes and gate results are unknown. */
   status: z.enum(['completed', 'idle', 'timeout', 'error', 'interrupted']),
   startedAt: instant,
   endedAt: instant,
   durationMs: z.number().min(0),
-  /** Whether files or the repository changed durably; `unknown` where the tree is too large to tell. */
+  /** True if files or the repository changed durably; `unknown` if the tree is too large. */
   progress: z.union([z.boolean(), z.literal('unknown')]),
   changedFiles: z.array(z.string()),
-  /** Consecutive iterations without progress, this one included. */
+  /** Consecutive iterations without progress, including this one. */
   noProgressStreak: count,
   completion: claim,
   commands: z.array(commandOutcome),
-  /** Which bounds cut a snapshot of the files short; empty where they were seen whole. */
+  /** Limits that cut a snapshot of the files short; empty if it was complete. */
   snapshotBounds: z.array(z.string()),
   usage: iterationUsage.nullable(),
 });
 
-/** status.json in a task folder's `.ralph-runner`: how the run stands, or how it ended. */
+/** Content of status.json in a task folder's `.ralph-runner`: status or end of the run. */
 export const runStatus = z.strictObject({
   loopId: z.string(),
   name: z.string().nullable(),
@@ -136,13 +136,13 @@ export const runStatus = z.strictObject({
     promise: z.string().nullable(),
     gate: taskTerms.shape.gate,
     requiredOutputs: z.array(z.string()),
-    /** true only when checks ran and all of them passed. */
+    /** True only if checks ran and all of them passed. */
     verified: z.boolean(),
-    /** Why the last claim was rejected; empty where none was, or none since. */
+    /** Reasons why the last claim was rejected; empty if none was, or none since. */
     rejection: z.array(z.string()),
   }),
   guardrails,
-  /** What a person should know of the status: why it ended or waits. */
+  /** Explanation of the status for people: why the run ended or waits. */
   message: z.string().nullable(),
 });
 
@@ -150,10 +150,10 @@ export type CommandOutcome = z.infer<typeof commandOutcome>;
 export type TaskIterationRecord = z.infer<typeof taskIterationRecord>;
 export type RunStatus = z.infer<typeof runStatus>;
 
-/** A file of `iterations/` in a loop directory: what one iteration used, and what came of it. null is unknown. */
+/** File of `iterations/` in a loop directory: usage and result of one iteration. null is unknown. */
 export const loopIteration = z.strictObject({
   loopId: z.string(),
-  /** Counted from 1; an idle iteration has the number of the working one before it. */
+  /** Number from 1; an idle iteration has that of the working one before it. */
   iteration: count,
   outcome: taskIterationRecord.shape.status,
   startedAt: instant,
@@ -166,7 +166,7 @@ export const loopIteration = z.strictObject({
   checklist: z.strictObject({ done: count, total: count }).nullable(),
   progress: taskIterationRecord.shape.progress,
   completion: taskIterationRecord.shape.completion,
-  /** The first lines of the agent's final message, secrets masked. */
+  /** First lines of the agent's final message, with secrets masked. */
   summary: z.string(),
 });
 

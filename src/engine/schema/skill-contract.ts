@@ -3,7 +3,7 @@ import { ONE_LINE } from '../../text/characters.ts';
 import { planStatus } from './plan.ts';
 import { count, instant } from './scalars.ts';
 
-/** Input of the skill. Every key is optional (task file, project settings and defaults apply); others are ignored. */
+/** Input of the skill. All keys are optional (task file, project settings and defaults apply); unknown keys are ignored. */
 export const skillInput = z.object({
   maxIterations: z.int().min(1).max(100).optional().describe('Iterations the agent gets; 25 without it.'),
   completionSignal: z
@@ -41,7 +41,7 @@ export const skillInput = z.object({
 
 const text = z.string();
 
-/** What the skill answers, by command. More keys may follow in each. */
+/** Answers of the skill, by command. Each may have more keys. */
 export const skillOutput = z.union([
   z.object({ active: z.literal(false), message: text }).describe('status: there is no loop.'),
   z

@@ -7,7 +7,7 @@ export const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'chang
 
 const streak = z.object({ value: z.string().nullable(), repeats: count });
 
-/** Consecutive repeats of each signal; `value` is what the iteration before showed. */
+/** Consecutive repeats of each signal; `value` is that of the previous iteration. */
 export const breakerState = z.object({
   findings: streak,
   sameReply: streak,
@@ -20,11 +20,11 @@ export const breakerState = z.object({
 export const idleState = z.object({
   since: instant.nullable(),
   consecutive: count,
-  /** When the model was last called: `max_quiet` counts from here. */
+  /** Time of the last call of the model, from which `max_quiet` counts. */
   lastCallAt: instant.nullable(),
 });
 
-/** Usage of the loop so far, as billed. `costUsd` is the known part; null while nothing is known, which is not zero. */
+/** Billed usage of the loop so far. `costUsd` is the known part; null while nothing is known. */
 export const usageState = z.object({
   inputTokens: count,
   outputTokens: count,
@@ -33,20 +33,20 @@ export const usageState = z.object({
   costUsd: z.number().min(0).nullable(),
   /** Client's cost figure minus the loop's cost, negative after earlier sessions; null before the first figure. */
   costBaseUsd: z.number().nullable(),
-  /** Agent runs with tokens whose cost the client has not reported, a run in progress included; absent: none. */
+  /** Agent runs with tokens whose cost the client has not reported, including one in progress; absent: none. */
   unpricedRuns: count.optional(),
-  /** How many of these the user knew of when the loop was resumed: they do not stop it. */
+  /** Number of these that the user knew about when the loop was resumed: they do not stop it. */
   unpricedAccepted: count.optional(),
 });
 
-/** A window of the account's usage limits as the client last reported it; `used` is a share, 1 is all. */
+/** Window of the account's usage limits as last reported by the client; `used` is a share from 0 to 1. */
 export const usageWindow = z.object({
   name: z.enum(['five_hour', 'seven_day']),
   used: z.number(),
   resetsAt: instant.nullable(),
 });
 
-/** How far each append-only file of other programs has been read, so that nothing is counted twice. */
+/** Read positions in append-only files of other programs, so that nothing is counted twice. */
 export const readMarks = z.object({
   transcriptPath: z.string().nullable(),
   transcriptBytes: count,
@@ -59,16 +59,16 @@ const steering = z.object({
   id: z.string(),
   at: instant,
   text: z.string(),
-  /** `now` is delivered at the next tool call, `next` with the next prompt. */
+  /** `now`: delivered at the next tool call. `next`: delivered with the next prompt. */
   delivery: z.enum(['now', 'next']),
-  /** Not the user's words but the announcement of an accepted change, which the user is shown, too. */
+  /** Announcement of an accepted change instead of a message by the user; the user is shown it as well. */
   announces: z.literal('accept').optional(),
 });
 
-/** What the next prompt has to tell the agent, kept until it was told. */
+/** Notices for the next prompt, kept until they are delivered. */
 export const notices = z.object({
   rejection: z.array(z.string()),
-  /** A signal that was seen where it does not count. */
+  /** Signal in a place where it does not count. */
   misplacedSignal: z.string().nullable(),
   warnings: z.array(z.string()),
 });
@@ -79,7 +79,7 @@ const lastDecision = z.object({
   detail: z.string(),
 });
 
-/** Fingerprint of the last Stop that was counted: the same payload delivered twice counts once. */
+/** Fingerprint of the last counted Stop: the same payload delivered twice counts once. */
 const lastTurn = z.object({ promptId: z.string().nullable(), text: z.string(), transcriptMark: z.string() });
 
 const base = {
@@ -89,32 +89,32 @@ const base = {
   lastFindingsCount: count.nullable(),
   schemaVersion: z.literal(SCHEMA_VERSION),
   loopId: z.string().min(1),
-  /** null is the default loop of the project; a named loop has files of its own. */
+  /** Null for the default loop of the project; a named loop has its own files. */
   name: z.string().nullable(),
   mode: z.enum(['hook', 'router', 'runner']),
-  /** Fencing token: a holder of a lease writes with its own epoch, and an older epoch is refused. */
+  /** Fencing token: the holder of a lease writes with its own epoch, and older epochs are refused. */
   epoch: count,
   taskPath: z.string(),
   contractHash: z.string().nullable(),
   sessionId: z.string().nullable(),
   clientPid: count.nullable(),
-  /** The client's start time as the system names it, so that a recycled process id is not mistaken for it. */
+  /** Start time of the client as the system reports it, so that a reused process id is not mistaken for it. */
   clientStartedAt: z.string().nullable(),
   maxIterations: z.int().min(1).max(100),
   idleIterations: count,
   breaker: breakerState,
   idle: idleState,
   usage: usageState,
-  /** Absent where the client does not report it, and after the user resumed the loop. */
+  /** Absent if the client does not report it, and after the user resumed the loop. */
   limits: z.array(usageWindow).optional(),
   marks: readMarks,
   lastDecision: lastDecision.nullable(),
   lastTurn: lastTurn.nullable(),
-  /** What the last prompt carried, until a turn shows that it arrived: a prompt that the client overrode never did. */
+  /** Content of the last prompt until a turn shows that it arrived: a prompt that the client overrode never did. */
   inFlight: z.object({ notices, steering: z.array(steering) }).nullable(),
   /** Prompt of the turn in progress: none yet, the loop's (`agent`), a person's; `rest`: the turn was released. */
   turn: z.enum(['first', 'agent', 'user', 'rest']),
-  /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
+  /** The client's id of the prompt that the current turn answers; another prompt with this id was queued, not new. */
   promptId: z.string().nullable(),
   stopRequested: z.boolean(),
   /** The stop was requested by a flag file in the task folder, whose author is unknown. */
@@ -123,22 +123,22 @@ const base = {
   pauseRequested: z.boolean().optional(),
   steering: z.array(steering),
   notices,
-  /** Reasons the gate gave the last time, and how many times in a row. */
+  /** Reasons for the gate's last rejection, and their consecutive repeats. */
   gateFailures: streak,
   warnedBudgets: z.array(z.string()),
-  /** Keys of pauses and other notices that the user was shown already. */
+  /** Keys of pauses and other notices that the user was already shown. */
   announced: z.array(z.string()),
-  /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
+  /** Fingerprint of the project after the last iteration, if the no-progress signal is on. */
   projectMark: z.string().nullable(),
-  /** Program as the user can call it, for the commands in messages; absent: `ralph-loop`. */
+  /** Program as the user can call it, for commands in messages; absent: `ralph-loop`. */
   program: z.string().min(1).optional(),
-  /** Whether an iteration has changed something durably; absent where the policy tracks no progress. */
+  /** True if an iteration has made a durable change; absent if the policy does not track progress. */
   progressed: z.boolean().optional(),
-  /** Working iterations whose progress is unknown; absent as above. */
+  /** Number of working iterations whose progress is unknown; absent as above. */
   unknownProgress: count.optional(),
-  /** A checklist as it was counted last, and the most items that it has had; absent for every other task. */
+  /** Last count of a checklist, and the most items that it has had; absent for other tasks. */
   checklist: z.object({ done: count, total: count, most: count }).optional(),
-  /** The last iteration whose prompt asked the agent to reflect; absent before the first. */
+  /** Last iteration whose prompt asked the agent to reflect; absent before the first. */
   lastReflection: count.optional(),
   plan: planState.optional(),
   checks: z.array(z.object({ name: z.string(), outcome: checkOutcome })).optional(),
@@ -151,16 +151,16 @@ const waiting = {
   since: instant,
   until: instant,
   delayMs: z.number().min(0),
-  /** The last wait of a streak, cut so that the idle time never passes its maximum. */
+  /** Last wait of a streak, cut to the rest of the maximum idle time. */
   last: z.boolean(),
   woken: z.boolean(),
-  /** Fingerprint of what is watched, as it was when the agent said idle; null when nothing is watched. */
+  /** Fingerprint of the watched files when the agent reported idle; null if nothing is watched. */
   seen: z.string().nullable(),
-  /** `pace` is the policy's delay between two working iterations. Absent: the agent said idle. */
+  /** `pace` is the policy's delay between two working iterations. Absent: the agent reported idle. */
   why: z.literal('pace').optional(),
 };
 
-/** An iteration that failed where the policy has the loop end with it: the end, unless completion is proved. */
+/** Failed iteration that ends the loop under its policy, unless completion is proved. */
 const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string(), text: z.string().optional() });
 
 export const terminalStatus = z.enum([
@@ -183,7 +183,7 @@ export const terminalStatus = z.enum([
 
 export const pauseReason = z.enum(['operator', 'interrupted', 'rate-limited', 'api-error', 'contract-changed']);
 
-/** The part of a state that only its status carries. */
+/** Fields that depend on the status. */
 export const statusPart = z.discriminatedUnion('status', [
   z.object({ status: z.literal('running') }),
   z.object({ status: z.literal('waiting'), waiting: z.object(waiting) }),
@@ -206,7 +206,7 @@ export const statusPart = z.discriminatedUnion('status', [
       message: z.string(),
       /** The message without its advice, if it differs. */
       text: z.string().optional(),
-      /** true only when checks ran and all of them passed. */
+      /** True only if checks ran and all of them passed. */
       verified: z.boolean(),
     }),
   }),
@@ -216,7 +216,7 @@ export const commonPart = z.object(base);
 
 export const loopState = z.intersection(commonPart, statusPart);
 
-/** The state file of the skill that this grew out of: four keys and no contract. */
+/** State file of the original skill: four keys and no contract. */
 export const fourKeyState = z.object({
   iteration: count,
   startedAt: instant,
@@ -239,5 +239,5 @@ export type TerminalStatus = z.infer<typeof terminalStatus>;
 export type PauseReason = z.infer<typeof pauseReason>;
 export type StateOf<S extends LoopState['status']> = Extract<LoopState, { status: S }>;
 export type LiveState = Exclude<LoopState, { status: 'ended' }>;
-/** What every state carries, whatever its status. */
+/** Fields that every state has, whatever its status. */
 export type CommonState = Omit<StateOf<'running'>, 'status'>;

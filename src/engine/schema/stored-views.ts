@@ -3,12 +3,12 @@ import { commandRule, contract, evidenceCommand, guardrails, policy, taskTerms }
 import { commandOutcome, iterationRecord, runStatus, taskIterationRecord } from './records.ts';
 import { count, instant } from './scalars.ts';
 
-/** Views: the parts of stored files that readers use, less strict than the definitions; the build makes shapes of them. */
+/** Views: the parts of stored files that readers use, less strict than the definitions. The build makes shapes of them. */
 const text = z.string().min(1);
 const amount = z.number().min(0);
 const [, simpleRule, pipelineRule] = commandRule.options;
 
-/** The contract as a hook reads it. The whole of it is proved by its hash, before anything runs. */
+/** Contract as a hook reads it. Its hash proves the whole contract before anything runs. */
 export const contractView = z.object({
   hash: z.string(),
   contract: contract.pick({ loopId: true, taskPath: true, createdAt: true, head: true, findingsLog: true }).extend({
@@ -46,7 +46,7 @@ export const guardrailsView = guardrails.extend({
   privateFiles: z.array(text),
 });
 
-/** Counters of an iteration record, taken for a state that is restored. */
+/** Counters of an iteration record, for restoring a state. */
 export const countersView = iterationRecord.pick({
   iteration: true,
   idleIterations: true,
@@ -54,7 +54,7 @@ export const countersView = iterationRecord.pick({
   endedAt: true,
 });
 
-/** An iteration record, taken for an iteration that a task folder does not show. */
+/** Fields of an iteration record, for an iteration missing from its task folder. */
 export const lostIterationView = iterationRecord.pick({
   startedAt: true,
   endedAt: true,
@@ -82,7 +82,7 @@ const marks = z.object({
   limits: z.array(z.string()),
 });
 
-/** The project as it was when the prompt of an iteration was made. */
+/** Project at the time when the prompt of an iteration was made. */
 const snapshot = z.object({
   version: z.literal(1),
   taskDir: z.string(),

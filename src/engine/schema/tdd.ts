@@ -18,16 +18,16 @@ const completedScenario = z.object({
 const logEntry = z.object({
   scenarioId: id,
   phase: tddPhase,
-  /** What the command printed, standard output and standard error together: of more than 12,000 characters head and tail. */
+  /** Standard output and standard error of the command; if it is longer than 12,000 characters, its head and tail. */
   output: z.string(),
   timestamp: instant,
   bytes: count.optional(),
   exitCode: count.optional(),
 });
 
-/** `tdd-state.json` in the project: a projection of the record outside. Further keys are kept. */
+/** Content of `tdd-state.json` in the project: a projection of the record outside. Keeps further keys. */
 export const tddState = z.object({
-  /** Absent in a file that another program wrote. */
+  /** Absent in a file written by another program. */
   schemaVersion: z.literal(TDD_VERSION).optional(),
   scenarios: z.array(z.object({ id, description: z.string(), status: tddStanding })),
   completedScenarios: z.array(completedScenario),
@@ -35,7 +35,7 @@ export const tddState = z.object({
   evidenceLog: z.array(logEntry),
 });
 
-/** A scenario and the command that proves it, fixed when the list was made. */
+/** Scenario and the command that proves it, fixed when the list was created. */
 export const tddScenario = z.strictObject({
   id,
   description: z.string().min(1),
@@ -48,23 +48,23 @@ export const tddRecord = z.strictObject({
   recordVersion: z.literal(TDD_VERSION),
   listId: z.string().min(1),
   createdAt: instant,
-  /** The loop that was started over it last. */
+  /** Last loop that was started with it. */
   loopId: z.string().nullable(),
-  /** Whether the user has agreed to the commands; until then none of them runs. */
+  /** True if the user has agreed to the commands; until then none of them runs. */
   consented: z.boolean(),
   scenarios: z.array(tddScenario),
   /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
   scripts: z.record(z.string(), z.string()),
-  /** The same as the last red run met them: a script that came after the list was made. What was red has to become green. */
+  /** Scripts that the last red run added to the list. The green run must use the same ones. */
   redScripts: z.record(z.string(), z.string()).optional(),
   /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),
-  /** In the order in which they were proved. An entry is final. */
+  /** Completed scenarios in the order of their proofs. An entry is final. */
   completed: z.array(completedScenario),
-  /** Only ever longer. */
+  /** Append-only log. */
   log: z.array(logEntry),
-  /** What the last run after refactoring printed, where it failed: nothing goes on before it passes again. */
+  /** Output of a failed run after refactoring: nothing else may run until it passes again. */
   broken: z.strictObject({ scenarioId: id, output: z.string() }).nullable(),
 });
 

@@ -1,6 +1,6 @@
 import { lines } from '../../text/markdown/lines.ts';
 
-/** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
+/** Finding in the agent's log: `### FINDING-NNN: [Category] Title` and its fields below. */
 export interface Finding {
   readonly id: string;
   readonly category: string | null;
@@ -8,7 +8,7 @@ export interface Finding {
   readonly severity: string | null;
   readonly file: string | null;
   readonly problem: string | null;
-  /** The first word of its last `Status`, in capitals; null where it has none. */
+  /** First word of its last `Status`, in capitals; null if it has none. */
   readonly status: string | null;
   /** Line of the heading, from 1. */
   readonly line: number;
@@ -17,7 +17,7 @@ export interface Finding {
 const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/is;
 const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/is;
 
-/** Returns the findings of a log outside code fences and comments, in order; of a repeated number the later one. */
+/** Returns the findings of a log outside code fences and comments, in order; if a number repeats, the later one. */
 export function readFindings(text: string): Finding[] {
   const findings = new Map<string, Finding>();
   let current: { id: string; level: number } | null = null;
@@ -38,7 +38,7 @@ export function readFindings(text: string): Finding[] {
   return [...findings.values()];
 }
 
-/** Any status but FIXED and FIXED_… is open: a claim refused by mistake costs a turn, one accepted ends the loop. */
+/** Returns findings with any status but FIXED and FIXED_…: rejecting a true claim costs a turn, accepting a false one the loop. */
 export function openFindings(text: string): Finding[] {
   return readFindings(text).filter(({ status }) => !/^FIXED(?:_|$)/.test(status ?? ''));
 }
@@ -75,7 +75,7 @@ function withField(finding: Finding, line: string): Finding {
   }
 }
 
-/** Without what Markdown puts around a text. A loop, since `[…]+$` is quadratic on a long run of blanks. */
+/** Removes Markdown marks around a text. A loop, because `[…]+$` is quadratic on a long run of blanks. */
 function withoutMarks(text: string): string {
   const mark = (at: number): boolean => ' \t*_`#'.includes(text.charAt(at));
   let [start, end] = [0, text.length];

@@ -3,12 +3,12 @@ import { lines } from '../../text/markdown/lines.ts';
 import type { Policy } from '../schema/contract.ts';
 
 export interface Signals {
-  /** `claimed` where it counts, `misplaced` where it was seen but does not count. */
+  /** `claimed` if it counts, `misplaced` if it was found where it does not count. */
   readonly completion: 'claimed' | 'misplaced' | 'none';
   readonly findings: number | null;
   /** Names of the state markers, in order, each once. */
   readonly states: readonly string[];
-  /** A promise of another text that stands where the wanted one would count; absent if there is none. */
+  /** Promise with a different text in a place where the expected one would count; absent if there is none. */
   readonly nearMiss?: string;
 }
 
@@ -19,7 +19,7 @@ const FINDINGS =
 
 const PROMISE = /<promise>([^<>`]*)<\/promise>/g;
 
-/** What the agent says at the end of an iteration. Only the final message counts, and in it only visible lines. */
+/** Reads the signals at the end of an iteration. Only the final message counts, and in it only visible lines. */
 export function readSignals(message: string, policy: Pick<Policy, 'completion' | 'signalMatch'>): Signals {
   const { completion } = policy;
   const wanted = completionText(completion);
@@ -28,7 +28,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     ? message.replace(PROMISE, (_, inner: string) => `<promise>${oneLine(inner)}</promise>`)
     : message;
   const anywhere = policy.signalMatch === 'anywhere';
-  // Most messages hold no signal at all: they pay for no regular expression.
+  // Most messages contain no signal: they need no regular expression.
   const mayFind = text.includes('RALPH_ITERATION_COMPLETE');
   if (!mayFind && !text.includes('ralph:state') && !promises && (wanted === null || !text.includes(wanted)))
     return { completion: 'none', findings: null, states: [] };
@@ -43,7 +43,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
     if (promises) other = whole.match(PROMISE)?.at(-1) ?? other;
-    // The whole line as well: a custom signal may begin with a mark itself.
+    // The whole line as well: a custom signal may itself begin with a mark.
     if (standsAlone(whole, wanted) || standsAlone(unmarked, wanted)) claimed = true;
     if (anywhere && line.includes(wanted)) claimed = true;
   }
@@ -57,7 +57,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
   return seen || other === undefined ? found : { ...found, nearMiss: other };
 }
 
-/** The exact text that claims completion, or null for a loop that has none. */
+/** Returns the exact text that claims completion; null for a loop without one. */
 export function completionText(completion: Policy['completion']): string | null {
   switch (completion.kind) {
     case 'signal':
@@ -71,7 +71,7 @@ export function completionText(completion: Policy['completion']): string | null 
   }
 }
 
-/** Whether nothing is around the signal but emphasis (closed by the marks that opened it) and a final `.` or `!`. */
+/** Returns whether a signal is surrounded only by emphasis (with matching marks) and a final `.` or `!`. */
 function standsAlone(line: string, wanted: string): boolean {
   const start = line.indexOf(wanted);
   const before = line.slice(0, Math.max(0, start)).trimEnd();
@@ -85,12 +85,12 @@ function standsAlone(line: string, wanted: string): boolean {
 }
 
 export interface VisibleLine {
-  /** Each piece of inline code is replaced by one character that no text has. */
+  /** Line in which each piece of inline code is replaced by one character that no text contains. */
   readonly text: string;
   readonly number: number;
 }
 
-/** Indented so far a line is code, or looks like code in a list. */
+/** Indentation from which a line is code, or looks like code in a list. */
 const DEEP = 4;
 const BLANKED = '\uFFFC';
 
@@ -106,7 +106,7 @@ export function visibleLines(text: string): VisibleLine[] {
 function blankInlineCode(line: string): string {
   if (!line.includes('`')) return line;
   const parts = line.split(/(`+)/);
-  // A run of backticks that no later one of its length closes is text. A search for each would take quadratic time.
+  // A run of backticks that no later one of its length closes is text. Searching for each would take quadratic time.
   const last = new Map(parts.map((part, index) => [part, index]));
   let shown = '';
   let hidden = -1;
@@ -134,7 +134,7 @@ function oneLineProblem(text: string): string | null {
   return text === text.trim() ? null : 'must not begin or end with white space';
 }
 
-/** Rejects claims that Markdown would change (`# DONE`, text in backticks). */
+/** Returns the problem of a claim that Markdown would change (`# DONE`, text in backticks). */
 function countsProblem(completion: Exclude<Policy['completion'], { kind: 'none' }>): string | null {
   const line = completion.kind === 'signal' ? completion.text : `<promise>${completion.text}</promise>`;
   return readSignals(line, { completion, signalMatch: 'line' }).completion === 'claimed'

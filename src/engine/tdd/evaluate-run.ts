@@ -15,19 +15,19 @@ export interface TddRun {
   readonly tests: TestCount;
 }
 
-/** What a shell leaves with for a program that it may not run, and for one that it does not find. */
+/** Exit codes of a shell for a program that it may not run or cannot find. */
 const CANNOT_RUN = new Set([126, 127]);
-/** 128 and SIGINT, SIGKILL or SIGTERM: ended from outside. A crash by itself (SIGABRT, SIGSEGV) is the test's own failure. */
+/** 128 plus SIGINT, SIGKILL or SIGTERM: ended from outside. A crash (SIGABRT, SIGSEGV) is a failure of the test. */
 const ENDED_FROM_OUTSIDE = new Set([130, 137, 143]);
 
-/** What programs print that fail before any test could: the command is wrong, not the code. */
+/** Output of programs that fail before any test runs: the command is wrong, not the code. */
 const NEVER_BEGAN = [
   /^\S*(?:sh|dash|bash|zsh): (?:-c: )?(?:line )?\d+: (?:-c: line \d+: )?syntax error\b/im,
   /^\S*(?:sh|dash|bash|zsh): (?:-c: )?(?:line )?\d+: unexpected EOF\b/im,
   /^\S*(?:sh|dash): \d+: (?:cannot open|Can't open) /m,
   /: cd: .*: (?:No such file or directory|Not a directory)$/m,
   /^Could not find '.*'$/m, // node --test
-  /^ +requireStack: \[\]$/m, // node: the file that it was to run
+  /^ +requireStack: \[\]$/m, // node: the file to run
   /^node: bad option: /m,
   /^npm (?:error|ERR!) (?:Missing script:|code E404\b|could not determine executable|(?:enoent )?Could not read package\.json)/im,
   /^ ?ERR_PNPM_(?:NO_SCRIPT|RECURSIVE_EXEC_FIRST_FAIL|NO_IMPORTER_MANIFEST_FOUND|NO_PKG_MANIFEST)\b/m,
@@ -43,10 +43,10 @@ const NEVER_BEGAN = [
   /^error: (?:no (?:test|bin|example) target named |could not find `Cargo\.toml`|no such command: )/m, // cargo
   /^go: (?:cannot find main module|go\.mod file not found|no modules were found)/m,
 ];
-/** Those who print colours print them for no terminal too, where they are told to. */
+/** Pattern for colours, which some programs print even without a terminal. */
 const COLOUR = /\u001b\[[0-9;]*m/g;
 
-/** null when a run counts for its phase, else why it does not: red has to fail, green and refactored have to pass. */
+/** Returns null if a run counts for its phase, else the reason: red has to fail, green and refactored have to pass. */
 export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): Message | string | null {
   switch (end.kind) {
     case 'unavailable':
@@ -72,7 +72,7 @@ function evaluateExit(phase: TddPhase, code: number, output: string, tests: Test
   if (isVacuous(tests)) return TDD_TEXTS.noTest;
   if (code === 0) return phase === 'red' ? TDD_TEXTS.passes : null;
   const plain = output.replace(COLOUR, '');
-  // Where a runner has counted tests, such a word is what one of them printed: of a program that is not written yet.
+  // If a runner counted tests, such words come from a test, for example about a program not yet written.
   if (!tests.seen && NEVER_BEGAN.some((pattern) => pattern.test(plain))) return TDD_TEXTS.neverBegan(code);
   if (phase === 'red') return null;
   return phase === 'green' ? TDD_TEXTS.fails(code) : TDD_TEXTS.broken(code);

@@ -2,7 +2,7 @@ import { advise, type Message } from '../../text/message.ts';
 
 const NEW_LIST = { fresh: true, input: 'FILE' } as const;
 
-/** Every sentence about a TDD list that the agent and the user read. */
+/** All messages about a TDD list, for the agent and the user. */
 export const TDD_TEXTS = {
   noConsent: advise(
     'an agent created this list, and the user has not approved its commands yet.',

@@ -2,10 +2,10 @@ import type { Message } from '../../text/message.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
-/** How far a scenario is: the last phase that was proved of it. */
+/** Returns the last proved phase of a scenario. */
 export function standingOf(record: Pick<TddRecord, 'completed' | 'log'>, id: string): TddStanding {
   const last = record.log.findLast(({ scenarioId }) => scenarioId === id)?.phase;
-  // One that was taken over from another list may have no entry in the log.
+  // A scenario adopted from another list may have no log entry.
   const complete = isComplete(record, id);
   return complete && last !== 'refactored' ? 'green' : (last ?? 'pending');
 }
@@ -26,12 +26,12 @@ export function scenarioAtWork(record: TddRecord): TddScenario | null {
   return record.scenarios.find(({ id }) => id === record.current) ?? remaining(record)[0] ?? null;
 }
 
-/** What the last failing run of a scenario printed; null before it. */
+/** Returns the log entry of a scenario's last failing run; null before it. */
 export function redEvidence({ log }: Pick<TddRecord, 'log'>, id: string): TddLogEntry | null {
   return log.findLast(({ scenarioId, phase }) => scenarioId === id && phase === 'red') ?? null;
 }
 
-/** The record after a phase was proved: the log is longer by this entry, and with green its scenario is complete. */
+/** Returns the record after a proved phase: the log grows by this entry, and green completes the scenario. */
 export function recordPhase(record: TddRecord, entry: TddLogEntry): TddRecord {
   const { scenarioId, phase } = entry;
   const next: TddRecord = {
@@ -51,22 +51,22 @@ export function recordPhase(record: TddRecord, entry: TddLogEntry): TddRecord {
   return { ...next, completed: [...record.completed, completed] };
 }
 
-/** The record after a run that failed once the scenario was green: it is taken up again before anything else. */
+/** Returns the record after a failed run of a green scenario, which comes before anything else. */
 export function recordBroken(record: TddRecord, scenarioId: string, output: string): TddRecord {
   return { ...record, current: scenarioId, broken: { scenarioId, output } };
 }
 
 export type MayRun =
   | { readonly kind: 'run'; readonly scenario: TddScenario }
-  /** It was done before: nothing runs, and what was proved then is the answer. */
+  /** It was already proved: nothing runs, and the earlier proof is the answer. */
   | { readonly kind: 'done'; readonly scenario: TddScenario }
   | { readonly kind: 'refused'; readonly why: Message | string };
 
-/** Green comes after red, refactored after green. `id` null is the current one; `again` repeats red. */
+/** Returns whether a phase may run: green after red, refactored after green. `id` null: the current one; `again`: red again. */
 export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
   const refused = (why: Message | string): MayRun => ({ kind: 'refused', why });
   if (!record.consented) return refused(TDD_TEXTS.noConsent);
-  // A scenario that is green makes room for the next one.
+  // A green scenario makes room for the next one.
   const atWork = phase === 'red' && record.broken === null ? nextScenario(record).scenario : scenarioAtWork(record);
   const scenario = id === null ? atWork : (record.scenarios.find((one) => one.id === id) ?? null);
   if (scenario === null) return refused(id === null ? TDD_TEXTS.nothingLeft : TDD_TEXTS.unknown(id));

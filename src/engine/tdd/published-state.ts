@@ -12,12 +12,12 @@ export function publishedState(record: TddRecord): TddState {
   };
 }
 
-/** How the file in the project stands to what the record says. */
+/** Relation between the file in the project and the record. */
 export type Agreement =
   | 'same'
-  /** An earlier state of the same list: its writer died between the two files. */
+  /** Earlier state of the same list: its writer died between the two files. */
   | 'behind'
-  /** Something in it was never proved, or what was proved is missing or another. */
+  /** It claims something that was never proved, or lacks or changes a proof. */
   | 'tampered';
 
 export function agreement(found: TddState, record: TddRecord): Agreement {
@@ -28,12 +28,12 @@ export function agreement(found: TddState, record: TddRecord): Agreement {
   return agrees(found, publishedState(record)) ? 'same' : 'behind';
 }
 
-/** The published state with the keys of `found` that are none of ours: at the top and in each scenario and entry. */
+/** Returns the published state plus the foreign keys of `found`: at the top and in each scenario and entry. */
 export function withOthersKeys(state: TddState, found: TddState | null): TddState {
   return found === null ? state : (merged(state, found) as TddState);
 }
 
-/** true when every key of `own` is in `found` with the same value; what `found` has beside is its owner's. */
+/** Returns whether `found` has every key of `own` with the same value; its other keys belong to their owner. */
 function agrees(found: unknown, own: unknown): boolean {
   if (Array.isArray(own)) {
     return Array.isArray(found) && found.length === own.length && own.every((item, at) => agrees(found[at], item));
@@ -57,7 +57,7 @@ function merged(own: unknown, found: unknown): unknown {
   return { ...found, ...Object.fromEntries(known) };
 }
 
-/** Scenarios are told apart by their id, entries of the log by their scenario and phase. */
+/** Returns whether two items correspond: scenarios by id, log entries by scenario and phase. */
 function isSameItem(own: unknown, found: unknown): boolean {
   if (typeof own !== 'object' || own === null || typeof found !== 'object' || found === null) return false;
   return ['id', 'scenarioId', 'phase'].every(

@@ -61,7 +61,7 @@ export function putInFlight({ notices, steering }: LoopState): Pick<LoopState, '
   return { inFlight: { notices, steering }, notices: NO_NOTICES, steering: [] };
 }
 
-/** Sends the task back with the notices and the steering, which stay in flight until the agent's turn ends. */
+/** Sends the task again with the notices and the steering, which stay in flight until the agent's turn ends. */
 export function prompt(state: LoopState, at: string, detail: string): Transition {
   const next: LoopState = {
     ...running(state),
@@ -99,7 +99,7 @@ export function releasePaused(paused: StateOf<'paused'>): Transition {
   return release(state, message);
 }
 
-/** Lets the turn end while the loop stays live; `next` names whose message the next turn answers. */
+/** Lets the turn end while the loop stays live; `next` is the author of the message that the next turn answers. */
 export function release(state: LoopState, message: string | null, next: 'rest' | 'user' = 'rest'): Transition {
   return { state: state.turn === next ? state : { ...state, turn: next }, effects: [{ type: 'allow', message }] };
 }

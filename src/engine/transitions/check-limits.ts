@@ -18,7 +18,7 @@ import { end, event, pause, type Transition, tellPause } from './build.ts';
 
 type Running = StateOf<'running'>;
 
-/** What follows a counted iteration that is not complete: its failure ends the loop, unless the user has already. */
+/** Decides after a counted iteration that is not complete: its failure ends the loop, unless the user already has. */
 export function decide(
   state: Running,
   at: string,
@@ -30,7 +30,7 @@ export function decide(
   return withinLimits(state, at, policy, goOn);
 }
 
-/** Continues only below every limit. The first one reached ends the loop: user's stop, iterations, breaker, budget. */
+/** Continues only below every limit. The first limit reached ends the loop: user's stop, iterations, breaker, budget. */
 export function withinLimits(
   state: Running,
   at: string,
@@ -48,7 +48,7 @@ export function withinLimits(
   return { state: next.state, effects: [...warnings, ...next.effects] };
 }
 
-/** Pauses a loop that has used its share of the account's limits; null if it may go on. */
+/** Pauses a loop that has used its share of the account's limits; null if it may continue. */
 export function pausedByWindow(state: Running, at: string, { budget }: Policy): Transition | null {
   const window = reachedWindow(state.limits, budget, at);
   if (window === null) return null;

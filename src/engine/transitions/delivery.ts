@@ -5,9 +5,9 @@ import type { LiveState, LoopState } from '../schema/state.ts';
 import { event, overtaken, putInFlight, release, type Transition } from './build.ts';
 import { endBy, limitReached, pausedByWindow } from './check-limits.ts';
 
-/** Lets the turn end while the loop stays live: for background work or a queued message of the user. */
+/** Lets the turn end while the loop stays live, for background work or a queued message of the user. */
 export function released(state: LiveState, happened: EventOf<'turn-released'>): Transition {
-  // An answer to the user that waits for background work is still theirs.
+  // An answer to the user that waits for background work still belongs to the user.
   const next = release(state, null, happened.why === 'message' || state.turn === 'user' ? 'user' : 'rest');
   return {
     state: next.state,
@@ -15,7 +15,7 @@ export function released(state: LiveState, happened: EventOf<'turn-released'>): 
   };
 }
 
-/** Requeues what the prompt carried after the client ended the turn despite the block, and notifies the user. */
+/** Requeues the content of a prompt after the client ended the turn despite the block, and notifies the user. */
 export function overridden(state: LiveState, happened: EventOf<'block-overridden'>): Transition {
   return {
     state: { ...requeueInFlight(state), turn: state.turn === 'user' ? 'user' : 'rest' },
@@ -52,7 +52,7 @@ export function firstPrompt(state: LiveState, { at }: EventOf<'first-prompt'>, p
   };
 }
 
-/** Requeues what a prompt carried if the agent never answered it. */
+/** Requeues the content of a prompt that the agent never answered. */
 export function requeueInFlight<S extends LoopState>(state: S): S {
   if (!state.inFlight) return state;
   const { notices, steering } = state.inFlight;

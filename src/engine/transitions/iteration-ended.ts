@@ -21,7 +21,7 @@ import { common, counted, end, event, pause, prompt, release, releasePaused, run
 import { decide, endBy, withinLimits } from './check-limits.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 
-/** The agent's turn is over: is it an iteration, and what follows from it? */
+/** Handles the end of the agent's turn: decides whether it is an iteration, and what follows. */
 export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
   if (state.status === 'awaiting-consent') {
     return release(state, render(AWAITING_CONSENT, state));
@@ -38,7 +38,7 @@ export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): 
   const users = state.turn === 'user' || ended.origin === 'user';
   if (heard.status === 'paused') {
     if (heard.paused.reason !== 'operator' || users || state.turn === 'rest') return releasePaused(heard);
-    // The user paused while the agent worked: what it has finished still counts.
+    // The user paused while the agent worked: its finished work still counts.
     return count({ ...running(heard), pauseRequested: true }, ended, policy);
   }
   if (state.stopRequested && users) return endBy(heard, ended.at, policy, { by: 'user' });
@@ -46,7 +46,7 @@ export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): 
   return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy);
 }
 
-/** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
+/** Continues after an answer to the user, which is neither counted nor read for signals. */
 function afterUserTurn(state: LiveState, at: string, policy: Policy): Transition {
   const answered = event(state, at, 'user.answered');
   if (state.status === 'waiting') {
@@ -63,7 +63,7 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const heard = readSignals(ended.text, policy);
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = ended.error !== null || ended.timedOut;
-  // Idle gives way to the other signals. A failed turn is not idle.
+  // Other signals take precedence over idle. A failed turn is not idle.
   const isQuiet = signals.completion !== 'claimed' && signals.findings === null && !failed;
   if (policy.idle && signals.states.includes('idle') && isQuiet) {
     return idleIteration(state, ended, policy, policy.idle, signals);
@@ -110,7 +110,7 @@ function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState[
   );
 }
 
-/** So many failed commands in one iteration mean that the approach is wrong, not the typing. */
+/** Number of failed commands in one iteration that suggests a wrong approach, not a typing error. */
 export const STRUGGLE = 3;
 
 export function nextIteration(state: Running, at: string, { pace }: Policy): Transition {
@@ -214,7 +214,7 @@ function progress(state: Running, ended: Ended): Account['progress'] {
   };
 }
 
-/** For comparison: no signals, markers and final punctuation. Digits stay: a falling count is no repetition. */
+/** Returns a reply for comparison, without signals and final punctuation. Digits stay: a falling count is progress. */
 export function normalisedReply(text: string, policy: Pick<Policy, 'completion'>): string {
   const wanted = completionText(policy.completion);
   const plain = wanted === null ? text : text.split(wanted).join(' ');
@@ -228,19 +228,19 @@ export function normalisedReply(text: string, policy: Pick<Policy, 'completion'>
   );
 }
 
-/** Character by character: a pattern that ends in `$` costs quadratic time on a long run that ends elsewhere. */
+/** Removes trailing punctuation character by character: a pattern that ends in `$` can take quadratic time. */
 function withoutTrailingPunctuation(text: string): string {
   let end = text.length;
   while (end > 0 && isPunctuation(text.charAt(end - 1))) end--;
   return text.slice(0, end);
 }
 
-/** Punctuation or white space. The class of all scripts is only asked where it is needed: it takes 0.15 ms to compile. */
+/** Returns whether a character is punctuation or white space. Tries ASCII first: the Unicode class takes 0.15 ms to compile. */
 function isPunctuation(character: string): boolean {
   return character < '\x80' ? /[!-#%-*,-/:;?@[-\]_{}\s]/.test(character) : /[\p{P}\s]/u.test(character);
 }
 
-/** Of an error what is the same each time: no ids, instants and addresses, white space collapsed. */
+/** Returns the constant part of an error: without ids, instants and addresses, white space collapsed. */
 export function normalisedError(message: string): string {
   return message
     .replace(/\b(?:req|msg|toolu)_\w+|\b[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z?|0x[\da-f]+|\d{5,}/gi, '…')

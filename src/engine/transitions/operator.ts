@@ -11,7 +11,7 @@ type Command<K extends Kind> = (
   command: Extract<OperatorCommand, { kind: K }>,
 ) => Transition;
 
-/** The user's commands. Each is idempotent: given twice it changes nothing more. */
+/** Handlers of the user's commands. All are idempotent: a repeated command changes nothing. */
 const COMMANDS: { readonly [K in Kind]: Command<K> } = {
   stop,
   cancel: (state, at, { flag }) =>
@@ -28,7 +28,7 @@ export function operator(state: LiveState, { at, command }: EventOf<'operator'>)
   return (COMMANDS[command.kind] as Command<Kind>)(state, at, command);
 }
 
-/** An agent at work finishes its iteration first; without one, the loop ends now. */
+/** Stops the loop: a working agent finishes its iteration first; otherwise the loop ends now. */
 function stop(
   state: LiveState,
   at: string,
@@ -51,14 +51,14 @@ function isAtWork({ status, turn, sessionId }: LiveState): boolean {
 function pauseNow(state: LiveState, at: string): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
   const paused = pause(state, at, 'operator', PAUSED_BY_USER);
-  // The agent's turn continues: it began with the decision before.
+  // The agent's turn continues: it began with the earlier decision.
   const next = isAtWork(state) ? { ...paused, lastDecision: state.lastDecision } : paused;
   return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
 }
 
 function resume(state: LiveState, at: string, turn: LoopState['turn']): Transition {
   if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
-  // A user who resumes a plan has had time to edit it: it is read again.
+  // A user who resumes a plan has had time to edit it, so it is read again.
   const plan = state.plan && { plan: { ...state.plan, blocked: null } };
   const next: LoopState = {
     ...running(state),
@@ -82,7 +82,7 @@ function consent(state: LiveState, at: string, { contractHash }: { readonly cont
   return { state: next, effects: [event(next, at, 'operator.consent')] };
 }
 
-/** Steering is news: a waiting loop goes on for it at once, unless it was meant for the next prompt. */
+/** Queues a message to the agent. A waiting loop continues at once, unless the message is for the next prompt. */
 function steer(state: LiveState, at: string, command: Extract<OperatorCommand, { kind: 'steer' }>): Transition {
   if (state.steering.some(({ id }) => id === command.id)) return unchanged(state);
   const { id, text, delivery } = command;

@@ -16,10 +16,10 @@ import type { Ended } from './record-iteration.ts';
 
 type PlanPolicy = NonNullable<Policy['plan']>;
 
-/** Of the agent's last message: it goes into the progress file and the next hand-off. */
+/** Maximum length of the agent's last message in the progress file and the next hand-off. */
 const REPORT_LIMIT = 2_000;
 
-/** Every turn over a plan that ends is a claim: the driver verifies it, and what the agent said of it is kept. */
+/** Handles the end of a turn over a plan. Every one is a claim: the driver verifies it, and the agent's report is kept. */
 export function planTurnEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
   const next = iterationEnded(state, { ...ended, taskDone: true }, policy);
   if (next.state.status !== 'verifying') return next;
@@ -29,13 +29,13 @@ export function planTurnEnded(state: LiveState, ended: Ended, policy: Policy): T
   return { ...next, state: { ...next.state, plan: { ...planOf(next.state), report } } };
 }
 
-/** The plan as it stands now, before the next prompt: is there a task to work on, and which? */
+/** Chooses the task of the next prompt from the current plan, or ends the loop. */
 export function planRead(state: LiveState, { at, tasks, commit }: EventOf<'plan-read'>, policy: Policy): Transition {
   if (state.status !== 'running' || !policy.plan) return overtaken(state);
   const known = planOf(state);
   const currentKey = known.current && planKey(known.current.id);
   const ticked = tasks.some(({ id, status }) => planKey(id) === currentKey && status === 'done');
-  // The engine was killed between its commit and the word of it.
+  // The engine was killed between its commit and the record of it.
   const settled = ticked && known.current !== null ? withDone(known, known.current.id) : known;
   const begins = settled.blocked === null;
   const plan: PlanState = { ...settled, blocked: settled.blocked ?? blockedIn(tasks) };
@@ -50,7 +50,7 @@ export function planRead(state: LiveState, { at, tasks, commit }: EventOf<'plan-
   return { state: next, effects: [...(begins ? passedOver(tasks, policy.plan) : []), ...began(next, at, task, same)] };
 }
 
-/** What a verified attempt means for the loop: the next task, the same one again with the reasons, or the end. */
+/** Continues after a verified attempt: with the next task, the same one again with the reasons, or the end. */
 export function planVerified(
   state: StateOf<'verifying'>,
   { at, results }: EventOf<'verified'>,
@@ -80,7 +80,7 @@ function follow(
   switch (as) {
     case 'done': {
       const plan = withDone(before, task.id);
-      // Another task: that a reply is like the one before it means nothing.
+      // Another task: similarity to the previous reply means nothing.
       const loop = { ...running(state), plan, breaker: CLOSED_BREAKER };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
       if (stop !== null) {
@@ -109,7 +109,7 @@ function follow(
   }
 }
 
-/** A task that was begun is gone on with, while it still can be. */
+/** Returns the current task while it can still be worked on, else the next one. */
 function chosen({ current }: PlanState, tasks: readonly ToldTask[], { from, only }: PlanPolicy): PlanTask | null {
   if (only !== undefined) return readyTasks(tasks).find(({ id }) => planKey(id) === planKey(only)) ?? null;
   const begun = current && readyTasks(tasks).find(({ id }) => planKey(id) === planKey(current.id));

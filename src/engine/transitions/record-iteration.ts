@@ -12,15 +12,15 @@ import type { Transition } from './build.ts';
 export type Ended = EventOf<'iteration-ended'>;
 export type Running = StateOf<'running'>;
 
-/** What a turn means beside its count. */
+/** Facts about a turn besides its count. */
 export interface Account {
   readonly warnings: readonly string[];
-  /** How the loop ends by this turn, or null where it goes on. */
+  /** Failure that ends the loop; null if the loop continues. */
   readonly failure: Failure | null;
   readonly progress: Pick<CommonState, 'progressed' | 'unknownProgress' | 'checklist' | 'lastReflection'>;
 }
 
-/** A counted iteration with what it leaves to the next: notices, progress and marks. */
+/** Returns a counted iteration with its results for the next one: notices, progress and marks. */
 export function noted(
   counted: Running,
   ended: Ended,
@@ -52,7 +52,7 @@ const MESSAGE_TAIL = 10_000;
 const MOST_LINES = 5;
 const LINE_LIMIT = 300;
 
-/** Keeps the last lines of a message, without secrets and without the signal of completion. */
+/** Returns the last lines of a message, without secrets and without the completion signal. */
 function lastWords(text: string, signal: string | null): Pick<CommonState, 'lastWords'> {
   const lines = text
     .slice(-MESSAGE_TAIL)
@@ -62,7 +62,7 @@ function lastWords(text: string, signal: string | null): Pick<CommonState, 'last
   return said.length === 0 ? {} : { lastWords: said.map((line) => redact(line).slice(0, LINE_LIMIT)) };
 }
 
-/** The verdict on an iteration, with its record and its event before it. */
+/** Returns the verdict on an iteration, preceded by its record and its event. */
 export function conclude(
   before: LoopState,
   state: Running,
@@ -94,12 +94,12 @@ export function conclude(
   return { state: decided, effects: [{ type: 'record-iteration', record }, named, ...verdict.effects] };
 }
 
-/** The states that an agent named, as its event says them: not at all where there are none. */
+/** Returns the states that an agent named, for the event; nothing if there are none. */
 export function statesOf({ states }: Signals): { readonly states?: readonly string[] } {
   return states.length > 0 ? { states } : {};
 }
 
-/** A claim is recorded before its checks run; the events journal has their verdict. */
+/** Returns the recorded decision. A claim is recorded before its checks run; the events journal has their verdict. */
 function decisionOf(decided: LoopState): string {
   if (decided.status === 'verifying') return 'claimed';
   return decided.status === 'ended' ? decided.ended.as : decided.status;

@@ -6,7 +6,7 @@ import { event, pause, release, releasePaused, type Transition, tellPause } from
 
 /** Pauses a live loop whose hook was aborted (Esc, the client quits) or whose client has exited. */
 export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
-  // Esc and leaving both pause the loop; only after the client's exit is it known which of the two it was.
+  // Esc and quitting both pause the loop; only the client's exit shows which of the two it was.
   if (state.status === 'paused' && state.paused.reason === 'interrupted' && happened.by === 'client-exit') {
     const paused = { ...state.paused, message: render(CLIENT_ENDED, state) };
     return { state: { ...state, paused }, effects: [{ type: 'allow', message: null }] };
@@ -26,7 +26,7 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
   };
 }
 
-/** Pauses a loop that cannot continue now. A loop that awaits consent still does: `resume` cannot replace consent. */
+/** Pauses a loop that cannot continue now. A loop that awaits consent keeps waiting: `resume` cannot replace consent. */
 export function suspended(state: LiveState, happened: EventOf<'suspended'>): Transition {
   if (state.status === 'paused') return releasePaused(state);
   if (state.status === 'awaiting-consent') return release(state, render(happened.message, state));

@@ -32,7 +32,7 @@ export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, po
   }
 }
 
-/** A clock that was set back during the wait counts as no time: the wait restarts, the time before it stays. */
+/** Returns the wait on the current clock. If the clock was set back, the wait restarts and the time before it stays. */
 function onThisClock(state: Waiting, at: string): Waiting {
   const { until, delayMs } = state.waiting;
   const began = after(until, -delayMs);
@@ -50,7 +50,7 @@ function goOn(state: Waiting, at: string, policy: Policy, detail: string): Trans
   return { state: next.state, effects: [ended, ...next.effects] };
 }
 
-/** Between two working iterations the agent is not idle: only the time counts, whatever changes meanwhile. */
+/** Returns whether this is a delay between two working iterations, which only time ends. */
 function isPace({ waiting }: Waiting): boolean {
   return waiting.why === 'pace';
 }
@@ -66,7 +66,7 @@ function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
   return goOn(state, at, policy, 'the wait is over');
 }
 
-/** Wake on change: nothing changed, so the model is not called, unless it has been left alone for `max_quiet`. */
+/** Continues waiting, because nothing changed, without calling the model until `max_quiet` has passed. */
 function quiet(state: Waiting, at: string, policy: Policy, seen: string | null): Transition {
   const { idle } = policy;
   if (idle === null) return goOn(state, at, policy, 'idle is off');
@@ -81,7 +81,7 @@ function quiet(state: Waiting, at: string, policy: Policy, seen: string | null):
     until,
     delayMs: wait.delayMs,
     last: wait.last,
-    // What the agent saw when it said idle stays the measure.
+    // Changes are measured against what the agent saw when it reported idle.
     seen: state.waiting.seen ?? seen,
   };
   return { state: { ...state, waiting }, effects: [{ type: 'wait', until }] };

@@ -6,7 +6,7 @@ import { event, pause, running, type Transition, tellPause } from './build.ts';
 
 /** Handles a prompt in the session: the launcher's first one, the client's own notification, or the user's. */
 export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): Transition {
-  // The client announces a message at once when it is queued, under the id of the turn that is still running.
+  // The client announces a message when it is queued, under the id of the turn that is still running.
   if (prompted.promptId !== null && prompted.promptId === state.promptId) return { state, effects: [] };
   const heard: LiveState = { ...state, promptId: prompted.promptId };
   if (prompted.by !== 'user') return byClient(heard, prompted);
@@ -25,7 +25,7 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
   }
 }
 
-/** The client goes on by itself: that is the loop's own work, unless the user was being answered. */
+/** Handles a prompt by which the client continues itself: it is the loop's work, unless the user was being answered. */
 function byClient(state: LiveState, { by, at }: EventOf<'user-prompt'>): Transition {
   if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited') {
     const resumed: LoopState = { ...running(state), turn: 'agent' };
@@ -34,11 +34,11 @@ function byClient(state: LiveState, { by, at }: EventOf<'user-prompt'>): Transit
   return turn(state, state.turn === 'user' || state.status === 'paused' ? 'user' : 'agent');
 }
 
-/** A rate limit that has passed needs no `resume`: the user speaks, is answered, and the loop goes on. */
+/** Handles a prompt during a pause. An expired rate limit needs no `resume`: the user is answered, and the loop continues. */
 function whilePaused(state: Extract<LiveState, { status: 'paused' }>, at: string): Transition {
   const { reason, resumesAt } = state.paused;
   if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) {
-    // The client discards what a Stop or StopFailure hook says when it is aborted or fails (measured).
+    // The client discards the output of a Stop or StopFailure hook that is aborted or fails (measured).
     const { state: told, message } = tellPause(state);
     return { state: turn(told, 'user').state, effects: message === null ? [] : [{ type: 'notify', message }] };
   }
@@ -46,7 +46,7 @@ function whilePaused(state: Extract<LiveState, { status: 'paused' }>, at: string
   return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
 }
 
-/** Pauses a loop whose user pressed Esc and wrote something else: no Stop followed its prompt, and nothing was queued. */
+/** Pauses a loop whose user pressed Esc and wrote something else: its prompt had no Stop, and nothing was queued. */
 function interruptedByUser(state: LiveState, at: string): Transition {
   const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
   const next: LoopState = { ...paused, turn: 'user' };

@@ -123,7 +123,7 @@ test('names a cycle from task to task, once', () => {
   const { problems } = readPlan(lines(task(1, 2), task(2, 3), task(3, 1), task(4, 1)));
   assert.deepEqual(
     problems.map(({ message }) => message),
-    ['these tasks wait for each other: Task 1 → Task 2 → Task 3 → Task 1. Take one of the dependencies out.'],
+    ['these tasks wait for each other: Task 1 → Task 2 → Task 3 → Task 1. Remove one of the dependencies.'],
   );
 });
 
