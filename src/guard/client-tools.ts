@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import type { ToolCall } from './guard.ts';
 
 /**
- * shell, powershell: run a text. code: run code of another language. reads, changes: take paths. talks: their texts are
- * for people and models, and they touch no file by name. unknown: every text that looks like a path may be written.
+ * Kinds of tools. shell, powershell: run a text. code: run code of another language. reads, changes: take paths. talks: take
+ * texts for people and models, and touch no file by name. unknown: may write any text that looks like a path.
  */
 export type ToolClass = 'shell' | 'powershell' | 'code' | 'reads' | 'changes' | 'talks' | 'unknown';
 
@@ -24,12 +24,12 @@ const CLASS_OF = new Map(
 );
 
 const READS = /^(read|get|list|search|find|view|stat|tree|info|glob|grep|describe|fetch|query|open|show|lookup)$/i;
-/** A tool whose name has one of these as well does more than read. */
+/** Pattern for parts of a tool's name that mean more than reading. */
 const WRITES =
   /^(and|or|then|write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|store|put|apply|set|upload|download|export|import|sync|push|commit|clear|reset|run|exec|execute|add|make|new|install|publish|send|modify|change|convert|generate|format|fix|dump|extract|restore|merge|archive|open|to|into|out|output)$/i;
 const REMOVES = /^(delete|move|remove|rename)$/i;
 
-/** A tool of an MCP server is a reader only where its verb reads and nothing in its name says anything else. */
+/** Returns the kind of a tool. An MCP tool reads only if its verb reads and its name says nothing else. */
 export function classOf(tool: string): ToolClass {
   const known = CLASS_OF.get(tool);
   if (known !== undefined || !tool.startsWith('mcp__')) return known ?? 'unknown';
@@ -37,7 +37,7 @@ export function classOf(tool: string): ToolClass {
   return READS.test(verb) && !rest.some((word) => WRITES.test(word)) ? 'reads' : 'unknown';
 }
 
-/** Its paths go away, with all below them. */
+/** Returns whether a tool removes its paths with everything below them. */
 export function isRemoval(tool: string): boolean {
   return tool.startsWith('mcp__') && wordsOf(tool).some((word) => REMOVES.test(word));
 }
@@ -55,20 +55,20 @@ export interface RunText {
   readonly cwd: string;
 }
 
-/** A word of the key says it: `command`, `run_command`, `setupScripts`. */
+/** Pattern for keys of shell texts: `command`, `run_command`, `setupScripts`. */
 const SHELL_KEY =
   /^(?!.*_(?:id|name|type|mode)$)(?:.*_)?(commands?|cmds?|(command|cmd)_?line|scripts?|shell|bash|sh|exec|execute|run|program|executable|binary|argv|entrypoint|stdin)(?=$|_)/i;
 const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|expression|function|source_?code)$/i;
 const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
-/** Keys of the client's own shell tool, which no form but SHELL_KEY knows: most calls need not compile five of them. */
+/** Keys of the client's own shell tool, which match no pattern but SHELL_KEY: most calls need not compile five of them. */
 const SHELL_TOOL_KEYS = new Set(['command', 'description', 'timeout', 'run_in_background']);
-/** A list under such a key is of commands, not of one command's words. */
+/** Pattern for keys whose lists contain commands, not the words of one command. */
 const PLURAL = /s$/i;
 const MAX_DEPTH = 40;
 
-/** The texts of a call that something runs, at any depth of its input. */
+/** Returns the texts of a call that something runs, at any depth of its input. */
 export function runTexts(call: ToolCall): RunText[] {
   const kind = classOf(call.tool);
   if (kind === 'reads' || kind === 'changes') return [];

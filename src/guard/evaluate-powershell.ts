@@ -11,9 +11,9 @@ import { wordOf } from './shell/words.ts';
 const WRITES =
   /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;
 
-/** Evaluates a PowerShell command by its raw text, having no parser: denies rather too much than too little. */
+/** Evaluates a PowerShell command by its raw text, without a parser: when in doubt, denies. */
 export async function evaluatePowerShell(source: string, cwd: string, guard: Guard): Promise<Verdict> {
-  // A backtick escapes in PowerShell (Remo`ve-Item), a caret in cmd, and quotes may stand anywhere in a word.
+  // PowerShell escapes with a backtick (Remo`ve-Item), cmd with a caret, and quotes may be anywhere in a word.
   const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
   const own = ownDenial(text, cwd, guard);
   const { guardrails } = guard.rules;
@@ -36,7 +36,7 @@ function ownDenial(text: string, cwd: string, guard: Guard): Denial | null {
   return deny('own-files', unreadableDenied('own-files', UNREADABLE.powershell ?? '', shownPath(own, guard)));
 }
 
-/** Every place that names the control program is followed by a command for agents, and nothing copies it. */
+/** Returns whether every mention of the control program precedes a command for agents, and nothing copies the program. */
 function runsForAgents(text: string, guard: Guard): boolean {
   if (/\b(Copy-Item|Move-Item|copy|move|cp|mv|Get-Content|gc|type|cat|New-Item|mklink)\b/i.test(text)) return false;
   const pieces = text.split(/\.cjs\b|\bralph-loop(?=\s)|\.(?:sh|bat|ps1)\b/i).slice(1);
@@ -44,15 +44,15 @@ function runsForAgents(text: string, guard: Guard): boolean {
 }
 
 const MAX_WORDS = 500;
-/** With one of these it is more than plain commands: variables, blocks, calls, code that is run. */
+/** Pattern for more than plain commands: variables, blocks, calls, code that is run. */
 const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type|start-process)\b/i;
 
-/** What stands before the program that it starts, and the options between them. */
+/** Pattern for text before a started program, and for the options between them. */
 const STARTS =
   /^(&|\.|iex|invoke-expression|invoke-command|start|saps|start-process|cmd|cmd\.exe|\/c|-command|-c|powershell|pwsh)$/i;
 const STARTS_WITH = /^-(argumentlist|args|filepath|nonewwindow|wait|passthru|scriptblock)$/i;
 
-/** Splits an unquoted PowerShell text at its operators. Any word may be a path read or, with `writes`, removed. */
+/** Splits an unquoted PowerShell text at its operators. Any word may be a path that is read or, with `writes`, removed. */
 export function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
   const lines = text
     .split(/&&|\|\||[;\n{}]/)

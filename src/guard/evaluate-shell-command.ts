@@ -17,7 +17,7 @@ import { wordOf } from './shell/words.ts';
 const MAX_GLOBS = 200;
 const MAX_EXCERPT = 200;
 
-/** Evaluates a shell command by the loop's own rules, then by the user's. Brings the parser: for shell tools only. */
+/** Evaluates a shell command by the loop's own rules, then by the user's. Loads the parser, so only shell tools use it. */
 export async function evaluateShellCommand(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
   const reading = readShellCommand(source, {
@@ -38,7 +38,7 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-/** Evaluates code for an interpreter that a tool runs: by the names in it, since it is not parsed. */
+/** Evaluates code for an interpreter by the names in it, because it is not parsed. */
 export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
   for (const command of commandsIn(text, '')) {
@@ -56,7 +56,7 @@ export async function evaluateCode(text: string, cwd: string, guard: Guard): Pro
   return denial ?? { decision: 'allow', recorded: [shownOpen(piece)] };
 }
 
-/** Denies what would change the files of the loop or steer it; null otherwise. */
+/** Returns a denial for changes to the loop's files and for control of the loop; null otherwise. */
 export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   for (const command of reading.commands) {
     const message = controlCommandDenial(command, guard);
@@ -80,7 +80,7 @@ export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   return null;
 }
 
-/** An own file that an unknown program gets by name. */
+/** Returns an own file that an unknown program receives by name. */
 function namedOwnFile(reading: ShellReading, guard: Guard): Denial | undefined {
   for (const { command, words } of reading.named) {
     if (runsControl(command, guard)) continue;
@@ -108,7 +108,7 @@ function recordedOf(reading: ShellReading): string[] {
   return recorded;
 }
 
-/** Undecidable parts are allowed unless their text names something protected. */
+/** Allows undecidable parts unless their text names something protected. */
 function evaluateUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
   if (piece.kind === 'dynamic-write-target') return undefined;
   const why = UNREADABLE[piece.kind] ?? piece.kind;

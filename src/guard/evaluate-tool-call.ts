@@ -34,7 +34,7 @@ async function evaluateRun({ kind, text, cwd }: RunText, guard: Guard): Promise<
   return kind === 'code' ? shell.evaluateCode(text, cwd, guard) : shell.evaluateShellCommand(text, cwd, guard);
 }
 
-/** Evaluates the paths of a call: of the client's file tools, and of every tool that nothing is known about. */
+/** Evaluates the paths of a call of the client's file tools or of an unknown tool. */
 function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   const { paths, access, removes, unknown } = toolPaths(call, guard);
   if (access !== 'changes') return { decision: 'allow', recorded: [] };
@@ -50,7 +50,7 @@ function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   return { decision: 'allow', recorded: [] };
 }
 
-/** The client's sandbox holds commands alone: its file tools write outside the project under bypassPermissions (measured). */
+/** Returns whether a path is outside the sandbox, which does not hold file tools under bypassPermissions (measured). */
 function leavesSandbox(path: string, cwd: string, { real, rules: { writable, caseInsensitive } }: Guard): boolean {
   if (writable === undefined) return false;
   const folders = writable.flatMap((folder) => comparableForms(folder, caseInsensitive, real));

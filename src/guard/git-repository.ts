@@ -34,7 +34,7 @@ export function currentBranch(directory: string): string | null {
 
 export type GitSettings = ReadonlyMap<string, readonly string[]>;
 
-/** The repository's own settings, keys in lower case but for the middle: `branch.Main.merge`. Empty if unreadable. */
+/** Returns the repository's own settings, keys in lower case except for the middle: `branch.Main.merge`. Empty if unreadable. */
 export function settingsOf(directory: string): GitSettings {
   const git = repositoryAround(directory)?.git ?? null;
   const settings = new Map<string, string[]>();
@@ -55,7 +55,7 @@ export function settingsOf(directory: string): GitSettings {
   return settings;
 }
 
-/** Returns a test for tracked absolute paths: none is without a repository, all are if git cannot list them. */
+/** Returns a test for tracked absolute paths: never true without a repository, always true if git cannot list them. */
 export function trackedFiles(directory: string): (path: string) => boolean {
   const top = repositoryAround(directory)?.top;
   if (top === undefined) return () => false;
@@ -65,17 +65,17 @@ export function trackedFiles(directory: string): (path: string) => boolean {
 }
 
 const GIT_MS = 2000;
-/** The agent may have written the repository's settings: none of its programs run here. */
+/** The agent may have written the repository's settings, so none of its programs run here. */
 const HARDENED = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
-/** Returns the paths that a command of git prints with `-z`; null if git fails. */
+/** Returns the paths that a git command prints with `-z`; null if git fails. */
 function pathsOf(top: string, args: readonly string[], input = ''): string[] | null {
   const options = { input, encoding: 'utf8', timeout: GIT_MS } as const;
   const { status, stdout } = spawnSync('git', ['-C', top, ...HARDENED, ...args], options);
   return status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
 }
 
-/** Returns a test for tracked files that differ between revisions, or from one; null if git cannot tell. */
+/** Returns a test for tracked files that differ between revisions, or from one; null if git fails. */
 export function changedByGit(directory: string, revisions: readonly string[]): ((path: string) => boolean) | null {
   const top = repositoryAround(directory)?.top;
   const options = ['--name-only', '-z', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules'];
@@ -84,12 +84,12 @@ export function changedByGit(directory: string, revisions: readonly string[]): (
   return changed === null ? null : (path) => paths.has(path);
 }
 
-/** Returns those of the paths that ignore files of git name, tracked or not, as rg and fd see it. Never throws. */
+/** Returns the paths that git's ignore files match, tracked or not, as rg and fd do. Never throws. */
 export function ignoredByGit(directory: string, paths: readonly string[]): ReadonlySet<string> {
   const top = repositoryAround(directory)?.top;
   const inside = paths.filter((path) => top !== undefined && path.startsWith(`${top}/`));
   if (top === undefined || inside.length === 0) return new Set();
-  // rg and fd have ignore files of their own, which may take back what .gitignore says.
+  // rg and fd have their own ignore files, which may override .gitignore.
   const isTakenBack = (path: string): boolean => {
     for (let folder = dirname(path); folder.startsWith(top); folder = dirname(folder))
       if (['.ignore', '.rgignore', '.fdignore'].some((name) => existsSync(join(folder, name)))) return true;

@@ -14,38 +14,38 @@ export function hasRules({ blockCommands, shellAllow, protectedFiles, privateFil
 export interface GuardRules {
   readonly projectDir: string;
   readonly home: string;
-  /** Absolute paths; a directory protects all below it. */
+  /** Absolute paths; a directory protects everything below it. */
   readonly ownFiles: readonly string[];
-  /** Every file of `dir` whose name begins with `prefix` (ralph-state.json, ralph-state.NAME.json). */
+  /** Files in `dir` whose name begins with `prefix` (ralph-state.json, ralph-state.NAME.json). */
   readonly ownGlobs?: ReadonlyArray<{ readonly dir: string; readonly prefix: string }>;
-  /** Every file of this name anywhere below `dir`, in folders that are not there yet as well. */
+  /** Files of this name anywhere below `dir`, even in folders that do not exist yet. */
   readonly ownNames?: ReadonlyArray<{ readonly dir: string; readonly name: string }>;
-  /** Absolute paths of main.cjs copies and of launchers. */
+  /** Absolute paths of the copies of main.cjs and of launchers. */
   readonly controlProgram: readonly string[];
   /** Subcommands of the control program that an agent may run. */
   readonly agentCommands: readonly string[];
-  /** File names ignore case. */
+  /** True if file names ignore case. */
   readonly caseInsensitive: boolean;
-  /** Further variables that the agent's shell surely has (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
+  /** Further variables that the agent's shell is known to have (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Folders that file tools may write where a sandbox holds the commands; absent without a sandbox. */
+  /** Folders that file tools may write if a sandbox holds the commands; absent without a sandbox. */
   readonly writable?: readonly string[];
   /** Writable scope of a plan's task; absent without a plan. */
   readonly scope?: TaskScope | null;
-  /** The user's own rules; absent or null where the loop has none. */
+  /** The user's own rules; absent or null if the loop has none. */
   readonly guardrails?: Guardrails | null;
 }
 
 export interface TaskScope {
   readonly task: string;
-  /** Paths and globs from the project; empty: the whole project. */
+  /** Paths and globs relative to the project; empty: the whole project. */
   readonly entries: readonly string[];
-  /** Names of folders that tools fill, wherever they lie. */
+  /** Names of folders that tools fill, at any depth. */
   readonly free: readonly string[];
   readonly noPushTo: readonly string[];
 }
 
-/** A call of a tool as the PreToolUse hook gets it. */
+/** A tool call as the PreToolUse hook receives it. */
 export interface ToolCall {
   readonly tool: string;
   readonly input: unknown;
@@ -64,11 +64,11 @@ export function deny(rule: string, message: string): Denial {
   return { decision: 'deny', rule, message };
 }
 
-/** Denied wherever the user has any rule: not even the commands are known. */
+/** Kinds denied if the user has any rule: not even the commands are known. */
 const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
-/** Denied where a rule is about commands. */
+/** Kinds denied if a rule is about commands. */
 const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
-/** About files: irrelevant to a user without rules for files. */
+/** Kinds about files: irrelevant to a user without rules for files. */
 const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);
 
 /** Denies undecidable parts of a call if the user's rules require it. */
@@ -91,11 +91,11 @@ export function evaluateUndecided(
 export interface Guard {
   readonly rules: GuardRules;
   readonly own: readonly ProtectedPath[];
-  /** Comparable form, as given and real. */
+  /** Comparable forms, as given and resolved. */
   readonly project: readonly string[];
-  /** Copies of the control program and launchers, as given and real. */
+  /** Copies of the control program and launchers, as given and resolved. */
   readonly control: readonly string[];
-  /** Resolves symlinks by one look at each path: a guard evaluates one call. */
+  /** Resolves symlinks, each path once: a guard evaluates one call. */
   readonly real: RealPath;
 }
 
@@ -113,13 +113,13 @@ export function prepareGuard(rules: GuardRules): Guard {
 
 export interface ProtectedPath {
   readonly path: string;
-  /** `path` is the beginning of file names, not a whole name. */
+  /** True if `path` is the beginning of file names, not a whole name. */
   readonly prefix: boolean;
-  /** As the rules give it, for messages. */
+  /** Name in the rules, for messages. */
   readonly label: string;
 }
 
-/** The loop's own files as given and where symlinks really put them. */
+/** Returns the loop's own files as given and as resolved by symlinks. */
 function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   const entries: ProtectedPath[] = [];
   const seen = new Set<string>();
@@ -141,7 +141,7 @@ function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   return entries;
 }
 
-/** The own file that this path (comparable) would be by its name, whether or not its folder is there yet. */
+/** Returns the own file that this (comparable) path would be by its name, even if its folder does not exist yet. */
 export function ownByName(
   path: string,
   { rules: { ownNames = [], caseInsensitive }, real }: Guard,
@@ -171,7 +171,7 @@ export function mentions(text: string, entry: ProtectedPath): boolean {
   return isDistinctive(name) || folded.includes(segments.at(-2) ?? '');
 }
 
-/** A name that no other program's file is likely to have. */
+/** Returns whether a name is unlikely for files of other programs. */
 export function isDistinctive(name: string): boolean {
   return /ralph|^\.claude$|^settings\.local\.json$/i.test(basename(name)) || basename(name).length > 20;
 }

@@ -2,7 +2,7 @@ export function outsideDenied(path: string, tool: string): string {
   return `${tool} would write ${excerpt(path)}, which is outside the project, and this loop runs in a sandbox. The user can allow the folder under sandbox.allow_write.`;
 }
 
-/** Every text that a denial shows to the model: which rule, what it hit, what to do instead. */
+/** Texts that a denial shows to the model: the rule, what matched, what to do instead. */
 
 export function ownFileDenied(path: string, by: string): string {
   return (
@@ -80,7 +80,7 @@ export function allowlistDenied(command: string, allow: readonly string[]): stri
   );
 }
 
-/** `option`: leaves the file out of this search. */
+/** Returns a denial for a file. `option` excludes the file from this search. */
 export function fileDenied(path: string, by: string, reads: boolean, option?: string): string {
   const what = reads ? 'would read' : 'would change';
   return (
@@ -100,7 +100,7 @@ export function pushDenied(branch: string): string {
   return `this would push to ${branch}. A plan has its own branch, on which the loop commits: leave pushing to the user.`;
 }
 
-/** What cannot be decided, and how to write it so that it can be. */
+/** Returns a denial for an undecidable part, and how to write it so that it can be decided. */
 export function undecidedDenied(kind: string, text: string): string {
   const { why, instead } = UNDECIDED[kind] ?? { why: kind, instead: 'Write it as plain commands.' };
   return `${why}, and the user's rules allow only what can be checked: ${excerpt(text)}. ${instead}`;

@@ -184,7 +184,7 @@ test('an agent that forges the state, swaps the list or only claims is detected 
     const results = project.model.mainRequests().map(({ sinceText }) => sinceText);
     assert.match(results[1] ?? '', /rule own-files/, 'a write that the guard sees is denied');
     assert.match(results[3] ?? '', /a loop is working on it/, 'the list is not the agent’s to replace');
-    assert.match(results[4] ?? '', /tdd --consent is the user's word/);
+    assert.match(results[4] ?? '', /tdd --consent is reserved for the user/);
     assert.match(results[5] ?? '', /no red evidence for sc-001/);
     assert.equal(project.events('completion.rejected').length, 1);
     const rejected = results.find((each) => /Iteration 2 of/.test(each)) ?? '';

@@ -15,8 +15,8 @@ export const ALLOWLIST = 'shell_policy.allowlist';
 export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
 /**
- * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when they run out,
- * the command is denied by the pattern that took them. Throws for an invalid pattern.
+ * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when the time runs out,
+ * the command is denied by the pattern that was running. Throws for an invalid pattern.
  */
 export function evaluateCommandRules(
   source: string,
@@ -47,7 +47,7 @@ export function evaluateCommandRules(
   return deny(current === null ? ALLOWLIST : shownRule(current), slowPatternDenied());
 }
 
-/** The precise rules that may forbid a command of which a deciding word is known only at run time. */
+/** Returns the precise rules that may forbid a command with a decisive word known only at run time. */
 export function openRules(reading: ShellReading, rules: CommandRules, caseInsensitive: boolean): string[] {
   return rules.blockCommands.flatMap((rule) => {
     if (typeof rule === 'string' || 'pipeline' in rule) return [];
@@ -74,7 +74,7 @@ function hitOf(
   return command === undefined ? null : { text: plainText(command), asCommand: true };
 }
 
-/** A match that is not at the beginning may be in a message only, and the denial says so. */
+/** Returns a match of a pattern. One that is not at the beginning may be in a message, and the denial mentions that. */
 function patternHit(rule: string, source: string, texts: readonly string[]) {
   const pattern = compiled(rule);
   let further: string | null = null;
@@ -95,13 +95,13 @@ function commandsOf(reading: ShellReading): ShellCommand[] {
 export function evaluateEvidence(run: string, directory: string, rules: Guardrails): string | null {
   if (rules.blockCommands.length === 0 && rules.shellAllow === null) return null;
   const reading = readShellCommand(run, { cwd: directory, home: homedir() });
-  // An allowlist cannot vouch for a command that was not read.
+  // An allowlist cannot approve a command that was not read.
   const unread = reading.undecidable.some(({ kind }) => /^(parse-error|too-large|too-deep)$/.test(kind));
   if (unread && rules.shellAllow !== null) return ALLOWLIST;
   return evaluateCommandRules(run, reading, rules, FOLDS_CASE)?.rule ?? null;
 }
 
-/** Programs that the allowlist looks through to the command they start. */
+/** Programs that the allowlist ignores in favour of the command that they start. */
 const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command']);
 
 /** Compiles a pattern of the contract, which may come from an older version. Throws a SyntaxError that names it. */
@@ -113,9 +113,9 @@ function compiled(pattern: string, whole = false): RegExp {
   }
 }
 
-/** Variables that steer no program to another one. */
+/** Pattern for variables that do not redirect a program to another one. */
 const HARMLESS = /^(CI|NODE_ENV|NO_COLOR|FORCE_COLOR|LANG|LC_\w+|TZ|TERM)$/;
-/** A name that no program reads from its environment: a variable of this shell alone. */
+/** Pattern for names that no program reads from its environment: variables of this shell only. */
 const OWN_VARIABLE = /^(?!npm_|\w*_proxy$)[a-z_]\w*$/;
 
 /** Returns the text of the first command, assignment or redirection that the allowlist does not cover; or null. */
@@ -127,13 +127,13 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
     return !HARMLESS.test(name) && !OWN_VARIABLE.test(name) && !matches(text);
   });
   if (alone !== undefined) return alone;
-  // The pattern for docker speaks for what it runs.
+  // The pattern for docker covers what docker runs.
   const outside = reading.commands.filter(({ via }) => !via.includes('docker') && !via.includes('podman'));
   const commands = [...outside, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
   for (const command of commands) {
     const set = command.assignments.filter(({ name }) => !HARMLESS.test(name));
     const text = [...set.map(({ name, value }) => `${name}=${value ?? '\0'}`), plainText(command)].join(' ');
-    // A program name with a space would pass for a program with arguments.
+    // A program name with a space would be mistaken for a program with arguments.
     if (/\s/.test(command.path) || !matches(text)) return text;
   }
   const elsewhere = [...reading.writes.filter(({ how }) => how === 'redirect'), ...reading.reads].find(
@@ -142,11 +142,11 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
   return elsewhere === undefined ? null : `a redirection to ${elsewhere.word.source}`;
 }
 
-/** A redirection may write below the project, to /dev/null and into the system's folder for temporary files. */
+/** Returns whether a redirection is allowed: below the project, to /dev/null and into the system's temporary folder. */
 function mayRedirect({ how, target, word, cwdTemplate }: FileAccess, projectDir: string | undefined): boolean {
   if (/^\/dev\/(tcp|udp)\//.test(word.template)) return false;
   if (how !== 'redirect' || /^\/dev\/(null|stdout|stderr|tty|fd\/\d)$/.test(word.template)) return true;
-  // A target that is known only at run time is judged as such.
+  // A target known only at run time is evaluated separately.
   if (target === null) return true;
   const path = realPath(posix.resolve(cwdTemplate, target));
   const isBelow = (folder: string): boolean => path.startsWith(`${realPath(folder)}/`);
@@ -154,10 +154,10 @@ function mayRedirect({ how, target, word, cwdTemplate }: FileAccess, projectDir:
   return isBelow(tmpdir()) || isBelow('/tmp');
 }
 
-/** A longer pattern is no name of a rule: its beginning is. */
+/** Maximum length of a rule's name; longer patterns are cut. */
 const MAX_NAME = 80;
 
-/** Returns a rule as in the frontmatter, for messages and the journal. */
+/** Returns a rule as written in the frontmatter, for messages and the journal. */
 export function shownRule(rule: CommandRule): string {
   if (typeof rule === 'string') return rule.length > MAX_NAME ? `${rule.slice(0, MAX_NAME)}…` : rule;
   if ('pipeline' in rule) return `{pipeline: [${rule.pipeline.map(shownWord).join(', ')}]}`;

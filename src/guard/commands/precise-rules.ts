@@ -8,7 +8,7 @@ type PreciseRule = Exclude<CommandRule, string>;
 export type SimpleRule = Extract<PreciseRule, { command: string }>;
 export type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
 
-/** `open`: a word on which it depends is known only at run time. */
+/** `open`: the result depends on a word that is known only at run time. */
 export type Match = 'yes' | 'no' | 'open';
 
 export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
@@ -21,7 +21,7 @@ export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseI
   return matchWords(rule.args, words);
 }
 
-/** Returns whether a pipeline runs the programs of `{pipeline}` in this order, with or without others between them. */
+/** Returns whether a pipeline runs the programs of `{pipeline}` in this order, possibly with others between them. */
 export function matchesPipelineRule(
   rule: PipelineRule,
   elements: ShellReading['pipelines'][number],
@@ -37,7 +37,7 @@ export function matchesPipelineRule(
   return next === rule.pipeline.length;
 }
 
-/** `git`, `npm*`, `curl|wget`; a backslash before the bar, as tables in Markdown need it, changes nothing. */
+/** Returns whether a word matches `git`, `npm*` or `curl|wget`; a backslash before the bar, as in Markdown tables, is ignored. */
 function isWanted(wanted: string, word: string, caseInsensitive = false): boolean {
   const names = wanted.split('|');
   return names.some((name, index) => {
@@ -47,13 +47,13 @@ function isWanted(wanted: string, word: string, caseInsensitive = false): boolea
 }
 
 interface NamedWord {
-  /** null where it is known only at run time. */
+  /** Null if it is known only at run time. */
   readonly text: string | null;
-  /** Possibly the value of the preceding option. */
+  /** True if it may be the value of the preceding option. */
   readonly skippable: boolean;
 }
 
-/** Words of a program whose options are unknown: a word after an option may be its value or the next named word. */
+/** Returns the words of a program with unknown options: a word after an option may be its value or the next argument. */
 function likelyWords({ argv }: ShellCommand): NamedWord[] {
   return argv.slice(1).flatMap((word, index) => {
     if (isOption(word.template)) return [];
@@ -62,7 +62,7 @@ function likelyWords({ argv }: ShellCommand): NamedWord[] {
   });
 }
 
-/** In one pass over the words; `reached` are the numbers of wanted words that the ones so far may have matched. */
+/** Matches in one pass over the words; `reached` holds the numbers of wanted words that may have matched so far. */
 function matchWords(wanted: readonly string[], words: readonly NamedWord[]): Match {
   let reached = new Set([0]);
   for (const { text, skippable } of words) {
@@ -82,12 +82,12 @@ function isOption(text: string): boolean {
 
 const MAX_PAIRS = 400;
 
-/** Returns a simple command as its words, without quotes and escapes: the text that an allowlist is matched with. */
+/** Returns the words of a simple command without quotes and escapes: the text that an allowlist is matched with. */
 export function plainText(command: ShellCommand): string {
   return joined(command.argv);
 }
 
-/** Texts of a simple command for patterns: `/usr/bin/git -C x push` is `git -C x push` and `git push` too. */
+/** Returns the texts of a simple command for patterns: `/usr/bin/git -C x push` is also `git -C x push` and `git push`. */
 export function commandTexts(command: ShellCommand): string[] {
   const [, ...args] = command.argv;
   const name = programName(command);
@@ -99,7 +99,7 @@ export function commandTexts(command: ShellCommand): string[] {
   return [...new Set(texts)];
 }
 
-/** Returns the texts of pipelines for patterns: each whole, and every two commands of it, the earlier one first. */
+/** Returns the texts of pipelines for patterns: each as a whole, and every two of its commands, the earlier one first. */
 export function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
   const texts = new Set<string>();
   for (const elements of pipelines) {
@@ -109,7 +109,7 @@ export function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
   return [...texts];
 }
 
-/** Each command with each that stands in a later element, the nearest element first. */
+/** Yields each command with each one of a later element, the nearest element first. */
 function* pairsOf(elements: ShellReading['pipelines'][number]): Generator<readonly [ShellCommand, ShellCommand]> {
   let left = MAX_PAIRS;
   for (let distance = 1; distance < elements.length; distance += 1) {
@@ -125,13 +125,13 @@ function* pairsOf(elements: ShellReading['pipelines'][number]): Generator<readon
   }
 }
 
-/** By the program's bare name; one that is known only at run time stays so. */
+/** Returns the command with the bare name of its program; one known only at run time stays unknown. */
 function named(command: ShellCommand): string {
   if (command.name === '') return plainText(command);
   return [command.name, joined(command.argv.slice(1))].join(' ').trim();
 }
 
-/** `rm -r --force x` becomes `rm -rf x`: rm is the program whose options users block. */
+/** Merges options: `rm -r --force x` becomes `rm -rf x`. rm is the program whose options users block. */
 function withMergedOptions(args: readonly ShellWord[]): string {
   const split = splitOptions(args, '');
   const letters = [

@@ -1,9 +1,9 @@
 import { Script } from 'node:vm';
 
 export const PATTERN_LIMIT_MS = 50;
-/** A try in which the processor worked for a smaller part of the time was held up by other programs: there is another. */
+/** Minimum share of processor time in a valid attempt; below it, other programs caused the delay, and it is repeated. */
 const BUSY = 0.8;
-/** Tries, and all their work together in parts of the limit, after which it is over whatever held it up. */
+/** Maximum number of attempts, and of their total work in multiples of the limit. */
 const MOST_TRIES = 10;
 const MOST_WORK = 2;
 
@@ -11,8 +11,8 @@ const WORK = Symbol.for('ralph-loop.guard-work');
 let call: Script | undefined;
 
 /**
- * Runs `work` and ends it after the time limit, even inside a regular expression; returns null then. `work` may be run
- * again if other programs delayed it, so it must not accumulate state. Passes on what it throws.
+ * Runs `work` and ends it after the time limit, even inside a regular expression; then returns null. `work` may run again if
+ * other programs delayed it, so it must not accumulate state. Rethrows its errors.
  */
 export function withinTime<T>(limitMs: number, work: () => T): { readonly value: T } | null {
   const global = globalThis as { [WORK]?: () => T };

@@ -21,7 +21,7 @@ import {
   spendAll,
 } from './reached-paths.ts';
 
-/** Undecidable part of a call: a kind that `undecidedDenied` knows, and its text. */
+/** Undecidable part of a call: a kind known to `undecidedDenied`, and its text. */
 export interface Open {
   readonly kind: string;
   readonly text: string;
@@ -32,7 +32,7 @@ export interface FileVerdict {
   readonly open: readonly Open[];
 }
 
-/** Time limit for all globs of one call, which may be matched with thousands of files. */
+/** Time limit for all globs of one call, which may be matched against thousands of files. */
 const GLOB_LIMIT_MS = 150;
 
 type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
@@ -41,7 +41,7 @@ type Rule = PathPattern & { readonly rule: string };
 interface Access extends Reached {
   readonly by: string;
   readonly reads: boolean;
-  /** It was found by a search, which may leave it out. */
+  /** Search that found it, which may exclude it. */
   readonly under?: SearchedTree | undefined;
 }
 
@@ -71,7 +71,7 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
   return { denial: await firstDenied(accesses, guard, rules), open };
 }
 
-/** A command that writes one of these decides itself what a search passes over. */
+/** Pattern for files that control what a search skips. */
 const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 
 function withoutIgnoreFiles(use: FileAccess): FileAccess {
@@ -81,11 +81,11 @@ function withoutIgnoreFiles(use: FileAccess): FileAccess {
 
 const MAX_PIECES = 2000;
 
-/** Files that code for an interpreter names: what it does with them is unknown. */
+/** Returns files named in code for an interpreter, whose effect on them is unknown. */
 function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   const texts = [
     ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
-    // Code that a program which is not known gets by an option, or a path in its clothes.
+    // Code that an unknown program receives through an option, or a path disguised as code.
     ...reading.named.flatMap(({ command, words }) =>
       words
         .filter((word) => isCode(word.template) || isForCodeOption(word, command))
@@ -101,7 +101,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
     });
     const paths = isPrivate ? pathsInCode(text, cwd ?? guard.rules.projectDir) : [];
     const named = [...writtenByCode(text).map(access(false)), ...paths.map(access(true))];
-    // What is beyond was not looked at: the call is denied where there is any rule.
+    // The rest was not examined: the call is denied if there is any rule.
     if (named.length > MAX_PIECES) spendAll(budget);
     return named.slice(0, MAX_PIECES);
   });
@@ -111,7 +111,10 @@ const CHANGES = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spi
 const MOVES = String.raw`(?:rename|move)\w{0,40}`;
 const COPIES = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
 const QUOTED = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
-/** `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `open(H, ">F"`, `Path('F').write_text`, `unlink F`, `to 'F'`. */
+/**
+ * Pattern for written files: `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink
+ * F`.
+ */
 const WRITTEN = new RegExp(
   String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?(?:${MOVES}[\s(]{1,4}${QUOTED}(?:\s{0,20},\s{0,20}${QUOTED})?|` +
     String.raw`${COPIES}\(\s{0,20}[^,\n]{1,300},\s{0,20}${QUOTED}|${CHANGES}[\s(\\]{1,4}(?:${QUOTED}|([^\s'"();,]{1,300})))|` +
@@ -119,12 +122,12 @@ const WRITTEN = new RegExp(
     String.raw`${QUOTED}\s{0,20}(?=,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.(?:${CHANGES}|${MOVES})\()`,
   'gi',
 );
-/** `Path('tests') / 'a'`, `join('tests', 'a')`. */
+/** Pattern for joined paths: `Path('tests') / 'a'`, `join('tests', 'a')`. */
 const JOINED = new RegExp(
   String.raw`${QUOTED}\)?\s{0,20}\/\s{0,20}${QUOTED}|\b(?:[\w.]{1,40}\.)?(?:join|resolve|Path)\(${QUOTED}\s{0,20},\s{0,20}${QUOTED}\)`,
   'g',
 );
-/** `p = 'F'`, `const p = Path('F')`, `for f in glob('F')`, `for (const f of readdirSync('F'))`. */
+/** Pattern for variables: `p = 'F'`, `const p = Path('F')`, `for f in glob('F')`, `for (const f of readdirSync('F'))`. */
 const ASSIGNED = new RegExp(
   String.raw`(?<![\w.])([a-zA-Z_]\w{0,60})\s{0,9}:?=\s{0,9}(?:[\w.]{0,40}\b(?:Path|File|join|resolve)\()?${QUOTED}|` +
     String.raw`\bfor\s{0,9}\(?(?:(?:const|let|var)\s)?\s{0,9}([a-zA-Z_]\w{0,60})\s{1,9}(?:in|of)\s[^\n:{]{0,200}?(?<!require)\(${QUOTED}`,
@@ -132,7 +135,7 @@ const ASSIGNED = new RegExp(
 );
 const MAX_NAMES = 50;
 
-/** The files that a code plainly writes, moves or removes; one that it only names somewhere is read. */
+/** Returns the files that code obviously writes, moves or removes; a merely named file counts as read. */
 function writtenByCode(text: string): string[] {
   const joined = text.replace(JOINED, (_, a, b, c, d) => `'${a ?? c}/${b ?? d}'`);
   const values = new Map<string, string>();
@@ -148,16 +151,16 @@ function writtenByCode(text: string): string[] {
 
 const isCode = (text: string): boolean => /['"()]/.test(text);
 
-/** An option whose value is code, in any program. */
+/** Pattern for options whose value is code, in any program. */
 const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
 
-/** A text for such an option, or the commands on the standard input of a program that takes them there. */
+/** Returns whether a word is code for such an option, or on the standard input of a program that reads commands there. */
 function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
   const before = argv[argv.indexOf(word) - 1]?.template ?? '';
   return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
 }
 
-/** Existing files that a program gets by name, where what it does with them is unknown. */
+/** Returns existing files that a program receives by name, with unknown effect. */
 function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   return named.flatMap(({ command, words, mayWrite }) =>
     words.flatMap((word) => {
@@ -171,7 +174,7 @@ function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isP
       const isText = /\s/.test(word.template);
       if (isText && (isCode(word.template) || !isForCodeOption(word, command))) return [];
       const cwd = command.cwdTemplate;
-      // `kubectl get secrets`, where a folder has that name.
+      // In `kubectl get secrets`, for example, where a folder has that name.
       const isPath = (piece: string): boolean => /[./]/.test(piece) || !(isText || hasKnownOptions(command));
       const isThere = (piece: string): boolean =>
         `${cwd}${piece}`.includes(UNKNOWN) ? /[^\0]/.test(basename(piece)) : existsSync(absolutePath(piece, cwd));
@@ -183,8 +186,8 @@ function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isP
 }
 
 /**
- * The strings of a code, whole and in pieces, and what looks like a path outside of them. `process.env` and `e.key` are no
- * paths, and a plain word (`json["secrets"]`) is one only where such a file is there.
+ * Returns the strings in code, whole and in parts, and path-like text outside of strings. `process.env` and `e.key` are not
+ * paths, and a plain word (`json["secrets"]`) only is if such a file exists.
  */
 function pathsInCode(text: string, cwd: string): string[] {
   const strings = [...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){1,1024})\1/g)].map((match) => match[2] ?? '');
@@ -206,13 +209,13 @@ export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Gua
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
 }
 
-/** Once the budget of the whole call is spent, some paths have not been looked at. */
+/** Returns an undecided part if the budget of the call is spent, because some paths were not examined. */
 function tooMany(budget: Budget, text: string): Open[] {
   if (!budget.cut) return [];
   return [{ kind: isSpent(budget) ? 'too-many-files' : 'many-files', text }];
 }
 
-/** Options by which a search leaves out what a glob matches, and a folder of that name. */
+/** Options that make a search exclude files matching a glob, and folders of that name. */
 const EXCLUDES: Readonly<Record<string, readonly [file: string, folder?: string]>> = {
   rg: ["-g '!?'"],
   ag: ["--ignore '?'"],
@@ -225,7 +228,7 @@ const EXCLUDES: Readonly<Record<string, readonly [file: string, folder?: string]
   find: ["-not -name '?'", "-not -path '*/?/*'"],
 };
 
-/** Returns the option with which this search leaves out what the rule covers; undefined for other programs. */
+/** Returns the option that makes this search exclude the files of a rule; undefined for other programs. */
 function leftOut({ shown, by }: Access, pattern: string): string | undefined {
   const [file, folder] = EXCLUDES[by] ?? [];
   const name = basename(shown);
@@ -238,10 +241,10 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Folders for temporary files: what is written there is only a namesake of the file that a mere name protects. */
+/** Temporary folders: a file there merely shares the name of a file that is protected by name. */
 const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
 
-/** Private files may not be changed either. */
+/** Returns the first denial. Private files are also protected from changes. */
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
     Promise.all(
@@ -272,7 +275,7 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
   );
 }
 
-/** An archive, a patch or a branch decides which files change. */
+/** Returns whether the changed files depend on the content of an archive, a patch or a branch. */
 function isUnforeseeable({ how, word }: FileAccess): boolean {
   return how === 'extract' || (how === 'git-tracked' && !/^git (reset|stash)$/.test(word.source));
 }

@@ -4,11 +4,11 @@ import { absolutePath } from '../own-files/own-files.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { simpleGlob } from './simple-glob.ts';
 
-/** One glob or policy of the user, and whether it covers a path. */
+/** A glob or policy of the user, and a test for the paths that it covers. */
 export interface PathPattern {
   readonly pattern: string;
   readonly covers: (forms: PathForms) => boolean;
-  /** Its time grows with the path alone. */
+  /** Its time depends only on the length of the path. */
   readonly isFast: boolean;
 }
 
@@ -18,15 +18,15 @@ const WILD = '*?[](){}!+@\\';
 type GlobMatcher = (glob: string, caseInsensitive: boolean) => (path: string) => boolean;
 
 /**
- * Compiles a glob or policy. A glob without a slash is matched with the name alone; one without wildcards covers
- * everything below it too. Throws for an unknown policy. Loads picomatch only if names and stars are not enough.
+ * Compiles a glob or policy. A glob without a slash matches names; one without wildcards also covers everything below it.
+ * Throws for an unknown policy. Loads picomatch only if names and stars are not enough.
  */
 export async function pathPattern(pattern: string, guard: Guard): Promise<PathPattern> {
   const simple = compilePattern(pattern, guard, null);
   return simple ?? compilePattern(pattern, guard, (await import('./picomatch-glob.ts')).picomatchGlob);
 }
 
-/** Compiles a glob or policy with a matcher for the globs that need more than names and stars; null if one is missing. */
+/** Compiles a glob or policy with a matcher for globs that need more than names and stars; null if one is missing. */
 export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher): PathPattern;
 export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher | null): PathPattern | null;
 export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMatcher | null): PathPattern | null {
@@ -53,7 +53,7 @@ export function compilePattern(pattern: string, guard: Guard, otherGlobs: GlobMa
   };
 }
 
-/** Matches everything below a folder that is named without wildcards: anywhere, or at this path. */
+/** Matches everything below a folder named without wildcards: anywhere, or at this path. */
 function literalBelow(folder: string, byName: boolean, caseInsensitive: boolean): (path: string) => boolean {
   const wanted = caseInsensitive ? folder.toLowerCase() : folder;
   return byName ? (path) => `/${path}`.includes(`/${wanted}/`) : (path) => path.startsWith(`${wanted}/`);
@@ -73,7 +73,7 @@ export function isSecretBearing(path: string): boolean {
   return segments.some((segment) => SEGMENTS.has(segment) || segment.startsWith('.env'));
 }
 
-/** Files that start programs later, in any session or shell: start files, keys, git's settings, timers, tools of the client. */
+/** Pattern for files that start programs later: start files, keys, settings of git, timers, tools of the client. */
 const PERSISTENT =
   /(^|\/)(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|inputrc|pam_environment|gitconfig|npmrc|mcp\.json|envrc)|\.ssh(\/.*)?|\.git\/(hooks|config)(\/.*)?|\.config\/(git|fish|systemd|autostart|environment\.d)(\/.*)?|\.claude\/(agents|skills|commands|hooks)(\/.*)?|launchagents(\/.*)?)$|^\/etc\/(cron|profile|systemd|init)|^\/var\/spool\/cron/i;
 
@@ -82,19 +82,19 @@ const POLICIES: ReadonlyMap<string, (path: string) => boolean> = new Map([
   ['policy:persistence-paths', (path: string) => PERSISTENT.test(path)],
 ]);
 
-/** One path under all the names by which a user's glob may mean it. */
+/** A path under all names by which a user's glob may refer to it. */
 export interface PathForms {
-  /** As given, absolute, resolved through symlinks, and relative to the project. */
+  /** Paths as given, absolute, resolved through symlinks, and relative to the project. */
   readonly paths: readonly string[];
   readonly names: readonly string[];
-  /** Relative to the project inside it, absolute elsewhere: the project's own location is not a secret. */
+  /** Paths relative to the project if inside it, otherwise absolute: the project's own location is not a secret. */
   readonly placed: readonly string[];
 }
 
-/** Placeholder for a part that is known only at run time: only `*` matches it. */
+/** Placeholder for a part known only at run time: only `*` matches it. */
 const ANYTHING = '\ufffd';
 
-/** The forms of a path as it was given. A part that is unknown stays so, and no symlink is looked for then. */
+/** Returns the forms of a path as given. Unknown parts stay unknown, and symlinks are then not resolved. */
 export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
   if (path.includes(UNKNOWN) || (cwd.includes(UNKNOWN) && !path.startsWith('/'))) {
     const known = absolutePath(path, cwd).replaceAll(UNKNOWN, ANYTHING);
@@ -104,7 +104,7 @@ export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
   return formsOf(path, [absolute, guard.real(absolute)], guard);
 }
 
-/** Returns the forms of a path below a directory of which both names are known. */
+/** Returns the forms of a path below a directory with both names known. */
 export function formsBelow(rest: string, directory: string, realDirectory: string, guard: Guard): PathForms {
   return formsOf(`${directory}/${rest}`, [`${directory}/${rest}`, `${realDirectory}/${rest}`], guard);
 }

@@ -15,14 +15,14 @@ import { toolPaths } from './tool-paths.ts';
 export interface Reached {
   readonly forms: PathForms;
   readonly shown: string;
-  /** What a search looks for, whether or not there is such a file. */
+  /** True for a path that a search looks for, whether or not it exists. */
   readonly sought?: true;
 }
 
-/** Returns the paths that a file access of a shell command reaches, as far as that is known without running it. */
+/** Returns the paths that a file access of a shell command reaches, as far as they are known without running it. */
 export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   const { word, cwdTemplate: cwd } = use;
-  // The next use of a path has its own share again.
+  // The next use of a path has its own budget.
   budget.left = MAX_ENTRIES;
   if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
   if (word.text === '') return [];
@@ -33,7 +33,7 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   const itself = reached(word.template, cwd, guard);
   if (isSpent(budget)) return [itself];
   if (use.by === 'git') {
-    // git's own globs cross directories.
+    // git's own globs match across directories.
     const whole = posix.normalize(absolutePath(word.pattern, cwd));
     const isTracked = trackedFiles(guard.rules.projectDir);
     return [itself, ...reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path))];
@@ -44,7 +44,7 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   ];
 }
 
-/** `rm config/$f`: every file there that it may name. Too little for the project's root and above. */
+/** Returns files that `rm config/$f` may mean: every match there; none for the project's root and above. */
 function namedInPart(template: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
   const path = absolutePath(template, cwd);
   const end = path.lastIndexOf('/');
@@ -80,7 +80,7 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
       return copied.map((rest) => reached(`${path}/${rest}`, cwd, guard));
     }
     case 'extract':
-      // An archive's content is unknown; guarded folders below the project are no place for it.
+      // The content of an archive is unknown, and it must not be extracted into guarded folders of the project.
       return isBelowProject(path, cwd, guard) ? all() : [itself];
     case 'git-path': {
       const isTracked = trackedFiles(guard.rules.projectDir);
@@ -100,7 +100,7 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
   }
 }
 
-/** Commands that restore tracked files to git's version. A switch of branches changes what it must and is recorded. */
+/** Returns the paths of commands that restore tracked files to git's version. A switch of branches is only recorded. */
 function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
   const { projectDir } = guard.rules;
@@ -158,7 +158,7 @@ export function reachedByTool(call: ToolCall, guard: Guard, budget: Budget, sure
   return { reached: removes ? paths.flatMap((path) => below(path)) : paths.map(reached), reads };
 }
 
-/** Files that a search with this filter looks into; undefined (all) for more than names, stars and braces. */
+/** Returns a test for files that a search with this filter reads; undefined (all) for more than names, stars and braces. */
 function filterOf(filter: string | null): ((path: string) => boolean) | undefined {
   if (filter === null || filter === '') return undefined;
   const globs = expandBraces(filter)?.map((glob) =>
@@ -174,14 +174,14 @@ function textOf({ input }: ToolCall, key: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Files and folders that are looked at for one use of a path, and for all uses of one call. */
+/** Maximum number of files and folders examined for one use of a path, and for all uses of one call. */
 const MAX_ENTRIES = 5000;
 const MAX_IN_ALL = 20_000;
 /** Number of entries that may still be read; negative if there were more. */
 export interface Budget {
   left: number;
   whole: number;
-  /** Some use had more than it may have. */
+  /** True if some use exceeded its share. */
   cut: boolean;
 }
 
@@ -189,7 +189,7 @@ export function newBudget(): Budget {
   return { left: MAX_ENTRIES, whole: MAX_IN_ALL, cut: false };
 }
 
-/** Spends the budget of the whole call, of which something was not looked at. */
+/** Spends the budget of the whole call, because a part was not examined. */
 export function spendAll(budget: Budget): void {
   budget.whole = -1;
   budget.cut = true;
@@ -200,7 +200,7 @@ export function isSpent(budget: Budget): boolean {
   return budget.whole < 0;
 }
 
-/** Takes one entry; false where there is nothing left to take it from. */
+/** Takes one entry; returns false if none is left. */
 export function take(budget: Budget): boolean {
   budget.left -= 1;
   budget.whole -= 1;
@@ -209,10 +209,10 @@ export function take(budget: Budget): boolean {
   return false;
 }
 
-/** Not the user's files: thousands of files that tools put there, among them test keys. */
+/** Folders of tools, with thousands of files that are not the user's, among them test keys. */
 const PASSED_OVER = new Set(['node_modules', '.git']);
 
-/** Lists the paths below a directory, relative to it; empty if it is none. Symlinks are not followed. */
+/** Lists the paths below a directory, relative to it; empty if it is not a directory. Symlinks are not followed. */
 function listBelow(directory: string, budget: Budget): string[] {
   if (PASSED_OVER.has(basename(directory))) return [];
   const found: string[] = [];
@@ -234,6 +234,6 @@ export function entriesOf(directory: string, budget: Budget): string[] {
 }
 
 function readDirectory(directory: string): Dirent[] {
-  // Not a directory, or not readable: then the command cannot read it either.
+  // If it is not a readable directory, the command cannot read it either.
   return orElse(() => readdirSync(directory, { withFileTypes: true }), []);
 }

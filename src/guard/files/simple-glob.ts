@@ -1,13 +1,13 @@
 import { isLetterOrDigit } from '../../text/characters.ts';
 import { matchesGlob, matchesTokens, type Token } from '../shell/glob.ts';
 
-/** Beside letters and digits. */
+/** Allowed characters besides letters and digits. */
 const SIMPLE = '_.- /*';
 
-/** Matches a glob of names, `*` and `**` as picomatch does with `dot`, in linear time. null for every other glob. */
+/** Matches a glob of names, `*` and `**` like picomatch with `dot`, in linear time. null for all other globs. */
 export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: string) => boolean) | null {
   const segments = glob.split('/');
-  // `a*/**` and `/**/a` have special cases that only picomatch knows.
+  // `a*/**` and `/**/a` have special cases that only picomatch handles.
   if (!isNamesAndStars(glob) || glob.endsWith('*/**') || glob.startsWith('/**')) return null;
   if (!segments.every(isSimple)) return null;
   const tokens = segments.map(
@@ -34,7 +34,7 @@ function matchesName(segment: string, name: string, caseInsensitive: boolean): b
   return (isPassable(name) || !segment.includes('*')) && matchesGlob(segment, name, caseInsensitive);
 }
 
-/** No wildcard stands for the ways to a directory itself or out of it. */
+/** Returns whether a wildcard may match this name: not the names of a directory itself or its parent. */
 function isPassable(name: string): boolean {
   return name !== '.' && name !== '..';
 }

@@ -4,22 +4,22 @@ import type { Guard, ToolCall } from '../guard.ts';
 
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
-/** What people and models are told: a single word in it is no path. */
+/** Pattern for keys of text for people and models: a single word there is not a path. */
 const PROSE_KEY =
   /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|(new|old)_?(string|str|text|source))$/i;
-/** The files that a patch names, whatever tool it is for. */
+/** Pattern for files named by a patch, whatever tool it is for. */
 const PATCHED = /^(?:\*\*\* (?:(?:Update|Add|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]\/)?)([^\s\0][^\t\n]*)/gm;
 const MAX_DEPTH = 40;
 const MAX_LENGTH = 4096;
-/** Paths of one call that are looked at; a call with more is denied. */
+/** Maximum number of paths examined in one call; a call with more is denied. */
 export const MAX_PATHS = 1000;
 
 export interface ToolPaths {
   readonly paths: readonly string[];
   readonly access: 'changes' | 'reads' | 'none';
-  /** The paths themselves go away, with all below them. */
+  /** The paths themselves are removed, with everything below them. */
   readonly removes: boolean;
-  /** Nothing is known about the tool: a folder that it is given is as much as what it holds. */
+  /** The tool is unknown: naming a folder counts as naming its content. */
   readonly unknown: boolean;
 }
 
@@ -45,7 +45,7 @@ export function accessOf(tool: string): ToolPaths['access'] {
   return kind === 'unknown' ? 'changes' : 'none';
 }
 
-/** keys: texts under a key for paths. sure: absolute ones and the like as well. all: every single word besides. */
+/** keys: texts under a key for paths. sure: also absolute paths and the like. all: also every single word. */
 type Wanted = 'keys' | 'sure' | 'all';
 
 function collect(key: string, value: unknown, depth: number, wanted: Wanted, found: string[]): void {
@@ -64,7 +64,7 @@ function collect(key: string, value: unknown, depth: number, wanted: Wanted, fou
   }
 }
 
-/** Absolute, from here, from home, or an address of a file. */
+/** Returns whether a text is absolute, relative to here or home, or the address of a file. */
 function isPlainPath(text: string): boolean {
   return text.length < MAX_LENGTH && /^(\/|\.{1,2}\/|~\/|[a-zA-Z]:[\\/]|file:)[^\n]*$/.test(text);
 }

@@ -4,7 +4,7 @@ import { orElse } from '../../text/or-else.ts';
 
 const SLASH = 0x2f;
 
-/** Paths that differ only in case name the same file on this system's usual file systems. */
+/** True if paths that differ only in case name the same file on this system's usual file systems. */
 export const FOLDS_CASE = process.platform === 'darwin' || process.platform === 'win32';
 
 /** Removes trailing slashes. A regular expression, compiled on its second use, would cost more than all paths. */
@@ -14,7 +14,7 @@ export function withoutEndSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** A form in which equal paths are equal strings: normalised, no slash at the end, case folded where the file system does. */
+/** Returns a form that is the same string for equal paths: normalised, no final slash, case folded if files ignore it. */
 export function comparablePath(path: string, caseInsensitive: boolean): string {
   let result = isNormal(path) ? path : normalize(path);
   if (process.platform === 'win32') {
@@ -26,7 +26,7 @@ export function comparablePath(path: string, caseInsensitive: boolean): string {
   return caseInsensitive ? result.normalize('NFC').toLowerCase() : result;
 }
 
-/** Spares nearly every path node's normalize, which a tool hook would call often enough to have it optimised (2.7 ms). */
+/** Spares most paths node's normalize, which a tool hook would call often enough to trigger its optimisation (2.7 ms). */
 function isNormal(path: string): boolean {
   return (
     path.startsWith('/') &&
@@ -37,7 +37,7 @@ function isNormal(path: string): boolean {
   );
 }
 
-/** Both comparable forms of an absolute path, as given and real; one where they are equal. */
+/** Returns both comparable forms of an absolute path, as given and resolved; only one if they are equal. */
 export function comparableForms(path: string, caseInsensitive: boolean, real: RealPath): string[] {
   return [...new Set([path, real(path)].map((each) => comparablePath(each, caseInsensitive)))];
 }
@@ -47,9 +47,9 @@ export type RealPath = (path: string) => string;
 const MAX_PATH = 4096;
 
 /**
- * Returns a function that resolves the symlinks of a path's nearest existing ancestor as the kernel does (`link/../x` is
- * next to the link's target; node's own realpathSync resolves `..` first). The rest of the path need not exist. Each path
- * is looked at once.
+ * Returns a function that resolves the symlinks of a path's nearest existing ancestor as the kernel does (`link/../x` is next
+ * to the link's target; node's own realpathSync resolves `..` first). The rest of the path need not exist. Examines each path
+ * once.
  */
 export function realPaths(): RealPath {
   const known = new Map<string, string>();
@@ -66,15 +66,15 @@ export function realPaths(): RealPath {
   };
 }
 
-/** Puts a name that does not exist below a folder. */
+/** Appends a name that does not exist to a folder. */
 function below(folder: string, name: string): string {
   return name === '..' || name === '.' || folder.endsWith('/') ? join(folder, name) : `${folder}/${name}`;
 }
 
-/** Resolves a path; null if it is not readable. Checks first, since an exception costs ten times as much. */
+/** Resolves a path; null if it is not readable. Checks first, because an exception costs ten times as much. */
 function realPathOf(path: string): string | null {
   if (!existsSync(path)) return null;
-  return orElse(() => realpathSync.native(path), null); // gone meanwhile, or a way that may not be read
+  return orElse(() => realpathSync.native(path), null); // removed meanwhile, or inaccessible
 }
 
 export const realPath: RealPath = (path) => realPaths()(path);

@@ -12,9 +12,9 @@ import { isBelowProject, searchFinds } from './own-files.ts';
 
 const NODE_VALUES =
   '-r -C -e -p --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';
-/** Options with which the user agrees to something, of commands that serve agents otherwise. */
+/** Options by which the user agrees to something, in commands that agents may otherwise run. */
 const USERS_WORDS = new Set(['--consent', '--accept']);
-/** bun run x, deno run x. */
+/** Matches bun run x, deno run x. */
 const RUN = /^(run|eval|exec)$/;
 
 /** Returns the denial message if this command runs the control program with a subcommand that agents may not use. */
@@ -33,12 +33,12 @@ export function controlCommandDenial(command: ShellCommand, guard: Guard): strin
   if (subcommand.text === null || subcommand.glob === true) return deny('the subcommand is known only at run time');
   if (guard.rules.agentCommands.includes(subcommand.text)) {
     const word = args.find(({ text }) => text !== null && USERS_WORDS.has(text));
-    return word === undefined ? undefined : deny(`${subcommand.text} ${word.text} is the user's word`);
+    return word === undefined ? undefined : deny(`${subcommand.text} ${word.text} is reserved for the user`);
   }
   return deny(`"${subcommand.text}" is not a command for agents`);
 }
 
-/** Returns whether this command runs the control program, itself or behind a wrapper, with a command for agents. */
+/** Returns whether this command runs the control program, directly or through a wrapper, with a command for agents. */
 export function runsControl(command: ShellCommand, guard: Guard): boolean {
   if (invocationOf(command, guard) !== undefined) return true;
   const { argv, cwdTemplate } = command;
@@ -79,7 +79,7 @@ function invocationOf(command: ShellCommand, guard: Guard): { program: string; a
   return program === undefined ? undefined : { program, args: operands.slice(1) };
 }
 
-/** `node -r main.cjs`, `NODE_OPTIONS=--require=main.cjs`, `BASH_ENV=launcher.sh`. */
+/** Returns a preloaded program: `node -r main.cjs`, `NODE_OPTIONS=--require=main.cjs`, `BASH_ENV=launcher.sh`. */
 function preloadedProgram(command: ShellCommand, guard: Guard): string | undefined {
   const named = (text: string): string | undefined =>
     text
@@ -99,17 +99,17 @@ function preloadedProgram(command: ShellCommand, guard: Guard): string | undefin
   return program === undefined ? undefined : basename(program);
 }
 
-/** Programs that print what they read. With all others, what they read counts as taken away. */
+/** Programs that print what they read. Any other program counts as a copier. */
 const PRINTS = new Set(
   '< cat tac head tail less more most bat batcat nl rev pr fold fmt cut paste sort uniq grep egrep fgrep zgrep ggrep rg ag ack sed gsed awk gawk mawk tr strings od xxd hexdump hd base64 jq diff colordiff sdiff cmp comm column expand unexpand git'.split(
     ' ',
   ),
 );
-/** Programs that tell something about a file without its text. */
+/** Pattern for programs that report about a file without its text. */
 const SUMMARIES = /^(wc|file|cmp|cksum|sum|b2sum|md5sum|shasum|sha\d+sum|xargs)$/;
 const COUNTS = /^(-[a-zA-Z]*[clLq][a-zA-Z]*|--count|--files-with(out)?-match(es)?|--quiet)$/;
 
-/** The text of the control program taken anywhere but to the terminal: a copy of it obeys no guard. Gives the message. */
+/** Returns a denial if the text of the control program goes anywhere but to the terminal: a copy of it obeys no guard. */
 export function controlCopyDenial(reading: ShellReading, guard: Guard): string | undefined {
   const uses = [
     ...reading.reads,
@@ -124,9 +124,9 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
       return name === use.by && (argv.includes(use.word) || isWithin);
     });
     const isScript = (NODE_LIKE.has(use.by) || isShell(use.by)) && command?.argv.includes(use.word) === true;
-    // Its script is judged as an invocation.
+    // Its script is evaluated as an invocation.
     if (isScript || use.by === 'source' || use.by === '.') continue;
-    // What git reads with all below it, it archives.
+    // git archives what it reads recursively.
     if (!PRINTS.has(use.by) || (use.by === 'git' && use.recursive)) return deny(`${use.by} would copy or run`);
     if (/grep|^rg$/.test(use.by) && command?.argv.some(({ template }) => COUNTS.test(template)) === true) continue;
     if (command === undefined || command.away === true) return deny(`${use.by} would copy`);
@@ -135,14 +135,14 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
   return undefined;
 }
 
-/** sed and awk write by a command in their code. */
+/** Returns whether a program runs code, through which sed and awk can write. */
 function runsCode({ argv }: ShellCommand, { undecidable }: ShellReading): boolean {
   return undecidable.some(
     ({ kind, text }) => kind === 'interpreter-code' && argv.some((word) => word.template === text),
   );
 }
 
-/** A program that does more than print stands later in the pipeline. */
+/** Returns whether a later program of the pipeline does more than print. */
 function isPipedAway(command: ShellCommand, reading: ShellReading): boolean {
   return reading.pipelines.some((elements) => {
     const from = elements.findIndex((element) => element.includes(command));
@@ -156,10 +156,10 @@ function isPipedAway(command: ShellCommand, reading: ShellReading): boolean {
   });
 }
 
-/** The program itself, or a directory with it that is more than "the whole project". */
+/** Returns the program itself, or a directory that contains it and is narrower than the whole project. */
 function programIn(use: FileAccess, guard: Guard): string | undefined {
   const { word, cwdTemplate } = use;
-  // A search of the whole project only happens to come by.
+  // A search of the whole project reaches it only incidentally.
   const roots = word.under?.roots.filter((root) => isBelowProject(root, '/', guard));
   if (roots?.length === 0) return undefined;
   const direct = controlProgramIn(word, cwdTemplate, guard);
@@ -187,19 +187,19 @@ export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Gu
   }
   const path = isAbsolute(template) ? template : `${cwdTemplate}/${template}`;
   const forms = comparableForms(path, guard.rules.caseInsensitive, guard.real);
-  // A copy of the whole project elsewhere has the same tail.
+  // A copy of the whole project elsewhere has the same end of the path.
   const known = guard.control.find((program) =>
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),
   );
   const real = forms.at(-1) ?? path;
-  // The control program of another bundle: a hook of ours lies beside its folder.
+  // The control program of another bundle: one of our hooks is beside its folder.
   const isBundled =
     /\/scripts\/(ralph-)?main\.cjs$/.test(real) &&
     existsSync(join(dirname(real), '..', 'hooks', 'ralph-stop-hook.cjs'));
   return known ?? (isBundled ? real : copiedProgram(path, guard));
 }
 
-/** A copy under any name: the size is compared first, so that hardly any file is read. */
+/** Returns a copy under any name. Compares the size first, so that hardly any file is read. */
 function copiedProgram(path: string, { control }: Guard): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined || !stat.isFile() || stat.size === 0) return undefined;
@@ -224,7 +224,7 @@ export function mentionsControl(text: string, cwd: string | null, guard: Guard):
 
 function controlProgramLike(glob: string, guard: Guard): string | undefined {
   const last = glob.slice(glob.lastIndexOf('/') + 1);
-  // A wholly unknown name could be anything; that is recorded elsewhere.
+  // A completely unknown name could be anything; that is recorded elsewhere.
   if (!/[^\0*?.]/.test(last) && !glob.includes('ralph')) return undefined;
   return guard.control.find((program) => {
     if (!matchesGlob(glob, program, guard.rules.caseInsensitive)) return false;
@@ -232,7 +232,7 @@ function controlProgramLike(glob: string, guard: Guard): string | undefined {
   });
 }
 
-/** The shortest end of a path that has "ralph" in it, at least the name and its directory. */
+/** Returns the shortest end of a path that contains "ralph", at least the name and its directory. */
 function distinctiveTail(program: string): string {
   const segments = program.split('/');
   for (let count = 1; count <= Math.min(4, segments.length); count += 1) {

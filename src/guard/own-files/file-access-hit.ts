@@ -18,7 +18,7 @@ import {
   searchFinds,
 } from './own-files.ts';
 
-/** The protected path that a write of a shell command changes; undefined when none is seen. */
+/** Returns the protected path that a write of a shell command changes; undefined if there is none. */
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
   const { word, cwdTemplate, how } = use;
   if (how === 'read' || how === 'git-tracked') return undefined;
@@ -30,7 +30,7 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
     return hitByTemplate(word.template, cwdTemplate, removes, guard);
   }
   if (word.pattern !== undefined) {
-    // git's own globs cross directories.
+    // git's own globs match across directories.
     if (use.by === 'git')
       return hitByTemplate(word.template.replace(/[*?]|\[[^\]]*\]/g, UNKNOWN), cwdTemplate, removes, guard);
     const odd = use.odd === true ? hitByOddGlob(word.pattern, cwdTemplate, removes, guard) : undefined;
@@ -41,7 +41,7 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
 
 const MAX_PIECES = 500;
 
-/** The own file, or the folder below the project's root that holds one, which a word names: whole or as a part of it. */
+/** Returns the own file, or the folder below the project's root that contains one, named by a word: whole or in part. */
 export function hitByName(word: ShellWord, cwd: string, guard: Guard): ProtectedPath | undefined {
   if (word.under !== undefined) return hitBySearch(word.under, guard);
   if (word.pattern !== undefined && word.text !== null && !cwd.includes(UNKNOWN))
@@ -56,7 +56,7 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   return undefined;
 }
 
-/** The word, what is attached to a short option (`-oF`, `+F`), and what stands between marks (`--x=F`, `CREATE:F`, `'F'`). */
+/** Returns the word, the part attached to a short option (`-oF`, `+F`), and parts between marks (`--x=F`, `CREATE:F`, `'F'`). */
 export function piecesOf(template: string, guard: Guard): string[] {
   const isOption = template.startsWith('-') || template.startsWith('+');
   const attached = isOption ? /^(?:-[a-zA-Z]|\+)(.+)$/s.exec(template)?.[1] : undefined;
@@ -81,7 +81,7 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
     case 'delete':
     case 'move':
       return hitByRemoval(path, cwd, use.recursive === true, guard);
-    // A directory that may not be written to stops the loop from saving its state.
+    // A directory without write permission would prevent the loop from saving its state.
     case 'mode':
       if (use.recursive === true) return hitByTree(path, cwd, guard);
       return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
@@ -108,14 +108,14 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
   }
 }
 
-/** An exclude of `git clean` is a line of a .gitignore: a name at any depth, or a path from the top. */
+/** Returns whether `git clean` excludes a path. An exclude is like a line of .gitignore: a name, or a path from the root. */
 export function isExcluded(exclude: string, path: string): boolean {
   const pattern = exclude.replace(/^\/+|\/+$|\/\*\*$/g, '');
   if (pattern.includes('/')) return `${path}/`.includes(`/${pattern}/`);
   return path.split('/').some((segment) => matchesGlob(pattern, segment));
 }
 
-/** An own file that a search finds: the files that are really there decide. */
+/** Returns an own file that a search finds, among the files that exist. */
 function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefined {
   const { caseInsensitive, projectDir } = guard.rules;
   const isTracked = under.tracked === true ? trackedFiles(projectDir) : () => true;
@@ -134,10 +134,10 @@ export function shownPath(entry: ProtectedPath, guard: Guard): string {
   return entry.label.startsWith(`${projectDir}/`) ? entry.label.slice(projectDir.length + 1) : entry.label;
 }
 
-/** Minimum length of the literal text before the first unknown part to name a file: `ralph-$x.json`. */
+/** Minimum length of the literal text before the first unknown part to identify a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
-/** Returns the protected path that a partly known path names (`$D/ralph-state.json`); removed folders name what they hold. */
+/** Returns the protected path that a partly known path names (`$D/ralph-state.json`); removed folders name their content. */
 export function hitByTemplate(
   template: string,
   cwdTemplate: string,
@@ -175,7 +175,7 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
   return entry.prefix ? name.startsWith(own) || matchesGlob(name, `${own}.json`) : matchesGlob(name, own);
 }
 
-/** Matches the template or a parent with the protected path (for a removal, its parents too) by distinctive names. */
+/** Matches the template or a parent against the protected path (for a removal, also its parents) by distinctive names. */
 function names(template: string, entry: ProtectedPath, removes: boolean | 'below', guard: Guard): boolean {
   const isFolder = (path: string): boolean =>
     removes === 'below' ? guard.project.some((project) => path.startsWith(`${project}/`)) : removes;
@@ -204,7 +204,7 @@ function escapeLiteral(template: string): string {
   return template.replace(/[\\*?[\]!@+()]/g, '\\$&');
 }
 
-/** Resolves `.` and `..` after literal segments; `..` after an unknown one stays unknown. */
+/** Resolves `.` and `..` after literal segments; `..` after an unknown one stays. */
 function collapse(template: string): string {
   const result: string[] = [];
   for (const segment of template.split('/')) {

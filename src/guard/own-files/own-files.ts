@@ -8,7 +8,7 @@ import { comparableForms, comparablePath } from './comparable-path.ts';
 
 const MAX_FILES = 5000;
 
-/** The guarded files that are really there, each with its entry; `near`: only of entries at or below this, or above it. */
+/** Returns the existing guarded files, each with its entry; `near` limits them to entries at, below or above this path. */
 export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: string; readonly entry: ProtectedPath }> {
   const isNear = ({ path }: ProtectedPath): boolean =>
     near === '/' || path === near || path.startsWith(`${near}/`) || near.startsWith(`${path}/`);
@@ -22,7 +22,7 @@ export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: strin
   });
 }
 
-/** The protected path that writing to this file changes; undefined when none. */
+/** Returns the protected path that writing to this file changes; undefined if there is none. */
 export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(path, cwd, guard);
   return (
@@ -32,11 +32,11 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
   );
 }
 
-/** Returns the protected path that removing or moving this path affects: itself and, with `recursive`, all below it. */
+/** Returns the protected path that removing or moving this path affects: itself and, with `recursive`, everything below it. */
 export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const cut = absolute.replace(/\/+$/, '') || '/';
-  // Removing a symlink leaves its target alone: only the way to the entry is resolved, not the entry.
+  // Removing a symlink does not touch its target: the path to the entry is resolved, but not the entry.
   const isDots = /^\.\.?$/.test(basename(cut));
   const real = isDots || cut !== absolute ? guard.real(absolute) : join(guard.real(dirname(cut)), basename(cut));
   const forms = [absolute, real].map((each) => comparablePath(each, guard.rules.caseInsensitive));
@@ -53,12 +53,12 @@ export function hitByTree(path: string, cwd: string, guard: Guard): ProtectedPat
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry) || holds(form, entry)));
 }
 
-/** The same for a directory below the project; undefined for any other. */
+/** Returns a protected path at or below a directory inside the project; undefined for other directories. */
 export function hitByTreeBelow(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   return isBelowProject(path, cwd, guard) ? hitByTree(path, cwd, guard) : undefined;
 }
 
-/** Copying a directory's content over another: does the source have a file where the protected one is? */
+/** Returns the protected path overwritten by copying a directory's content, if the source has a file in its place. */
 export function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(path, cwd, guard);
   const source = absolutePath(from, cwd);
@@ -74,7 +74,7 @@ export function hitByCopy(from: string, path: string, cwd: string, guard: Guard)
   );
 }
 
-/** The protected files that a directory holds directly, unless it is the project, the home or above them. */
+/** Returns the protected files directly in a directory, unless it is the project, the home or above them. */
 export function ownFilesIn(path: string, cwd: string, guard: Guard): readonly ProtectedPath[] {
   const forms = formsOf(path, cwd, guard);
   const { home, caseInsensitive } = guard.rules;
@@ -83,7 +83,7 @@ export function ownFilesIn(path: string, cwd: string, guard: Guard): readonly Pr
   return guard.own.filter((entry) => own.includes(dirname(entry.path)));
 }
 
-/** Strictly below the project: naming it is more than "everything here". */
+/** Returns whether a path is strictly below the project: naming it means more than "everything here". */
 export function isBelowProject(path: string, cwd: string, guard: Guard): boolean {
   return formsOf(path, cwd, guard).some((form) => guard.project.some((project) => form.startsWith(`${project}/`)));
 }
@@ -96,7 +96,7 @@ function formsOf(path: string, cwd: string, guard: Guard): string[] {
   return comparableForms(absolutePath(path, cwd), guard.rules.caseInsensitive, guard.real);
 }
 
-/** Another name (hard link) of a protected file. One stat for a target with a single name, which is nearly every one. */
+/** Returns another name (hard link) of a protected file. Needs one stat for a target with a single name, as nearly all have. */
 function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
   try {
     const stat = statSync(target, { throwIfNoEntry: false });
@@ -107,19 +107,19 @@ function hardLinkOf(target: string, entries: readonly ProtectedPath[]): Protecte
       return own !== undefined && own.ino === stat.ino && own.dev === stat.dev;
     });
   } catch {
-    return undefined; // a way that may not be read
+    return undefined; // inaccessible
   }
 }
 
-/** Maximum number of file names that one glob is matched with; beyond it the pattern alone decides. */
+/** Maximum number of file names that one glob is matched against; beyond it the pattern alone decides. */
 const MAX_NAMES = 2000;
 
-/** A glob as a target of a write or (with `removes`) of a removal: the protected path that it could match. */
+/** Returns the protected path that a glob could match as the target of a write or (with `removes`) of a removal. */
 export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
   const segments = segmentsOf(pattern, cwd);
   const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard));
   if (byName !== undefined) return byName;
-  // Symlinks: an existing match may lead to a protected file under another name.
+  // Symlinks: an existing match may be a protected file under another name.
   let left = MAX_NAMES;
   for (const path of expand(segments, () => left-- > 0)) {
     const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
@@ -149,7 +149,7 @@ function couldMatch(segments: readonly string[], entry: ProtectedPath, removes: 
   return segments.length >= own.length || removes;
 }
 
-/** A glob read by settings of the shell that are not the usual ones: dots, case and `**` match whatever they can. */
+/** Returns the match of a glob under unusual shell settings: dots, case and `**` match as much as possible. */
 export function hitByOddGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
   const wanted = segmentsOf(pattern, cwd);
   const matches = (segments: readonly string[], names: readonly string[]): boolean => {
@@ -161,7 +161,7 @@ export function hitByOddGlob(pattern: string, cwd: string, removes: boolean, gua
   return ownPaths(guard).find(({ path }) => matches(wanted, path.split('/').filter(Boolean)))?.entry;
 }
 
-/** As the shell does it, a leading dot is matched by a dot only. */
+/** Matches like the shell: only a dot matches a leading dot. */
 function matchesSegment(pattern: string, name: string, caseInsensitive: boolean): boolean {
   if (name.startsWith('.') && !/^\\?\.|^\[/.test(pattern)) return false;
   return matchesGlob(pattern, name, caseInsensitive);
@@ -196,7 +196,7 @@ export function searchFinds(under: SearchedTree, path: string, guard: Guard): bo
     return [posix.normalize(root), guard.real(root)].some((form) => {
       const directory = comparablePath(form, caseInsensitive);
       const above = directory === '/' ? '' : directory;
-      // A search inside a protected directory finds nothing but protected files.
+      // A search inside a protected directory finds only protected files.
       if (path !== directory && !path.startsWith(`${above}/`)) return directory.startsWith(`${path}/`);
       const below = path.slice(above.length).split('/').filter(Boolean);
       if (under.visible === true && below.some((name) => name.startsWith('.'))) return false;

@@ -7,10 +7,10 @@ import { splitOptions } from '../shell/words.ts';
 
 const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodules -P --prefix';
 const MANY = ['--all', '--branches', '--mirror'];
-/** A branch that cannot be told: it may be one that is kept. */
+/** Branch that cannot be determined and may be protected. */
 const ANY = '*';
 
-/** Denies a push to a branch that is not for the agent, written out or meant by any settings that are in effect. */
+/** Denies a push to a branch that is not for the agent, whether written out or implied by current settings. */
 export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];
@@ -24,7 +24,7 @@ export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, pro
 
 type Setting = readonly [key: string, value: string];
 
-/** `git config KEY VALUE` in the same command. */
+/** Returns the settings that `git config KEY VALUE` sets in the same command. */
 function settingsChanged(command: ShellCommand): Setting[] {
   if (programName(command) !== 'git') return [];
   const [subcommand, ...words] = subcommandWords(command) ?? [];
@@ -33,7 +33,7 @@ function settingsChanged(command: ShellCommand): Setting[] {
   return key === undefined || value === undefined ? [] : [[key.template, value.template]];
 }
 
-/** Settings by `-c`, `--config-env` and the environment of this call, in front of those of the repository. */
+/** Returns the settings of this call by `-c`, `--config-env` and the environment, followed by those of the repository. */
 function settingsFor(command: ShellCommand, directory: string, changed: readonly Setting[]): GitSettings {
   const variables = new Map(command.assignments.map(({ name, value }) => [name, [{ template: value ?? UNKNOWN }]]));
   const settings = new Map(settingsOf(directory));
@@ -79,7 +79,7 @@ function unaliased(words: readonly ShellWord[], settings: GitSettings): readonly
   return [...meant.map((text) => ({ text, template: text, source: text })), ...words.slice(1)];
 }
 
-/** Where a push without a refspec goes: by remote.*.mirror, remote.*.push, push.default and the branch's upstream. */
+/** Returns the targets of a push without a refspec: by remote.*.mirror, remote.*.push, push.default and the branch's upstream. */
 function byDefault(settings: GitSettings, kept: readonly string[], directory: string): readonly (string | null)[] {
   const all = (pattern: RegExp): string[] =>
     [...settings].flatMap(([key, values]) => (pattern.test(key) ? values : []));
@@ -95,7 +95,7 @@ function byDefault(settings: GitSettings, kept: readonly string[], directory: st
   return [branch, ...merges.map((merge) => (merge.includes(UNKNOWN) ? ANY : merge.replace(/^refs\/heads\//, '')))];
 }
 
-/** The branches that a refspec pushes to; of those that a glob or a colon alone stand for, the ones that are kept. */
+/** Returns the branches that a refspec pushes to; for a glob or a lone colon, the protected ones. */
 function targetsOf(refspec: string, kept: readonly string[], directory: string): readonly (string | null)[] {
   const plain = refspec.replace(/^\+/, '');
   if (plain === ':') return kept;

@@ -5,7 +5,7 @@ import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from '..
 import { scopeDenied } from '../messages.ts';
 import type { ShellReading } from '../shell/shell-reading.ts';
 
-/** Denies a shell command that is seen to write outside the scope of the task in work; null where none is seen. */
+/** Denies a shell command with a recognised write outside the scope of the current task; null otherwise. */
 export async function evaluateShellScope(
   reading: ShellReading,
   guard: Guard,
@@ -32,8 +32,8 @@ export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: Tas
 }
 
 /**
- * Returns a test for paths: allowed in the scope, in a folder that tools fill, outside the project, and if known only
- * at run time. A folder on the way to the scope may be written into by name (`cp x src/`) but not removed.
+ * Returns a test for paths: allowed in the scope, in a folder that tools fill, outside the project, and if known only at run
+ * time. A folder above the scope may be written to by name (`cp x src/`) but not removed.
  */
 async function allowedBy(
   { entries, free }: TaskScope,

@@ -1,4 +1,4 @@
-/** Matches a file name with a shell glob in linear time. Extended globs count as `*`: a match is rather reported. */
+/** Matches a file name against a shell glob in linear time. Extended globs count as `*`, which matches more. */
 export function matchesGlob(pattern: string, name: string, caseInsensitive = false): boolean {
   const tokens = tokensOf(caseInsensitive ? pattern.toLowerCase() : pattern);
   return matchesTokens(tokens, caseInsensitive ? name.toLowerCase() : name, () => true);
@@ -7,7 +7,7 @@ export function matchesGlob(pattern: string, name: string, caseInsensitive = fal
 /** A star, or a test of one item: a character of a name, a name of a path. */
 export type Token = 'star' | ((item: string) => boolean);
 
-/** Matches items in linear time: the last star takes one more, if it may, whenever the rest does not match. */
+/** Matches items in linear time: whenever the rest does not match, the last star takes one more item if it may. */
 export function matchesTokens(
   tokens: readonly Token[],
   items: ArrayLike<string>,
@@ -65,7 +65,7 @@ function tokensOf(pattern: string): Token[] {
 }
 
 function bracket(body: string): (character: string) => boolean {
-  // A character class ([:alpha:]) counts as any character: a match too many is the safe side.
+  // A character class ([:alpha:]) counts as any character: too many matches are safe.
   if (body.includes('[:')) return () => true;
   const negated = body.startsWith('!') || body.startsWith('^');
   const members = negated ? body.slice(1) : body;
@@ -83,7 +83,7 @@ function bracket(body: string): (character: string) => boolean {
 
 const GLOB_SYNTAX = '\\*?[]!@+()';
 
-/** A text as a glob that matches only itself. */
+/** Returns a glob that matches only this text. */
 export function escapeGlob(text: string): string {
   return Array.from(text, (character) => (GLOB_SYNTAX.includes(character) ? `\\${character}` : character)).join('');
 }

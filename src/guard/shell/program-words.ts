@@ -7,8 +7,8 @@ type Variables = ShellState['variables'];
 const GIT_VALUES = '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source';
 
 /**
- * Looks through the options of git itself: `git -C dir -c alias.x=push x` is `push` in `dir`, a template. Returns the
- * subcommand and its arguments, an alias given by -c expanded, and the configuration of this call by key in lower case.
+ * Skips the options of git itself: `git -C dir -c alias.x=push x` is `push` in `dir`, a template. Returns the subcommand and
+ * its arguments, with an alias given by -c expanded, and the configuration of this call by key in lower case.
  */
 export function gitWords(argv: readonly ShellWord[], variables: Variables = new Map()) {
   const { options, operands } = splitOptions(argv.slice(1), GIT_VALUES, true);
@@ -45,7 +45,7 @@ function settingsInEnvironment(variables: Variables): Map<string, string> {
   return settings;
 }
 
-/** Options that take a value of their own, by program. */
+/** Options with a value of their own, by program. */
 const VALUES: Readonly<Record<string, string>> = {
   git: GIT_VALUES,
   docker:
@@ -60,12 +60,12 @@ const VALUES: Readonly<Record<string, string>> = {
   terraform: '-chdir',
 };
 
-/** The program's name; `git-push` is a program of its own and git's subcommand. */
+/** Returns the program's name; `git-push` is both a program and git's subcommand. */
 export function programName(command: ShellCommand): string {
   return command.name.startsWith('git-') ? 'git' : command.name;
 }
 
-/** Words from the subcommand on, without the options before it; null for a program whose options are unknown. */
+/** Returns the words from the subcommand on, without preceding options; null for a program with unknown options. */
 export function subcommandWords(command: ShellCommand): readonly ShellWord[] | null {
   const { name, argv } = command;
   if (name === 'git') return gitWords(argv).words;
@@ -78,7 +78,7 @@ export function subcommandWords(command: ShellCommand): readonly ShellWord[] | n
   return values === undefined ? null : splitOptions(argv.slice(1), values, true).operands;
 }
 
-/** Returns the words that name a command's action: push, origin of `git -C x push -f origin`. null: not literal. */
+/** Returns the words that name a command's action: push, origin for `git -C x push -f origin`. null: not literal. */
 export function namedWords(command: ShellCommand): Array<string | null> {
   const words = subcommandWords(command) ?? command.argv.slice(1);
   const values = programName(command) === 'git' ? '' : (valuesOf(command.name) ?? '');
@@ -89,7 +89,7 @@ export function hasKnownOptions(command: ShellCommand): boolean {
   return valuesOf(programName(command)) !== undefined;
 }
 
-/** A word's text; null for one that is known only at run time. */
+/** Returns a word's text; null if it is known only at run time. */
 export function literal(word: ShellWord): string | null {
   return word.glob === true ? null : word.text;
 }
@@ -106,7 +106,7 @@ export function isShell(word: string): boolean {
   return SHELLS.has(basenameOf(word));
 }
 
-/** Basename of a command word, without `.exe`. */
+/** Returns the basename of a command word, without `.exe`. */
 export function basenameOf(word: string): string {
   const name = word.slice(word.lastIndexOf('/') + 1);
   return name.slice(-4).toLowerCase() === '.exe' ? name.slice(0, -4) : name;

@@ -5,7 +5,7 @@ import { isShell } from './program-words.ts';
 import type { ReadOptions, ShellReading } from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
-/** Not even looked at above this, heredocs or not. */
+/** Size above which a command is not read at all, heredocs or not. */
 const MAX_SOURCE = 4 * 1024 * 1024;
 
 /** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
@@ -40,7 +40,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
       }
     }
   } catch (error) {
-    // The parser resolves nested parts on access and can run out of stack there.
+    // The parser resolves nested parts on access and can exhaust the stack there.
     report(context, 'too-deep', error instanceof RangeError ? text : `${text}\n${String(error)}`, 0, null);
   }
   return facts;
@@ -75,7 +75,7 @@ function sizeThatCounts(script: Script, text: string): number {
   return size;
 }
 
-/** A function that nothing called may still run (a trap, a later command of the same shell): its body is read once. */
+/** Reads the bodies of uncalled functions once: they may still run (a trap, a later command of the same shell). */
 export function readUncalledFunctions(states: States, context: ShellContext): void {
   for (const state of states) {
     for (const body of state.functions.values()) {
@@ -86,7 +86,7 @@ export function readUncalledFunctions(states: States, context: ShellContext): vo
   }
 }
 
-/** Estimates the characters in heredoc bodies. Spares the parser too large a text: 1 MB of `a;` takes it 300 ms. */
+/** Estimates the characters in heredoc bodies, to keep large texts from the parser: 1 MB of `a;` takes it 300 ms. */
 export function heredocSize(text: string): number {
   let size = 0;
   const opener = /<<-?[ \t]*\\?(['"]?)([^\s'"<>|;&()]+)\1/g;

@@ -1,60 +1,60 @@
-/** Any text: placeholder in templates for what is known only at run time. */
+/** Placeholder in templates for any text that is known only at run time. */
 export const UNKNOWN = '\0';
 
 export interface ShellWord {
-  /** The word as the program gets it; null when a part of it is known only at run time. */
+  /** Word as the program receives it; null if a part of it is known only at run time. */
   readonly text: string | null;
-  /** The text, with UNKNOWN for each part that is known only at run time. */
+  /** Text with UNKNOWN for each part that is known only at run time. */
   readonly template: string;
   readonly source: string;
-  /** The shell expands it against the file system; `pattern` is the glob, quoted characters escaped by a backslash. */
+  /** The shell expands it against the file system; `pattern` is the glob, with quoted characters escaped by a backslash. */
   readonly glob?: true;
   readonly pattern?: string;
-  /** It stands for files that a search (find) comes upon. */
+  /** It stands for files that a search (find) finds. */
   readonly under?: SearchedTree;
   /** Content of a process substitution, as a template. */
   readonly content?: string;
-  /** The files that this content lists. */
+  /** Files that this content lists. */
   readonly contentUnder?: SearchedTree;
 }
 
 export interface SearchedTree {
   /** Absolute directories as templates. */
   readonly roots: readonly string[];
-  /** Globs, one of which a segment of the path matches; empty means any file. */
+  /** Globs, one of which must match a segment of the path; empty means any file. */
   readonly names: readonly string[];
-  /** Names that begin with a dot are passed over. */
+  /** Names that begin with a dot are skipped. */
   readonly visible?: true;
-  /** Globs of paths that the search leaves out; a star crosses slashes. */
+  /** Globs of paths that the search excludes; a star matches slashes. */
   readonly except?: readonly string[];
-  /** Folders are not found, only files. */
+  /** Only files are found, not folders. */
   readonly filesOnly?: true;
   readonly maxDepth?: number;
-  /** Only files that git tracks are found. */
+  /** Only files tracked by git are found. */
   readonly tracked?: true;
-  /** What .gitignore names is passed over. */
+  /** Files matched by .gitignore are skipped. */
   readonly ignores?: true;
 }
 
 export interface ShellCommand {
-  /** Basename of the command word; '' when it is not literal. */
+  /** Basename of the command word; '' if it is not literal. */
   readonly name: string;
   /** The command word's template, as written after expansion. */
   readonly path: string;
-  /** argv[0] is the command word itself. */
+  /** Words of the command; argv[0] is the command word itself. */
   readonly argv: readonly ShellWord[];
-  /** Wrappers that were looked through, the outermost first (env, sudo, xargs, "bash -c", ...). */
+  /** Wrappers around it, the outermost first (env, sudo, xargs, "bash -c", ...). */
   readonly via: readonly string[];
   readonly assignments: ReadonlyArray<{ readonly name: string; readonly value: string | null }>;
-  /** Working directory, literal `cd` followed; null when unknown. */
+  /** Working directory after any literal `cd`; null if unknown. */
   readonly cwd: string | null;
   readonly cwdTemplate: string;
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
   readonly position: number;
-  /** What it prints goes to a file, a variable or another descriptor. */
+  /** Its output goes to a file, a variable or another descriptor. */
   readonly away?: true;
-  /** Looked through (sudo, bash -c, eval), or only changes the shell (cd, export): what it runs is recorded too. */
+  /** A wrapper (sudo, bash -c, eval), or a change of the shell (cd, export); what it runs is recorded as well. */
   readonly opened?: true;
 }
 
@@ -83,15 +83,15 @@ export interface FileAccess {
   readonly cwdTemplate: string;
   readonly by: string;
   readonly how: FileAccessKind;
-  /** Everything below the target is meant too. */
+  /** Everything below the target is included. */
   readonly recursive?: true;
-  /** The shell reads its glob by settings of its own: dots, case and `**` may match more. */
+  /** The shell reads its glob with unusual settings: dots, case and `**` may match more. */
   readonly odd?: true;
-  /** 'copy-into': the directory whose content is copied to the target. */
+  /** 'copy-into': directory whose content is copied to the target. */
   readonly from?: ShellWord;
   /** 'git-clean': excluded globs. */
   readonly excludes?: readonly string[];
-  /** Revisions for `git diff` that name the tracked files which really change. */
+  /** Revisions for `git diff` that list the tracked files which change. */
   readonly compared?: readonly string[];
   readonly position: number;
 }
@@ -99,7 +99,7 @@ export interface FileAccess {
 export interface NamedWords {
   readonly command: ShellCommand;
   readonly words: readonly ShellWord[];
-  /** Says of a word that it stands where a program names what it writes; without that, it is taken for read. */
+  /** Returns whether a word is in a place where the program names its output; otherwise it counts as read. */
   readonly mayWrite: (word: ShellWord) => boolean;
 }
 
@@ -125,16 +125,16 @@ export interface Undecidable {
 
 export interface ShellReading {
   readonly commands: readonly ShellCommand[];
-  /** The commands that were looked through, and the builtins that only change the shell. */
+  /** Wrappers, and the builtins that only change the shell. */
   readonly opened: readonly ShellCommand[];
-  /** Each pipeline of two or more elements; an element holds the simple commands that stand in it, opened ones too. */
+  /** Pipelines of two or more elements; an element contains its simple commands, including opened ones. */
   readonly pipelines: ReadonlyArray<ReadonlyArray<readonly ShellCommand[]>>;
   readonly writes: readonly FileAccess[];
   readonly reads: readonly FileAccess[];
-  /** Words that nothing is known about: the program may write to a file that one of them names. */
+  /** Words with unknown meaning: the program may write to a file that one of them names. */
   readonly named: readonly NamedWords[];
   readonly undecidable: readonly Undecidable[];
-  /** Assignments that stand alone, before the commands that they may steer. */
+  /** Standalone assignments, before the commands that they may affect. */
   readonly assigned: readonly string[];
 }
 
@@ -142,8 +142,8 @@ export interface ReadOptions {
   /** Absolute directory in which the command starts. */
   readonly cwd: string;
   readonly home: string;
-  /** Variables whose value is known beforehand, such as CLAUDE_PROJECT_DIR. */
+  /** Variables with known values, such as CLAUDE_PROJECT_DIR. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Without the directory, commands after a `cd` to it may run in the old one. Default: every directory exists. */
+  /** Returns whether a directory exists: after a failed `cd`, commands run in the old one. Default: every directory exists. */
   readonly directoryExists?: (path: string) => boolean;
 }

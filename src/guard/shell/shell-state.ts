@@ -14,12 +14,12 @@ import {
 
 export interface ValueWord {
   readonly template: string;
-  /** Glob whose matches the value stands for (`for f in *.json`). */
+  /** Glob whose matches the value represents (`for f in *.json`). */
   readonly pattern?: string;
   readonly under?: SearchedTree;
   /** Its key in an associative array. */
   readonly key?: string;
-  /** The variable that a name reference (`declare -n`) stands for. */
+  /** Variable that a name reference (`declare -n`) refers to. */
   readonly reference?: string;
 }
 
@@ -27,14 +27,14 @@ export type FunctionBody =
   | { readonly kind: 'function'; readonly node: Shell.Function['body']; readonly source: string }
   | { readonly kind: 'alias'; readonly text: string };
 
-/** State of the shell at one point of one possible run. Immutable. */
+/** State of the shell at one point of a possible run. Immutable. */
 export interface ShellState {
   /** Template of an absolute path. */
   readonly cwd: string;
   readonly previous: string;
   readonly stack: readonly string[];
   readonly variables: ReadonlyMap<string, readonly ValueWord[]>;
-  /** null: the caller's arguments. */
+  /** Positional parameters; null: the caller's arguments. */
   readonly positional: readonly ValueWord[] | null;
   readonly functions: ReadonlyMap<string, FunctionBody>;
   /** Files that this command itself wrote with known content, by path template. */
@@ -43,10 +43,10 @@ export interface ShellState {
 
 export type States = readonly ShellState[];
 
-/** More possible runs than this are widened into one that knows less: it keeps the work linear. */
+/** Maximum number of possible runs; further ones are widened into one with less knowledge, which keeps the work linear. */
 const MAX_STATES = 8;
 
-/** The possible runs after branches that meet again. */
+/** Joins the possible runs of branches that meet again. */
 export function joinStates(...groups: ReadonlyArray<States>): ShellState[] {
   const byKey = new Map<string, ShellState>();
   for (const state of groups.flat()) byKey.set(keyOf(state), state);
@@ -78,13 +78,13 @@ function widen(left: ShellState, right: ShellState): ShellState {
   };
 }
 
-/** Both keep hostile input linear: `a=$a$a$a$a` thirty times, hundreds of variables in as many branches. */
+/** Limits that keep hostile input linear: `a=$a$a$a$a` thirty times, hundreds of variables in as many branches. */
 const MAX_VARIABLES = 100;
 const MAX_VALUE = 16 * 1024;
 
 export function withVariable(state: ShellState, given: string, value: readonly ValueWord[] | undefined): ShellState {
   const variables = new Map(state.variables);
-  // What is assigned to a name reference arrives in the variable that it stands for.
+  // An assignment to a name reference changes the variable that it refers to.
   const name = (value?.[0]?.reference === undefined && variables.get(given)?.[0]?.reference) || given;
   if (value === undefined) variables.delete(name);
   else if (variables.size < MAX_VARIABLES || variables.has(name)) {
@@ -94,7 +94,7 @@ export function withVariable(state: ShellState, given: string, value: readonly V
   return { ...state, variables };
 }
 
-/** Set once a setting changes what a glob matches (shopt, GLOBIGNORE, bash -O). */
+/** Variable that is set once a setting changes how globs match (shopt, GLOBIGNORE, bash -O). */
 const ODD_GLOBS = '\0globs';
 
 export function withOddGlobs(state: ShellState): ShellState {
@@ -113,12 +113,12 @@ export interface Stream {
 
 export interface Outcome {
   readonly states: States;
-  /** States in which it failed, where failing leaves something else behind (a `cd` into nothing). */
+  /** States in which it failed, if failure has a different effect (a `cd` to a missing directory). */
   readonly failed?: States;
   readonly output: Stream;
 }
 
-/** The facts gathered so far; the only thing that changes while a command is read. */
+/** Facts gathered so far, which alone change while a command is read. */
 export interface Facts {
   readonly commands: ShellCommand[];
   readonly opened: ShellCommand[];
@@ -131,7 +131,7 @@ export interface Facts {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
   steps: number;
-  /** `exec > file` stands before. */
+  /** True after `exec > file`. */
   away?: true;
   /** Commands of the current element of a pipeline. */
   element: ShellCommand[];
@@ -140,17 +140,17 @@ export interface Facts {
 /** Code for a shell: a text, a parsed script, or a part of one. */
 export type Code = string | Shell.Script | Shell.PipelineNode | Shell.AndOr | Shell.CompoundList;
 
-/** Surroundings of the code that is being interpreted. Passed down, never changed. */
+/** Environment of the code being interpreted. Passed down, never changed. */
 export interface ShellContext {
   readonly facts: Facts;
   readonly options: ReadOptions;
-  /** The text that the positions of the nodes index. */
+  /** Text that the positions of the nodes refer to. */
   readonly source: string;
-  /** Inside an opened string: where its opener stands in the user's command. */
+  /** Position of the opener in the user's command, inside an opened string. */
   readonly position: number | null;
   readonly depth: number;
   readonly via: readonly string[];
-  /** What is printed here goes to a file, a variable or another descriptor. */
+  /** Output here goes to a file, a variable or another descriptor. */
   readonly away?: true;
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
 }
@@ -159,10 +159,10 @@ export const NO_INPUT: Stream = { kind: 'none', text: '' };
 export const SILENT: Stream = { kind: 'literal', text: '' };
 export const UNKNOWN_STREAM: Stream = { kind: 'pipe', text: UNKNOWN };
 
-/** Simple commands and words that are looked at in one reading. 1 MB of hostile input stays far below 200 ms with it. */
+/** Maximum number of simple commands and words in one reading, which keeps 1 MB of hostile input far below 200 ms. */
 const MAX_STEPS = 6000;
 
-/** Counts one piece of work; false once the bound is reached, which is reported once. */
+/** Counts one unit of work; returns false once the limit is reached, which is reported once. */
 export function spend(context: ShellContext, position: number): boolean {
   context.facts.steps += 1;
   if (context.facts.steps <= MAX_STEPS) return true;
@@ -170,7 +170,7 @@ export function spend(context: ShellContext, position: number): boolean {
   return false;
 }
 
-/** Returns whether the bound is reached, which ends every loop. */
+/** Returns whether the limit is reached, which ends every loop. */
 export function isSpent(context: ShellContext): boolean {
   return context.facts.steps > MAX_STEPS;
 }
@@ -207,7 +207,7 @@ export interface Assigned {
   readonly words: readonly ValueWord[];
 }
 
-/** One simple command, expanded, in one state; wrappers peel off its front. */
+/** An expanded simple command in one state; wrappers are removed from its front. */
 export interface Call {
   readonly words: readonly ShellWord[];
   readonly assignments: readonly Assigned[];
@@ -221,21 +221,21 @@ export type Opened = { readonly kind: 'call'; readonly call: Call } | { readonly
 
 export interface Unwrapped {
   readonly next: readonly Opened[];
-  /** It does something itself as well, and stays in the reading. */
+  /** The wrapper also acts itself and stays in the reading. */
   readonly keepsItself: boolean;
 }
 
-/** The variable under which the files that a list in a file names are kept. */
+/** Returns the variable for the files named by a list in a file. */
 export function listKey(path: string): string {
   return `\0list:${path}`;
 }
 
-/** Under which key the content of a file that the command itself writes is kept. */
+/** Returns the key for the content of a file that the command itself writes. */
 export function fileKey(path: string, state: ShellState): string {
   return posix.normalize(fromCwd(path, state));
 }
 
-/** The template of a path that is given in a directory. */
+/** Returns the template of a path relative to a directory. */
 export function fromCwd(path: string, { cwd }: Pick<ShellState, 'cwd'>): string {
   return path.startsWith('/') ? path : `${cwd}/${path}`;
 }

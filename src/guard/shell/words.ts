@@ -2,7 +2,7 @@ import { escapeGlob } from './glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from './shell-reading.ts';
 import { literalOrNull, type ValueWord } from './shell-state.ts';
 
-/** Puts words together piece by piece, and splits them where the shell does. */
+/** Assembles words piece by piece, and splits them like the shell. */
 export class WordBuilder {
   private readonly words: ShellWord[] = [];
   private readonly source: string;
@@ -37,7 +37,7 @@ export class WordBuilder {
     this.contentUnder = under;
   }
 
-  /** Values of a variable or of a substitution; several become several words. */
+  /** Adds the values of a variable or of a substitution; several become several words. */
   values(values: readonly ValueWord[], quoted: boolean): void {
     values.forEach((value, index) => {
       if (index > 0) this.finishWord();
@@ -99,7 +99,7 @@ export class WordBuilder {
   }
 }
 
-/** A word that is known from elsewhere than the text of the command. */
+/** Returns a word that does not come from the text of the command. */
 export function wordOf(template: string, source = template): ShellWord {
   return { text: literalOrNull(template), template, source };
 }
@@ -119,9 +119,9 @@ export interface SplitWords {
 }
 
 /**
- * Splits arguments into options and operands. `withValue` lists the options whose value is a word of its own or
- * stands behind them ("-t DIR", "-tDIR", "--target DIR", "--target=DIR").
- * With `stopAtOperand` everything from the first operand on is an operand, as for wrappers.
+ * Splits arguments into options and operands. `withValue` lists the options whose value is the next word or attached ("-t
+ * DIR", "-tDIR", "--target DIR", "--target=DIR"). With `stopAtOperand` everything from the first operand on is an operand, as
+ * for wrappers.
  */
 export function splitOptions(words: readonly ShellWord[], withValue: string, stopAtOperand = false): SplitWords {
   const valued = new Set(withValue.split(' '));
@@ -142,7 +142,7 @@ export function splitOptions(words: readonly ShellWord[], withValue: string, sto
     }
     const equals = text.indexOf('=');
     const whole = equals === -1 ? text : text.slice(0, equals);
-    // A single dash and a whole word (-chdir=x, -exec) where the table knows it.
+    // A single dash and a whole word (-chdir=x, -exec) if the table contains it.
     if (text.startsWith('--') || (whole.length > 2 && valued.has(whole))) {
       const given = equals === -1 ? undefined : wordOf(text.slice(equals + 1), word.source);
       options.push({ name: whole, value: given ?? (valued.has(whole) ? words[++at] : undefined) });
@@ -174,7 +174,7 @@ export function optionValue(split: SplitWords, ...names: readonly string[]): She
   return optionValues(split, ...names).at(-1);
 }
 
-/** Returns the lookup in a table of programs, in which names separated by spaces share an entry. */
+/** Returns the lookup function for a table of programs in which names separated by spaces share an entry. */
 export function byProgram<T>(table: Readonly<Record<string, T>>): (name: string) => T | undefined {
   const known = new Map<string, T | undefined>();
   const find = (name: string): T | undefined => {
@@ -182,7 +182,7 @@ export function byProgram<T>(table: Readonly<Record<string, T>>): (name: string)
     return names === undefined ? undefined : table[names];
   };
   return (name) => {
-    // Building an object of all the names costs each process more than the few searches that it makes.
+    // An object with all names would cost each process more than the few lookups that it makes.
     if (!known.has(name)) known.set(name, name === '' || name.includes(' ') ? undefined : find(name));
     return known.get(name);
   };

@@ -1,6 +1,6 @@
 const MAX_ALTERNATIVES = 256;
 
-/** Expands `a{b,c}` and `{1..3}` as the shell does, on the text, before anything else. null: too many. */
+/** Expands `a{b,c}` and `{1..3}` like the shell, as text, before anything else. null: too many. */
 export function expandBraces(text: string): string[] | null {
   let budget = MAX_ALTERNATIVES;
   const expand = (part: string): string[] | null => {
@@ -61,7 +61,7 @@ function braceAt(text: string, start: number): Brace | null {
   return null;
 }
 
-/** Next index at or after `at` that is neither quoted nor escaped. */
+/** Returns the next index from `at` on that is neither quoted nor escaped. */
 function skipQuoted(text: string, at: number): number {
   for (;;) {
     const character = text[at];

@@ -40,7 +40,7 @@ export function expandParameter(
   return operate(part.operation, values, operand);
 }
 
-/** `${@:2}`, `${a[@]:1:2}`: some of the words. `base` is the number of the first. */
+/** Returns the words of a slice such as `${@:2}` or `${a[@]:1:2}`. `base` is the number of the first. */
 function sliced(
   values: readonly ValueWord[],
   { offset, length }: Extract<Shell.ParameterOperation, { type: 'Slice' }>,
@@ -53,7 +53,7 @@ function sliced(
   return values.slice(from - base, from - base + count);
 }
 
-/** Returns the values of a variable; undefined if the command neither sets it nor it is known. */
+/** Returns the values of a variable; undefined if the command does not set it and it is not known. */
 export function valuesOf(name: string, state: ShellState, context: ShellContext): readonly ValueWord[] | undefined {
   if (name === '@' || name === '*') return state.positional ?? undefined;
   if (/^[1-9]\d*$/.test(name)) {
@@ -85,7 +85,7 @@ function operate(
     if (values === undefined || operation.operator.endsWith('?')) return values ?? NOT_KNOWN;
     return missing || empty ? [{ template: other }] : values;
   }
-  // Always: the operands may hold substitutions, which run whatever the value is.
+  // Always: the operands may contain substitutions, which run whatever the value is.
   const change = changeOf(operation, operand);
   if (change === null || values === undefined || values.some((value) => value.template.includes(UNKNOWN)))
     return NOT_KNOWN;

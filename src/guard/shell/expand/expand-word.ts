@@ -7,7 +7,7 @@ import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
 
-/** Words that one word becomes: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
+/** Expands a word into words: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
 export function expandWord(word: Shell.Word, state: ShellState, context: ShellContext): ShellWord[] {
   if (!spend(context, word.pos)) return [wordOf(UNKNOWN, word.text)];
   const { parts } = word;
@@ -28,7 +28,7 @@ function wordsOf(
   return builder.finish();
 }
 
-/** The word as one text, where the shell does not split (assignments, here-strings, redirections). */
+/** Expands a word into one text, where the shell does not split (assignments, here-strings, redirections). */
 export function expandToValue(word: Shell.Word, state: ShellState, context: ShellContext): ValueWord {
   const parts = word.parts;
   if (parts === undefined) return { template: withTilde(word.text, word.value, state, context) };
@@ -43,7 +43,7 @@ export function expandToText(parts: readonly Shell.WordPart[], state: ShellState
   return words.map((word) => word.template).join(' ');
 }
 
-/** Reads the substitutions that stand anywhere below a node (arithmetic, tests, patterns). */
+/** Interprets the substitutions anywhere below a node (arithmetic, tests, patterns). */
 export function readSubstitutions(node: Shell.SyntaxNode, state: ShellState, context: ShellContext): void {
   if (!spend(context, node.pos)) return;
   if (
@@ -136,7 +136,7 @@ function readPattern(part: Shell.ParameterExpansionPart, state: ShellState, cont
   readSubstitutions(parseShell(text), state, { ...context, source: text, position: context.position ?? part.pos });
 }
 
-/** The input of `>(…)` is what the command writes to it, which is unknown. */
+/** Returns the input of a process substitution; that of `>(…)` is the command's output, which is unknown. */
 function inputOf(operator: string): Stream {
   return operator === '>' ? UNKNOWN_STREAM : NO_INPUT;
 }
@@ -151,7 +151,7 @@ function substitute(
   return context.interpret(script, [state], stdin, { ...context, away: true }).output;
 }
 
-/** Values as the shell splits them where IFS was set to other characters than white space. */
+/** Splits values like the shell if IFS contains other characters than white space. */
 function separated(values: readonly ValueWord[], state: ShellState): readonly ValueWord[] {
   const marks = state.variables.get('IFS')?.[0]?.template.replace(/[\s\0]/g, '') ?? '';
   if (marks === '') return values;

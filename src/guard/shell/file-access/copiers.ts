@@ -62,7 +62,7 @@ function copy(access: AccessRecorder, values: string, how: 'copy' | 'move' = 'co
   if (destination !== undefined) arrive(access, sources, destination, recursive, into !== undefined);
 }
 
-/** Reads all below a folder but what the globs leave out. */
+/** Reads everything below a folder except what the globs exclude. */
 function readTree(access: AccessRecorder, word: ShellWord, left: readonly ShellWord[]): void {
   left.forEach(access.explain);
   const globs = left.map(({ template }) => template.replace(/^\.?\/+|\/+$/g, ''));
@@ -160,10 +160,10 @@ const TAR_VALUES =
 
 const MAX_MEMBERS = 500;
 
-/** tar, unzip and the like: where members arrive, which archive is written. */
+/** Archivers such as tar and unzip: where members are extracted, and which archive is written. */
 export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
   tar: (access) => {
-    // The old style: `tar xzf a.tgz`, letters without a dash.
+    // Old style: `tar xzf a.tgz`, letters without a dash.
     const first = access.args[0];
     const old = first !== undefined && /^[a-zA-Z]+$/.test(first.template);
     const args = old ? [wordOf(`-${first.template}`), ...access.args.slice(1)] : access.args;
@@ -215,7 +215,7 @@ export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
   },
 };
 
-/** The path that a file gets in a directory: the directory and the file's basename. */
+/** Returns the path of a file in a directory: the directory and the file's basename. */
 export function joinWords(directory: ShellWord, file: ShellWord): ShellWord {
   const template = `${directory.template}/${lastSegment(file.template)}`;
   const base = { text: literalOrNull(template), template, source: directory.source };

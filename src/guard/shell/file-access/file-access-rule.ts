@@ -1,16 +1,16 @@
 import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { hasOddGlobs, literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
 
-/** Recorder that a rule calls for each path its command reads or writes. */
+/** Recorder that a rule calls for each path that its command reads or writes. */
 export interface AccessRecorder {
   readonly args: readonly ShellWord[];
   readonly words: readonly ShellWord[];
   readonly stdin: Stream;
   readonly state: ShellState;
   readonly write: (word: ShellWord, how: FileAccessKind, extra?: WriteDetails) => void;
-  /** `recursive`: everything below a directory too. `unsure`: it may be written as well. */
+  /** `recursive`: also everything below a directory. `unsure`: it may also be written. */
   readonly read: (word: ShellWord, recursive?: boolean, unsure?: boolean) => void;
-  /** Says that the program does nothing to a file which this word names. What stays unexplained may be written. */
+  /** Marks a word as one whose file the program does not touch. Unexplained words may be written. */
   readonly explain: (word: ShellWord) => void;
   /** Returns the recorder for a command that works in another directory (-C). */
   readonly inDirectory: (directory: string) => AccessRecorder;
@@ -32,7 +32,7 @@ interface Use extends WriteDetails {
   readonly how: FileAccessKind;
 }
 
-/** Records a write, and that its target cannot be decided where it is not literal. */
+/** Records a write, and whether its target is undecidable because it is not literal. */
 export function recordWrite(use: Use, context: ShellContext, position: number): void {
   const write = pathUse(use, context, position);
   if (write === null) return;

@@ -4,7 +4,7 @@ import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf }
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 import { patchTargets } from './patches.ts';
 
-/** git subcommands that change files of the working tree. */
+/** Rules for git subcommands that change files of the working tree. */
 export const git: FileAccessRule = (access) => {
   const { words, directory } = gitWords(access.words);
   const [subcommand, ...args] = words;
@@ -14,7 +14,7 @@ export const git: FileAccessRule = (access) => {
   subcommandOf(name)?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
 
-/** Subcommands to which paths are names in the index or in a commit; their `--output` is known of every program. */
+/** Subcommands whose paths are names in the index or in a commit; `--output` is recorded for every program. */
 const TALKS = new Set(
   'status log diff show add commit ls-files ls-tree blame annotate grep branch tag push fetch pull remote rev-parse rev-list check-ignore check-attr describe cat-file merge-base reset switch checkout restore cherry-pick revert merge rebase notes shortlog reflog whatchanged diff-tree diff-index diff-files hash-object name-rev for-each-ref symbolic-ref var version help stash rm mv clean apply show-ref count-objects fsck range-diff update-index'.split(
     ' ',
@@ -28,7 +28,7 @@ const subcommandOf = byProgram<Subcommand>({
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;
     const dashes = args.findIndex((word) => word.template === '--');
-    // git takes an operand that is not a revision for a path.
+    // git treats an operand that is not a revision as a path.
     for (const path of dashes === -1 ? split.operands : args.slice(dashes + 1))
       access.write(pathspec(path), 'git-path', { recursive: true });
     tracked(access, 'git checkout');
@@ -98,7 +98,7 @@ const subcommandOf = byProgram<Subcommand>({
   },
   grep: (access, args) => {
     shows(access, args);
-    // It searches what is tracked, from here on; without an index everything.
+    // It searches tracked files from here on; without an index, all files.
     const { cwd } = access.state;
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
     const tree = { roots: [cwd], names: [], filesOnly: true } as const;
@@ -144,7 +144,7 @@ const subcommandOf = byProgram<Subcommand>({
   },
 });
 
-/** Options by which git log prints lines of files, not only commits. */
+/** Pattern for options that make git log print lines of files, not only commits. */
 const SHOWS_LINES = /^(-[a-z]*[pucL]|--patch.*|--cc|--full-diff|--remerge-diff|--word-diff.*|--ext-diff)/;
 
 function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...names: readonly string[]): void {
@@ -161,7 +161,7 @@ function shows(access: AccessRecorder, args: readonly ShellWord[], recursive = f
   }
 }
 
-/** Tracked files may change; which ones depends on the repository, and is what `git diff` says of these revisions. */
+/** Records that tracked files may change: those that `git diff` lists for these revisions in the repository. */
 function tracked(access: AccessRecorder, source: string, compared?: readonly string[]): void {
   access.write(wordOf('.', source), 'git-tracked', { recursive: true, compared });
 }
@@ -171,7 +171,7 @@ function revision(word: ShellWord | undefined, usual: string): string | null {
   return name === undefined ? usual : /^\w[\w./~^@{}-]*$|^@/.test(name) ? name : null;
 }
 
-/** Takes `:/x`, `:(top)x` (the root of the working tree) and globs, which cross directories, in their widest sense. */
+/** Interprets `:/x`, `:(top)x` (the root of the working tree) and globs, which match slashes, in their widest sense. */
 function pathspec(word: ShellWord): ShellWord {
   const top = /^:(?:\/|\((?:top|glob|icase|literal|,)*\))(.*)$/s.exec(word.template);
   const path = top === null ? word.template : top[1] || '.';

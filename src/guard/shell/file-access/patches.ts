@@ -27,10 +27,10 @@ export const patch: FileAccessRule = (access) => {
   if (targets.length === 0) inside.write({ text: null, template: UNKNOWN, source: 'patch' }, 'patch');
 };
 
-/** More files than this in one patch are not listed; the text of such a patch is far above the size limit. */
+/** Maximum number of files listed from one patch; the text of a larger patch exceeds the size limit. */
 const MAX_TARGETS = 500;
 
-/** Files that a patch changes. A diff's name counts with and without its first segment, since -p decides. */
+/** Returns files that a patch changes. A diff's name counts with and without its first segment, because -p decides. */
 export function patchTargets(text: string): string[] {
   const targets = new Set<string>();
   for (const line of text.split('\n')) {

@@ -1,16 +1,16 @@
 import { basenameOf } from '../program-words.ts';
 import { type ShellCommand, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 
-/** What stands before a file that a program writes: `-o F`, `--out-dir F`, `--js_out=F`, `-Wl,-Map=F`. */
+/** Pattern for text before a file that a program writes: `-o F`, `--out-dir F`, `--js_out=F`, `-Wl,-Map=F`. */
 const OUTPUT =
   /^(?:-o|-{1,2}[DP]?(?:[a-z]+[-_])*(?:out(?:put|file|dir)?|dest(?:ination|dir)?|(?:save|write|dump)(?:[-_]?(?:to|as))?|append|cidfile|basetemp|Map)(?:[-_]?(?:file|dir|path|folder))?|-{1,2}\w+profile|-{1,2}(?:log|result|report)[-_]?(?:file|dir|to))$/i;
-/** One of these is in every such word but `-o`. To compile OUTPUT takes as long as all else that a command is asked. */
+/** Parts of which every such word but `-o` contains one. Compiling OUTPUT takes as long as all other checks of a command. */
 const OUTPUT_PARTS = 'out dest save write dump append cidfile basetemp map profile log result report'.split(' ');
-/** The same before a mark in a word: `of=F`, `CREATE:F`. */
+/** Pattern for the same before a mark in a word: `of=F`, `CREATE:F`. */
 const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
-/** An option with which any program changes its operands in place. */
+/** Pattern for options that make any program change its operands in place. */
 const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
-/** Programs, or subcommands, that do it unasked, and those that do it with `-i` or `-w`. */
+/** Programs or subcommands that do so by default; further ones do with `-i` or `-w`. */
 const FORMATS = new Set(
   'fix isort stylua pyupgrade swiftformat mdformat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
     ' ',
@@ -22,9 +22,8 @@ const ONLY_LOOKS =
   /^-{1,2}(?:c|d|l|n|check\w*|dry-?run|diff|list\w*|verify[\w-]*|stdout|lint|test|version|help)(?:-only)?(?:=|$)/;
 
 /**
- * Returns whether a program of which no row says what it does with a word may write to the file that the word names:
- * as its output, or since it changes what it's given in place. Most programs read what they are given, and whatever
- * they write after all is undone.
+ * Returns a test for whether an unknown program may write to the file that a word names: as its output, or because it changes
+ * operands in place. Most programs only read their operands, and any other write is reverted afterwards.
  */
 export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boolean {
   const texts = argv.map(({ template }) => template);
@@ -59,7 +58,7 @@ function isOutput(option: string): boolean {
   return small === '-o' || (OUTPUT_PARTS.some((part) => small.includes(part)) && OUTPUT.test(option));
 }
 
-/** Programs whose standard input is commands of their own. */
+/** Programs that read commands of their own from standard input. */
 const COMMANDED = new Set(
   'psql mysql mariadb duckdb redis-cli mongosh gnuplot gdb lldb ftp sftp lftp ghci octave fish osascript nu xonsh'.split(
     ' ',
@@ -76,7 +75,7 @@ const WRITERS = new Set(
 );
 const ELSEWHERE = /^(?:ssh|mosh|adb|heroku|fly)$/;
 
-/** Returns the words of a command that an unknown program is given to run: `retry 3 rm F`; null if there is none. */
+/** Returns the words of a command that an unknown program runs: `retry 3 rm F`; null if there is none. */
 export function wrappedWriter({ name, argv }: ShellCommand): readonly ShellWord[] | null {
   const at = argv.findIndex(({ template }, index) => index > 0 && WRITERS.has(basenameOf(template)));
   return at === -1 || ELSEWHERE.test(name) ? null : argv.slice(at);

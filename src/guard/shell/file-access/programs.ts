@@ -5,24 +5,24 @@ import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 import { applyPatch, patch } from './patches.ts';
 import { searchFiles } from './search-files.ts';
 
-/** What a program does with the files that its arguments name. Whatever a row does not explain may be written. */
+/** Effects of a program on the files named by its arguments. Arguments that a row does not explain may be written. */
 interface ProgramFiles {
-  /** Options with a value that changes no file. */
+  /** Options with a value that does not affect any file. */
   readonly values?: string;
-  /** Options whose value is a file that is read, and one that is written. */
+  /** Options whose value is a file that is read; `out` has those whose file is written. */
   readonly in?: string;
   readonly out?: string;
   /** Operands: read by default. 'converts': the first is read, the second written. 'free': not even read. */
   readonly operands?: FileAccessKind | 'converts' | 'free';
-  /** Leading operands that are no files, unless one of the options in `script` is given. */
+  /** Number of leading operands that are not files, unless one of the options in `script` is given. */
   readonly skip?: number;
   readonly script?: string;
-  /** With such a word the operands are written in place, or only read. */
+  /** Words with which the operands are written in place; otherwise they are read. */
   readonly writesWith?: RegExp;
   readonly readsWith?: RegExp;
-  /** Options with which all below the operands is meant. */
+  /** Options that extend the operands to everything below them. */
   readonly recursive?: string | true;
-  /** Operands may be written as well: a copy to or from another machine. */
+  /** Operands may also be written, for example when copying to or from another machine. */
   readonly unsure?: true;
 }
 
@@ -49,7 +49,7 @@ export function filesOf(row: ProgramFiles): FileAccessRule {
   };
 }
 
-/** Everything but redirections is words to them. */
+/** Programs whose arguments are only words; only redirections matter. */
 const TALKERS =
   'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
 
@@ -133,7 +133,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'time gtime strace ltrace': { out: '-o --output', operands: 'free' },
 };
 
-/** chmod, chown: the first operand is the mode, unless a reference file gives it. */
+/** Rule for chmod, chown: the first operand is the mode, unless a reference file gives it. */
 const mode: FileAccessRule = (access) => {
   // "-w" and "-x" are modes, not options.
   const args = access.args.filter((word) => !/^-[rwxXst]+$/.test(word.template));
@@ -143,20 +143,20 @@ const mode: FileAccessRule = (access) => {
   for (const word of given ? split.operands : split.operands.slice(1)) access.write(word, 'mode', { recursive });
 };
 
-/** `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: the files that are edited in place, or only read. */
+/** Rule for `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: files that are edited in place, or only read. */
 const filter: FileAccessRule = (access) => {
   const texts = access.args.map((word) => word.template);
   const has = (letters: RegExp): boolean => texts.some((text) => letters.test(text) && !/^-[IMm]/.test(text));
   const inPlace = has(/^-[a-zA-Z0-9]*i/);
   if (!inPlace && !has(/^-[a-zA-Z0-9]*[npeE]/)) return;
   access.args.forEach((word, index) => {
-    // The code itself is judged as code.
+    // The code itself is evaluated as code.
     if (/^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? '')) access.explain(word);
     else if (!word.template.startsWith('-')) inPlace ? access.write(word, 'argument') : access.read(word);
   });
 };
 
-/** An interpreter that is given a script: `bash -x FILE`; `bash -n` looks at the syntax alone. Code is judged as code. */
+/** Returns a rule for an interpreter with a script: `bash -x FILE`; `bash -n` only checks it. Code is evaluated as code. */
 function runsFile(values: string, checks: RegExp, code: RegExp): FileAccessRule {
   return (access) => {
     const { options, operands } = splitOptions(access.args, values, true);
@@ -166,19 +166,19 @@ function runsFile(values: string, checks: RegExp, code: RegExp): FileAccessRule 
   };
 }
 
-/** `docker cp FROM TO`: paths in a container have its name before a colon. */
+/** Rule for `docker cp FROM TO`: paths in a container have its name before a colon. */
 const copiesOut: FileAccessRule = (access) => {
   const [verb, , to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
   if (verb?.template === 'cp' && to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
 };
 
 const LOCKS: Readonly<Record<string, string>> = { yarn: 'yarn.lock', pnpm: 'pnpm-lock.yaml', bun: 'bun.lock' };
-/** The subcommand and its first operand; `npm install` alone changes no manifest. */
+/** Pattern for a subcommand and its first operand; `npm install` alone changes no manifest. */
 const CHANGES_MANIFEST =
   /^(?:init$|(?:un(?:install|link)?|remove|rm?)\b|(?:add|install|in?|link|ln|version) .|pkg (?:set|delete|fix))/;
 const MANIFEST_VALUES = '-w -C -F --workspace --prefix --dir --cwd --filter --registry --loglevel --tag --otp';
 
-/** `npm install X`, `npm pkg set x=y`, `yarn remove X` write package.json and the lock file. */
+/** Rule for `npm install X`, `npm pkg set x=y`, `yarn remove X`, which write package.json and the lock file. */
 const manifest: FileAccessRule = ({ args, words: [program], write }) => {
   const split = splitOptions(args, MANIFEST_VALUES);
   const [verb, second = ''] = split.operands.map(({ template }) => template);
@@ -192,7 +192,7 @@ const manifest: FileAccessRule = ({ args, words: [program], write }) => {
 export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   [TALKERS]: (access) => access.args.forEach(access.explain),
   'docker podman kubectl': copiesOut,
-  // Its options have whole names after a single dash: `-count=1` is no `-c -o unt=1`.
+  // Its options have whole names after a single dash: `-count=1` is not `-c -o unt=1`.
   go: ({ args, write }) => {
     for (const [at, word] of args.entries())
       if (/^-(?:o|outputdir|\w+profile)$/.test(args[at - 1]?.template ?? '')) write(word, 'argument');
@@ -213,7 +213,7 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
     const file = optionValue(splitOptions(access.args, '-f -t -b -C -N -P -a'), '-f');
     if (file === undefined) return;
     access.read(file);
-    // Without one of these it makes a new key there.
+    // Without one of these it creates a new key there.
     if (!access.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) access.write(file, 'argument');
   },
   dd: (access) => {

@@ -11,7 +11,7 @@ import { filesOf, PROGRAMS, ROWS, recordNamedOptions } from './programs.ts';
 const rowOf = byProgram(ROWS);
 const ruleByName = byProgram<FileAccessRule>({ ...PROGRAMS, ...COPIERS, ...FETCHERS, ...ARCHIVERS, git });
 
-/** Records the paths that a command reads and writes by its arguments, and the words that no rule explains. */
+/** Records the paths that a command reads and writes through its arguments, and the words that no rule explains. */
 export function recordFileAccess(command: ShellCommand, call: Call, context: ShellContext): void {
   const explained = new Set<string>();
   const access = recorderIn(call.state, command, call, context, explained);
@@ -33,15 +33,15 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
   recordNamed(command, words, context);
 }
 
-/** A program that is found by its name, or where the system keeps its own: not `./cat`. */
+/** Returns whether a program is found by its name or in the system's folders: not `./cat`. */
 function isOfSystem(path: string): boolean {
   return path.includes('/') ? /^\/(s?bin|usr|opt|nix|snap)\//.test(path) : path !== '';
 }
 
-/** `-coverprofile=FILE` is an option of many letters, whatever the rule takes it for; `+!x` is code for a pager. */
+/** Pattern for long options with one dash, such as `-coverprofile=FILE`, whatever the rule; and for `+!x`, code for a pager. */
 const LONG_OPTION = /^-[a-zA-Z][\w,-]+=|^\+!/;
 
-/** Records words that a program which is not known, or not by this option, may write to. */
+/** Records words that a program may write to because it or its option is unknown. */
 export function recordNamed(command: ShellCommand, words: Call['words'], { facts }: ShellContext): void {
   if (words.length > 0) facts.named.push({ command, words, mayWrite: mayWrite(command) });
 }

@@ -11,18 +11,18 @@ const VALUES: Readonly<Record<string, string>> = {
   'ag ack': AG,
 };
 const valuesOf = byProgram(VALUES);
-/** Options of rg and ag by which ignore files count for nothing. */
+/** Pattern for options of rg and ag that disable ignore files. */
 const NO_IGNORE = /^(-[uUat]|--unrestricted|--no-ignore.*|--no-config|--all-types|--all-text|--skip-vcs-ignores)$/;
 const LISTS = ['-l', '-L', '--files-with-matches', '--files-without-match', '--files'];
 
 interface Search {
-  /** Files and folders that are named; what is below a folder is in `tree`. */
+  /** Named files and folders; the content of a folder is in `tree`. */
   readonly places: readonly ShellWord[];
   readonly tree: SearchedTree | null;
   readonly lists: boolean;
 }
 
-/** What a search looks through: grep what it is given, the others the whole tree, hidden files only on demand. */
+/** Returns the scope of a search: grep reads what it is given, the others the whole tree, hidden files only on request. */
 function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin'>, name: string): Search {
   const split = splitOptions(words.slice(1), valuesOf(name) ?? '');
   const isGrep = valuesOf(name) === GREP;
@@ -66,10 +66,10 @@ const search: FileAccessRule = (access) => {
     });
 };
 
-/** grep, rg and the like: they write nothing, and read what they search. */
+/** Rules for grep, rg and the like, which write nothing and read what they search. */
 export const searchFiles: Readonly<Record<string, FileAccessRule>> = { [Object.keys(VALUES).join(' ')]: search };
 
-/** The files that a search lists (`grep -rl`, `rg --files`); undefined if it prints lines. */
+/** Returns the files that a search lists (`grep -rl`, `rg --files`); undefined if it prints lines. */
 export function listedBySearch(call: Call, name: string): Stream | undefined {
   if (valuesOf(name) === undefined) return undefined;
   const { places, tree, lists } = searchOf(call, name);

@@ -11,10 +11,10 @@ type Node = Shell.PipelineNode | Shell.AndOr | Shell.CompoundList;
 
 const MAX_ITEMS = 64;
 
-/** Strings in strings, functions in functions, substitutions in substitutions. */
+/** Maximum nesting of strings, functions and substitutions. */
 const MAX_DEPTH = 24;
 
-/** Interprets code in every state that it may start in; returns its output and the states that it may leave. */
+/** Interprets code in every possible initial state; returns its output and the possible final states. */
 export function interpret(code: Code, states: States, stdin: Stream, context: ShellContext): Outcome {
   if (typeof code === 'string') return interpretText(code, states, stdin, context);
   return code.type === 'Script'
@@ -37,7 +37,7 @@ function interpretScript(script: Shell.ParsedScript, states: States, stdin: Stre
   return interpretStatements(script.commands, states, stdin, { ...inner, depth: context.depth + 1 });
 }
 
-/** Reads a text that a shell is given to run (`bash -c`, `eval`, a heredoc to a shell). */
+/** Interprets a text that a shell runs (`bash -c`, `eval`, a heredoc to a shell). */
 function interpretText(text: string, states: States, stdin: Stream, context: ShellContext): Outcome {
   if (text.trim() === UNKNOWN) return { states, output: UNKNOWN_STREAM };
   const inner = { ...context, source: text, position: context.position ?? 0 };
@@ -135,7 +135,7 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
   let stream = stdin;
   for (const command of node.commands) {
     facts.element = [];
-    // Each element runs in a shell of its own.
+    // Each element runs in its own shell.
     const outcome = interpretNode(command, states, stream, context);
     stream = { ...outcome.output, kind: 'pipe' };
     elements.push(facts.element);
@@ -147,7 +147,7 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
   return { states: withFilesOf(written, states), output: stream };
 }
 
-/** Returns the states with the files that a subshell wrote: nothing else of it survives. */
+/** Returns the states with the files that a subshell wrote, which are its only lasting effect. */
 function withFilesOf(written: States, states: States): States {
   const isNew = ([path, text]: [string, string]): boolean => !states.some((state) => state.files.get(path) === text);
   const files = new Map(written.flatMap((state) => [...state.files].filter(isNew)));

@@ -7,7 +7,7 @@ import { byProgram } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
 
-/** Programs whose output follows in the same way. */
+/** Programs whose output is computed like that of another one. */
 const alike = byProgram({
   'tee sponge': 'cat',
   dirname: 'basename',
@@ -18,7 +18,7 @@ const alike = byProgram({
   'uniq tr head tail grep cut awk sed': 'sort',
 });
 
-/** Returns a command's output if it follows from its words and its input alone. */
+/** Returns a command's output if its words and its input alone determine it. */
 export function literalOutput(call: Call, name: string): Stream {
   const args = call.words.slice(1);
   const texts = args.map((word) => word.template);
@@ -115,7 +115,7 @@ function withTree(stream: Stream, args: Call['words']): Stream {
   return under === undefined ? stream : { ...stream, under };
 }
 
-/** The text that printf prints; UNKNOWN for formats that are not followed. */
+/** Returns the text that printf prints; UNKNOWN for unsupported formats. */
 export function formatted(texts: readonly string[]): string {
   const words = texts[0] === '--' ? texts.slice(1) : texts;
   const [format = '', ...values] = words;
@@ -125,7 +125,7 @@ export function formatted(texts: readonly string[]): string {
   const holes = kinds.length;
   if (/%(?!%)/.test(pieces.join(''))) return UNKNOWN;
   let text = '';
-  // printf uses its format again until all values are printed.
+  // printf repeats its format until all values are printed.
   const rounds = holes === 0 ? 1 : Math.max(1, Math.ceil(values.length / holes));
   for (let round = 0; round < rounds; round += 1) {
     pieces.forEach((piece, index) => {

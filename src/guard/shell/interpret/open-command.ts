@@ -10,7 +10,7 @@ import { openInterpreter, openShell, recordCommand, recordOpened } from './open-
 import { runBuiltin } from './run-builtin.ts';
 import { runLater } from './run-later.ts';
 
-/** `sudo env nice …`: more of them on one another is no command that a person writes. */
+/** Maximum number of nested wrappers such as `sudo env nice …`, beyond what a person writes. */
 const MAX_WRAPPERS = 20;
 
 /** Follows a command through functions, builtins, wrappers and shells to the program that it runs, and records it. */
@@ -72,7 +72,7 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
   return { states: [call.state], output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
 }
 
-/** The words of a wrapper that are not those of what it runs. */
+/** Returns the words of a wrapper that do not belong to the command that it runs. */
 function ownWords(call: Call, next: readonly Opened[]): ShellWord[] {
   const inner = new Set(next.flatMap((each) => (each.kind === 'call' ? each.call.words : [])));
   const texts = next.flatMap((each) => (each.kind === 'text' ? [each.text] : []));
@@ -103,7 +103,7 @@ function callFunction(call: Call, context: ShellContext): Outcome | undefined {
   };
 }
 
-/** `./x.sh` that this very command wrote with known content. */
+/** Opens `./x.sh` if this very command wrote it with known content. */
 function openWrittenScript(call: Call, context: ShellContext): Outcome | undefined {
   const path = call.words[0]?.template ?? '';
   if (!path.includes('/')) return undefined;
@@ -113,7 +113,7 @@ function openWrittenScript(call: Call, context: ShellContext): Outcome | undefin
   return openShell({ ...call, words: [wordOf('sh'), ...call.words] }, 'sh', context);
 }
 
-/** Keeps the content of files that a command writes and its own line may run: a download's is unknown. */
+/** Keeps the content of files that a command writes and may run later in the same line: that of a download is unknown. */
 function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
   const { state } = call;
   if (name !== 'curl' && name !== 'wget' && name !== 'tee') return state;
@@ -128,16 +128,16 @@ const PROGRAM_KEYS =
 const PROGRAM_VARIABLES =
   /^(GIT_(PAGER|EDITOR|SEQUENCE_EDITOR|SSH_COMMAND|SSH|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND)|PAGER|EDITOR|VISUAL)$/;
 
-/** One word is a text for a shell; several are a command with its words. */
+/** Returns one word as a text for a shell; several as a command with quoted words. */
 function oneText(words: readonly string[]): string {
   const [first = ''] = words;
   return words.length === 1 ? first : words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
 
-/** `tar --checkpoint-action=exec=x`, `ssh -o ProxyCommand=x`. */
+/** Pattern for options that run commands: `tar --checkpoint-action=exec=x`, `ssh -o ProxyCommand=x`. */
 const RAN = /(?:^|[=\s])(?:exec|ProxyCommand|LocalCommand|--to-command|--use-compress-program|--rsh)=(.+)$/is;
 
-/** The commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
+/** Returns the commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
 function gitTexts(call: Call): string[] {
   const { words, aliased, settings } = gitWords(call.words, call.state.variables);
   const programs = [...settings].flatMap(([key, value]) => (PROGRAM_KEYS.test(key) ? [value] : []));
@@ -146,7 +146,7 @@ function gitTexts(call: Call): string[] {
   }
   const told = programs.map((text) => text.replace(/^!/, ''));
   if (aliased?.startsWith('!')) return [...told, aliased.slice(1)];
-  // An alias from the environment is not in the command's words: its expansion is interpreted.
+  // An alias from the environment is not among the command's words: its expansion is interpreted.
   const meant = aliased === undefined ? [] : [oneText(['git', ...words.map((word) => word.template)])];
   return [...told, ...meant, ...subcommandTexts(words)];
 }
@@ -170,7 +170,7 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
       return texts.flatMap((text, index) => {
         const value = texts[index + 1];
         if (value === undefined) return [];
-        // An alias is judged where it is defined: a later use may be out of sight.
+        // An alias is evaluated where it is defined, because a later use may go unnoticed.
         if (/^alias\.[^=]+$/i.test(text)) return [value.startsWith('!') ? value.slice(1) : `git ${value}`];
         return PROGRAM_KEYS.test(text.toLowerCase()) ? [value.replace(/^!/, '')] : [];
       });

@@ -16,12 +16,12 @@ import {
 } from '../shell-state.ts';
 import { asValue, byProgram } from '../words.ts';
 
-/** Options by which a glob matches more: `bash -O dotglob`. */
+/** Pattern for options that make a glob match more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;
-/** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
+/** Pattern for options that take the next word: `-o pipefail`, `-euo pipefail`, `--rcfile x`. */
 const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
-/** Stands in a text for the files that a search puts there (`xargs -I% sh -c 'rm %'`). */
+/** Placeholder for files that a search inserts into a text (`xargs -I% sh -c 'rm %'`). */
 const FOUND = 'FOUND_BY_A_SEARCH';
 
 /** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
@@ -89,7 +89,7 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
 
 const NODE = /^(-e|-p|-pe|--eval|--print)$|^--(?:eval|print)=/;
 
-/** Options that bring code with them, for each interpreter; its name may end in a version: `python3.12`. */
+/** Options that take code, for each interpreter; its name may end in a version: `python3.12`. */
 const codeOption = byProgram({
   'node nodejs bun tsx ts-node': NODE,
   deno: /^(eval|-e|--eval)$/,
@@ -100,12 +100,12 @@ const codeOption = byProgram({
   php: /^-[rBRE]$/,
 });
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
-/** Programs with a command language of their own, or that run commands later. */
+/** Programs with their own command language, or that run commands later. */
 const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux', 'screen', 'at', 'batch']);
-/** The same for programs with `-` as an argument. */
+/** Such programs with `-` as an argument. */
 const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
 
-/** Reports code that is handed to an interpreter: this parser does not read it. */
+/** Reports code for an interpreter, which this parser does not read. */
 export function openInterpreter(call: Call, name: string, context: ShellContext): void {
   const args = call.words.slice(1);
   const say = (text: string): void => {
@@ -147,10 +147,10 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
   }
 }
 
-/** `system('x')`, `execSync("x")`, `subprocess.run(['x', 'y'])`, `spawn('x', ['y'])`. */
+/** Pattern for `system('x')`, `execSync("x")`, `subprocess.run(['x', 'y'])`, `spawn('x', ['y'])`. */
 const RUNS =
   /(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)exec)[\s(]{1,4}((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
-/** What stands for a command in a language of its own. */
+/** Patterns for commands in interpreters' own languages. */
 const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
   [/^g?make$/, /^(?:\t|[^\t#=:;]*:[^=;]*;)[\s@+-]*(.+)$/gm],
   [/^(?:n?vim?|ex|ed)$/, /^[:%\d,$]*!\s*(.+)$/gm],
@@ -158,7 +158,7 @@ const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
   [/^(?:perl|ruby|php)/, /`([^`\n]+)`/g],
 ];
 
-/** The commands that a code plainly runs, 20 at most; those that it puts together are not known. */
+/** Returns the commands that code obviously runs, at most 20; composed ones are unknown. */
 export function commandsIn(text: string, name: string): string[] {
   const lists = [...text.matchAll(RUNS)].map(([, list = '']) => list.replace(/(['"`])(.+?)\1[\s,[]*|\[/g, '$2 '));
   const run = ITS_RUNS.find(([each]) => each.test(name))?.[1];
@@ -166,7 +166,7 @@ export function commandsIn(text: string, name: string): string[] {
   return [...own, ...lists].filter((command) => !command.includes(UNKNOWN)).slice(0, 20);
 }
 
-/** GNU sed writes files by `w FILE` and runs commands by `e`, as commands and as flags of `s`. */
+/** Returns whether a GNU sed script writes files (`w FILE`) or runs commands (`e`), as commands and as flags of `s`. */
 function runsOrWrites(script: string): boolean {
   const commands = script
     .replace(/(?<![a-zA-Z])[sy]([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1/gs, ';')
@@ -176,7 +176,7 @@ function runsOrWrites(script: string): boolean {
   );
 }
 
-/** Adds a simple command to the reading, once for each way it may run. */
+/** Adds a simple command to the reading, once for each way in which it may run. */
 export function recordCommand(call: Call, name: string, context: ShellContext): ShellCommand {
   return record(commandOf(call, name, context), 'commands', context);
 }

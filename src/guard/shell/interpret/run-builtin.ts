@@ -112,7 +112,7 @@ function declare(call: Call, args: readonly string[]): Outcome {
     if (equals > 0 && !arg.startsWith('-')) {
       const name = arg.slice(0, equals).replace(/\+$/, '');
       const text = arg.slice(equals + 1);
-      // A name reference changes with the variable that it names.
+      // A name reference changes with the variable that it refers to.
       const value = isReference
         ? { template: UNKNOWN, ...(text.includes(UNKNOWN) ? {} : { reference: text }) }
         : { template: text };
@@ -140,7 +140,7 @@ function readInto(call: Call, names: readonly string[]): Outcome {
   };
 }
 
-/** The words of the first line of the input, as IFS splits them. */
+/** Splits the first line of the input into words by IFS. */
 function splitByIfs({ stdin, state }: Call): string[] {
   const marks = state.variables.get('IFS')?.[0]?.template ?? ' \t\n';
   const pieces = [''];
@@ -151,7 +151,7 @@ function splitByIfs({ stdin, state }: Call): string[] {
   return pieces.filter((piece) => piece !== '');
 }
 
-/** Fills an array from known input; that of any other is one unknown word. */
+/** Fills an array from known input; unknown input becomes one unknown word. */
 function readArray(call: Call, name: string, words: readonly string[]): Outcome {
   const { text, under } = call.stdin;
   const isKnown = under === undefined && text !== '' && !text.includes(UNKNOWN) && words.length <= MAX_WORDS;
@@ -161,7 +161,7 @@ function readArray(call: Call, name: string, words: readonly string[]): Outcome 
   return moved(withVariable(call.state, name, values));
 }
 
-/** Follows `cd`, `pushd` and `popd`; where the directory does not exist, both ways stay open. */
+/** Follows `cd`, `pushd` and `popd`; if the directory does not exist, both outcomes remain possible. */
 function changeDirectory(call: Call, _args: readonly string[], context: ShellContext): Outcome {
   const { state } = call;
   const stacked = call.words[0]?.template === 'pushd';

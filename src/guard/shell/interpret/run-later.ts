@@ -2,12 +2,12 @@ import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import { type Call, fileKey, inside, NO_INPUT, reportCall, type ShellContext, withVariable } from '../shell-state.ts';
 
-/** Variables that a shell runs, expands or reads as a file without a command: at its start, for a prompt, for a trace. */
+/** Variables that a shell runs, expands or reads as a file by itself: at its start, for a prompt, for a trace. */
 const BY_ITSELF = ['PROMPT_COMMAND', 'BASH_ENV', 'ENV', 'PS0', 'PS1', 'PS2', 'PS4'];
 /** Builtins that evaluate the subscript of a name: `let 'a[$(x)]=1'`. */
 const EVALUATES = new Set('let declare typeset local export readonly read printf unset test [ mapfile wait'.split(' '));
 
-/** Follows what a shell runs by itself when it runs this command: texts in variables and in subscripts. */
+/** Follows code that a shell runs implicitly with this command: texts in variables and in subscripts. */
 export function runLater(call: Call, name: string, context: ShellContext): void {
   const { variables, files } = call.state;
   const subscripts = EVALUATES.has(name) ? call.words.filter(({ template }) => template.includes('[')) : [];
@@ -23,7 +23,7 @@ export function runLater(call: Call, name: string, context: ShellContext): void 
     context.interpret(text, [state], NO_INPUT, inside(context, call, name));
 }
 
-/** A command that expands the substitutions of a text and does nothing else. */
+/** Returns a command that only expands the substitutions of a text. */
 function expansionOf(text: string): string[] {
   return /\$\(|`/.test(text) ? [`: <<E\n${text}\nE`] : [];
 }

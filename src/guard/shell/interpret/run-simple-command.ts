@@ -9,7 +9,7 @@ import { fileKey, joinStates, listKey, SILENT, spend, UNKNOWN_STREAM, withVariab
 import { asValue, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
-/** Expands one simple command in every state that it may run in, and follows what it starts. */
+/** Expands one simple command in every possible state, and follows what it starts. */
 export function runSimpleCommand(node: Shell.Command, states: States, stdin: Stream, context: ShellContext): Outcome {
   const after: States[] = [];
   const failed: States[] = [];
@@ -41,7 +41,7 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
     );
     return { states: [assignAll(state, assignments)], output: redirected.stdoutTo ? SILENT : redirected.stdin };
   }
-  // `declare -a x=(1)`.
+  // For example `declare -a x=(1)`.
   const arrays = node.args.filter(isArray).map((each) => assigned(each, state, context));
   const outcome = openCommand(
     {
@@ -84,7 +84,7 @@ function argument(each: Shell.Word | Shell.Assignment, state: ShellState, contex
 
 function assigned(node: Shell.Assignment, state: ShellState, context: ShellContext): Assigned {
   const value = node.value;
-  // Its subscript is evaluated, and may hold substitutions: `a[$(x)]=1`.
+  // Its subscript is evaluated, and may contain substitutions: `a[$(x)]=1`.
   if (node.index !== undefined) readSubstitutions(node.index, state, context);
   const words =
     value.type === 'ArrayValue'
@@ -93,7 +93,7 @@ function assigned(node: Shell.Assignment, state: ShellState, context: ShellConte
   const before = state.variables.get(node.name);
   if (node.index !== undefined) {
     const at = /^\d{1,3}$/.test(node.index.value) && node.append !== true ? Number(node.index.value) : Number.NaN;
-    // Elements that are set in order are followed, and those of an associative array with a plain key.
+    // Follows elements set in order, and those of an associative array with a literal key.
     const isNext = at <= (before ?? []).length && before?.some(({ template }) => template === UNKNOWN) !== true;
     const { value: key } = node.index;
     if (Number.isNaN(at) && node.append !== true && !/[$`]/.test(key))
@@ -106,7 +106,7 @@ function assigned(node: Shell.Assignment, state: ShellState, context: ShellConte
   return { name: node.name, words: [{ template: head + (words[0]?.template ?? '') }] };
 }
 
-/** `[key]=value`, as an element of an array. */
+/** Parses `[key]=value`, an element of an array. */
 function keyed(word: ShellWord): ValueWord {
   const [, key, template] = /^\[([^\]]+)\]=(.*)$/s.exec(word.template) ?? [];
   return key === undefined || template === undefined ? asValue(word) : { template, key };
@@ -154,8 +154,8 @@ function mayHaveDefault(each: Shell.Command['suffix'][number] | Shell.Command['p
 const SCREEN = /^\/dev\/(null|tty|stdout|stderr|fd\/[12])$/;
 
 /**
- * Records the files that redirections read and write. Returns the resulting standard input, the file of standard output
- * or null, and in `away` whether that goes to a file or to a descriptor that is not followed.
+ * Records the files that redirections read and write. Returns the resulting standard input, the file of standard output or
+ * null, and in `away` whether that goes to a file or to a descriptor that is not followed.
  */
 export function readRedirections(
   redirects: readonly Shell.Redirection[],

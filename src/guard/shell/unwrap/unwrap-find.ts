@@ -6,7 +6,7 @@ import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../w
 
 const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
-/** `find … -exec command {} \;`: the command, with the found files in it. */
+/** Returns the command of `find … -exec command {} \;` with the found files in it. */
 export function unwrapFind(call: Call): Unwrapped | undefined {
   const args = call.words.slice(1);
   const found = searchedTree(call.words, call.state);
@@ -46,7 +46,7 @@ function isOr(text: string): boolean {
   return text === '-o' || text === '-or' || text === ',';
 }
 
-/** What `-path X -prune -o`, `-not -path X` and `-not -name X` take off; beside another `-o` they take off too little. */
+/** Returns what `-path X -prune -o`, `-not -path X` and `-not -name X` exclude; beside another `-o` it may be too little. */
 function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): string[] {
   const texts = expression.map(({ template }) => template);
   const pruned = texts.flatMap((text, at) => (text === '-prune' && isOr(texts[at + 1] ?? '') ? [at] : []));
@@ -63,7 +63,7 @@ function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): s
   });
 }
 
-/** Every branch of the expression must have a name; otherwise any file may be found. */
+/** Returns the names if every branch of the expression has one; otherwise any file may be found. */
 function namesOf(expression: readonly ShellWord[]): string[] {
   const names: string[] = [];
   let [named, pruned, negated] = [false, false, false];
@@ -73,7 +73,7 @@ function namesOf(expression: readonly ShellWord[]): string[] {
       if (!named && !pruned) return [];
       [named, pruned] = [false, false];
     } else if (template === '-empty') {
-      // Nothing that is guarded is empty.
+      // Guarded files are never empty.
       named = true;
       names.push('/');
     } else if (template === '-prune') pruned = true;
@@ -102,7 +102,7 @@ export function anyCase(glob: string): string {
 function withFound(word: ShellWord, under: SearchedTree): ShellWord {
   if (!word.template.includes('{}')) return word;
   const template = word.template.replaceAll('{}', UNKNOWN);
-  // "{}.bak" is another file than the one that was found.
+  // "{}.bak" is another file than the found one.
   const whole = template === UNKNOWN || !/\0[^\s'"\\;]/.test(template);
   return { text: null, template, source: word.source, ...(whole ? { under } : {}), pattern: escapeGlob(template) };
 }
@@ -111,13 +111,13 @@ const VALUES =
   '-I -j -n -P -L -s -d -E -a --jobs --max-args --max-procs --max-lines --delimiter --arg-file --replace --max-chars';
 const MAX_LINES = 32;
 
-/** `xargs command`: the command with the words of its input, which are known where the input is literal. */
+/** Returns the command of `xargs command` with the words of its input, which are known if the input is literal. */
 export function unwrapXargs(call: Call): Unwrapped | undefined {
   const split = splitOptions(call.words.slice(1), VALUES, true);
   const [only, ...others] = split.operands;
   if (only === undefined) return undefined;
   const fromFile = optionValue(split, '-a', '--arg-file') !== undefined;
-  // GNU parallel on the files that a search finds is an xargs with a place for them.
+  // GNU parallel on files that a search finds is like xargs with a placeholder for them.
   const isParallel =
     call.words[0]?.template === 'parallel' && call.words.some(({ template }) => template.includes('{}'));
   const command = isParallel && others.length === 0 ? [wordOf('sh'), wordOf('-c'), only] : split.operands;
@@ -143,7 +143,7 @@ function itemsOf(call: Call, byLine: boolean): ShellWord[] {
   // Partly known input: each known piece, and possibly others.
   const words = items.map((item) => {
     const word = wordOf(item.trim().replace(/^(['"])(.*)\1$/, '$2'));
-    // `echo .claude/* | xargs rm`: what was printed are the matches.
+    // `echo .claude/* | xargs rm`: the printed words are the matches.
     return /[*?[]/.test(word.template) ? { ...word, glob: true as const, pattern: word.template } : word;
   });
   return text.includes(UNKNOWN) || words.length === 0 ? [...words, unknownItem(call)] : words;
@@ -158,19 +158,19 @@ function replaced(word: ShellWord, marker: string, item: ShellWord): ShellWord {
   if (!word.template.includes(marker)) return word;
   const template = word.template.replaceAll(marker, item.template);
   const base = wordOf(template, word.source);
-  // In a text for a shell the place is a word of its own.
+  // In a text for a shell, the placeholder must be a separate word.
   const isPlace = template === UNKNOWN || (/\s/.test(template) && !/[^\s'"]\0|\0[^\s'";]/.test(template));
   return item.under !== undefined && isPlace ? { ...base, under: item.under } : base;
 }
 
-/** `-x`, `-Hx`, `-xcat`, `--exec-batch`, `--exec=cat`; before the letter stand no options with a value (`-ex` is `-e x`). */
+/** Pattern for `-x`, `-Hx`, `-xcat`, `--exec-batch`, `--exec=cat`. An option with a value may not precede it: `-ex` is `-e x`. */
 const FD_RUNS = /^(?<flags>-[^-deEStjcoC]*?)[xX](?<attached>.*)$|^--exec(?:-batch)?(?:=(?<given>.*))?$/s;
 const FD_VALUES =
   '-d -e -E -S -t -j -c -o --max-depth --min-depth --exact-depth --extension --exclude --size --type --threads --color --owner --changed-within --changed-before --base-directory --search-path --path-separator --ignore-file --max-results --and -C';
-/** The found path, its name, its directory, and the first two without the extension. */
+/** Placeholders of fd: the found path, its name, its directory, and the first two without the extension. */
 const PLACES = /\{(?:|\/|\/\/|\.|\/\.)\}/g;
 
-/** `fd … -x command {}`: the command, with the found files in it; they stand at its end where no place is named. */
+/** Returns the command of `fd … -x command {}` with the found files in it, at its end if it has no placeholder. */
 export function unwrapFd(call: Call): Unwrapped | undefined {
   const args = call.words.slice(1);
   const at = args.findIndex((word) => FD_RUNS.test(word.template));
@@ -193,12 +193,12 @@ export function unwrapFd(call: Call): Unwrapped | undefined {
 function withFoundPlaces(word: ShellWord, found: ShellWord): ShellWord {
   const template = word.template.replace(PLACES, UNKNOWN);
   if (template === word.template) return word;
-  // "{}.bak" is another file than the one that was found.
+  // "{}.bak" is another file than the found one.
   const isWhole = template === UNKNOWN;
   return { ...(isWhole ? found : { text: null }), template, source: word.source, pattern: escapeGlob(template) };
 }
 
-/** Directories that `fd` searches; hidden files are passed over unless they are asked for. */
+/** Returns the directories that `fd` searches; hidden files are skipped unless requested. */
 export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTree {
   const split = splitOptions(args, FD_VALUES);
   const [pattern, ...paths] = split.operands;
@@ -224,7 +224,7 @@ export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTre
   };
 }
 
-/** A regular expression of plain letters, dots and anchors becomes a glob; the matches of any other are unknown. */
+/** Converts a regular expression of plain letters, dots and anchors to a glob; any other may match anything. */
 function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): string {
   if (pattern === undefined || pattern.text === null) return '*';
   if (isGlob) return pattern.text;

@@ -6,24 +6,24 @@ import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
 interface Wrapper {
   readonly values: string;
-  /** Words before the command (the duration of timeout). */
+  /** Number of words before the command (the duration of timeout). */
   readonly skip?: number;
   readonly subcommands?: readonly string[];
-  /** The option that takes a text for a shell (su -c). */
+  /** Option that takes a text for a shell (su -c). */
   readonly textOption?: string;
-  /** It runs a text alone: its operands are files. */
+  /** It only runs a text: its operands are files. */
   readonly textOnly?: true;
-  /** With one of these it runs nothing (command -v). */
+  /** Options with which it runs nothing (command -v). */
   readonly asks?: readonly string[];
-  /** The option that names a file which it writes itself. */
+  /** Option that names a file which it writes itself. */
   readonly output?: string;
   /** Every word is a text for a shell of its own (concurrently). */
   readonly texts?: true;
-  /** Assignments may stand before the command (sudo A=1 x). */
+  /** Assignments may precede the command (sudo A=1 x). */
   readonly assigns?: true;
 }
 
-/** Those of tmux that are given a text for a shell; the keys that send-keys types are one as well. */
+/** tmux commands that take a text for a shell; the keys of send-keys count as one. */
 const TMUX_COMMANDS =
   'new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window run run-shell send send-keys popup display-popup'.split(
     ' ',
@@ -138,7 +138,7 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   const split = splitOptions(call.words.slice(1), '-u -C -S --unset --chdir --split-string', true);
   const directory = optionValue(split, '-C', '--chdir')?.template;
   const text = optionValue(split, '-S', '--split-string')?.template;
-  // A dash alone is -i.
+  // A single dash is -i.
   const operands = split.operands.slice(split.operands[0]?.template === '-' ? 1 : 0);
   const count = countAssignments(operands);
   const state = directory === undefined ? call.state : { ...call.state, cwd: fromCwd(directory, call.state) };
@@ -169,7 +169,7 @@ function asText(...texts: readonly string[]): Unwrapped | undefined {
 const VALUES = '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep';
 const MOST = 64;
 
-/** Returns the texts that GNU parallel passes to a shell: its command with each value after `:::`, or of its input. */
+/** Returns the texts that GNU parallel passes to a shell: its command with each value after `:::` or of its input. */
 export function parallelTexts(call: Call): string[] {
   const words = splitOptions(call.words.slice(1), VALUES, true).operands.map((word) => word.template);
   const at = words.findIndex((word) => /^:{3,4}\+?$/.test(word));
