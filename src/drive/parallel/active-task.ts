@@ -1,13 +1,13 @@
 import type { LoopProcess } from './loop-process.ts';
 import type { PlanTurn } from './supervised.ts';
 
-/** A task of a plan at work. */
+/** Task of a plan that is being worked on. */
 export interface ActiveTask {
   readonly id: string;
   readonly process: LoopProcess;
-  /** Counts as an agent at work: from its start until its work waits to be committed. */
+  /** Occupies a slot for agents: from its start until its work waits to be committed. */
   holdsSlot: boolean;
-  /** Answers a run that waits for its turn, or for a slot for another agent run. */
+  /** Answers a run that waits for its turn, or for a free slot. */
   turn: ((turn: PlanTurn) => void) | null;
   permit: (() => void) | null;
 }

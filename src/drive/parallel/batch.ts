@@ -15,11 +15,11 @@ const task = z.strictObject({
   name: z.string().regex(LOOP_NAME),
   /** Relative to the project. */
   taskPath: z.string().min(1),
-  /** Id of the task that the loop works on, where `taskPath` is a plan. */
+  /** Id of the task that the loop works on, if `taskPath` is a plan. */
   planTask: z.string().min(1).optional(),
-  /** Options of its run that the user was asked for. */
+  /** Options of its run that the user was asked about. */
   words: z.array(z.string()).default([]),
-  /** `started`: its worktree may exist. `ended`: its loop has ended, and `end` says how. */
+  /** `started`: its worktree may exist. `ended`: its loop has ended; `end` records how. */
   step: z.enum(['waiting', 'started', 'ended']),
   end: z
     .strictObject({
@@ -30,7 +30,7 @@ const task = z.strictObject({
       tokens: z.number(),
       message: z.string(),
       integrated: z.string().nullable(),
-      /** Why a complete loop is not integrated. */
+      /** Reason why a complete loop was not integrated. */
       problem: z.string().nullable().default(null),
       durationMs: z.number().nullable().default(null),
       /** Commit of an integrated task. */
@@ -39,7 +39,7 @@ const task = z.strictObject({
     .nullable(),
 });
 
-/** What is not known of an end at once. */
+/** Fields of an end that are not known at first. */
 export const NEW_END = { integrated: null, problem: null, durationMs: null, commit: null } as const;
 
 const batch = z.strictObject({
@@ -52,27 +52,27 @@ const batch = z.strictObject({
     maxTokens: z.number().nullable(),
     maxTimeMs: z.number().nullable(),
   }),
-  /** New loops replace what earlier ones left in worktrees of the same names. */
+  /** New loops replace the remains of earlier ones in worktrees of the same names. */
   fresh: z.boolean(),
   /** Options of each run, and the client's own after `--`. */
   words: z.array(z.string()),
   rest: z.array(z.string()),
   tasks: z.array(task),
-  /** Present for the tasks of a plan; then `tasks` are those that have begun. */
+  /** Present for the tasks of a plan; `tasks` then holds those that have begun. */
   plan: z
     .strictObject({
       path: z.string().min(1),
       branch: z.string().min(1),
       from: z.string().nullable(),
       maxTasks: z.int().min(1),
-      /** Ids of the tasks done in this session, and of those that were blocked when it began. */
+      /** Ids of the tasks done in this session, and of those that were blocked at its start. */
       done: z.array(z.string()),
       blocked: z.array(z.string()),
     })
     .optional(),
 });
 
-/** Tasks that run side by side. Kept outside the project, so that a run that was killed can be resumed. */
+/** Tasks that run side by side. Stored outside the project, so that a killed run can be resumed. */
 export type Batch = z.infer<typeof batch>;
 export type BatchTask = z.infer<typeof task>;
 export type PlanBatch = Batch & { readonly plan: NonNullable<Batch['plan']> };
@@ -94,7 +94,7 @@ export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | n
   return parsed.data;
 }
 
-/** Throws `refused` while another process runs it. */
+/** Throws `refused` while another process drives the run. */
 export function refuseRunning({ runner }: Batch): void {
   if (runner.pid !== process.pid && isAlive(runner))
     throw new RalphError('refused', PARALLEL_TEXTS.running(runner.pid));
@@ -107,7 +107,7 @@ export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: O
   writeAtomically(path, `${JSON.stringify(whole)}\n`, 0o600);
 }
 
-/** Records a run as that of this process. Throws `refused` where another one has begun since `former` was read. */
+/** Records this process as the owner of a run. Throws `refused` if another run has begun since `former` was read. */
 export function claimBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Batch, former: Batch | null): void {
   const path = pathOf(projectDir, env);
   mkdirSync(loopFiles(projectDir, null, env).outsideDir, { recursive: true, mode: 0o700 });

@@ -22,14 +22,14 @@ export interface Integration {
 
 export interface Integrated {
   readonly message: string;
-  /** `blocked`: the project itself stands in the way, so nothing else can be integrated either. */
+  /** `blocked`: the project itself is the obstacle, so nothing else can be integrated either. */
   readonly outcome: 'done' | 'failed' | 'blocked';
 }
 
 /**
- * Brings the work of a complete loop to the branch that the user is on. What its agent left uncommitted is committed on
- * its branch first. A conflict leaves both branches as they were. An integrated worktree is removed. May be repeated after
- * a kill at any moment.
+ * Integrates the work of a complete loop into the user's current branch. Commits on the loop's branch first what its agent
+ * left uncommitted. A conflict leaves both branches unchanged. Removes an integrated worktree. Can be repeated after a kill
+ * at any point.
  */
 export function integrate(request: Integration): Integrated {
   const { projectDir, name, how, env } = request;
@@ -40,7 +40,7 @@ export function integrate(request: Integration): Integrated {
   const remove = (): unknown => removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
   const record = readWorktreeRecord(projectDir, name, env);
   if (record?.step === 'removing') {
-    // A process that was killed after the merge: what is missing in the worktree is no work of the agent.
+    // A process was killed after the merge: files missing in the worktree are not the agent's work.
     remove();
     return done(INTEGRATE_TEXTS.already(name));
   }
@@ -57,7 +57,7 @@ export function integrate(request: Integration): Integrated {
   if (!ahead.ok) return failed(INTEGRATE_TEXTS.failed(name, ahead.complaint));
   if (ahead.text.trim() === '0') {
     if (how === 'pr' || tip === (record?.base ?? tip)) return done(INTEGRATE_TEXTS.nothing(name));
-    // A process that was killed after the merge has left it.
+    // A process was killed after the merge and left the worktree.
     remove();
     return done(INTEGRATE_TEXTS.already(name));
   }
@@ -80,7 +80,7 @@ export function integrate(request: Integration): Integrated {
 
 type Git = (words: readonly string[], dir?: string) => GitRun;
 
-/** Takes back a merge or a rebase of this branch that a killed process left half done. */
+/** Aborts a merge or rebase of this branch that a killed process left unfinished. */
 function abandonHalfDone(git: Git, { dir, branch }: WorktreePlace): void {
   const merging = git(['rev-parse', '--verify', '--quiet', 'MERGE_HEAD']);
   const tip = git(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
@@ -89,7 +89,7 @@ function abandonHalfDone(git: Git, { dir, branch }: WorktreePlace): void {
   if (folder !== '' && existsSync(folder.startsWith('/') ? folder : join(dir, folder))) git(['rebase', '--abort'], dir);
 }
 
-/** Commits what the agent left uncommitted, the loop's own files apart. Returns git's complaint, or null. */
+/** Commits what the agent left uncommitted, except the loop's own files. Returns git's error message, or null. */
 function commitRest(git: Git, { name, projectDir, env }: Integration, { dir }: WorktreePlace): string | null {
   const { changed, removed } = changedFiles(dir, env);
   const paths = [...changed, ...removed].filter(
@@ -102,20 +102,20 @@ function commitRest(git: Git, { name, projectDir, env }: Integration, { dir }: W
   return committed.ok ? null : committed.complaint;
 }
 
-/** Returns whether the file was copied into the worktree and is the project's own, uncommitted there as well. */
+/** Returns whether the file is a copy of an uncommitted file of the project. */
 function isCopy(path: string, projectDir: string, dir: string): boolean {
   const [here, there] = [join(projectDir, path), join(dir, path)];
   if (!existsSync(here) || !existsSync(there)) return false;
   return isSame(here, there);
 }
 
-/** Why git did not bring a branch in: the files in conflict; without any, its complaint, as of a hook or a signature. */
+/** Reason why git did not integrate a branch: the files in conflict; without any, git's error message, such as that of a hook. */
 interface Refused {
   readonly files: readonly string[];
   readonly complaint: string;
 }
 
-/** Merges the branch, whatever the user's `merge.ff` is. Returns null, or why it could not, with the merge taken back. */
+/** Merges the branch, regardless of the user's `merge.ff`. Returns null, or the reason after undoing a failed merge. */
 function merge(git: Git, { branch }: WorktreePlace): Refused | null {
   const merged = git(['merge', '--ff', '--no-edit', '--quiet', branch]);
   if (merged.ok) return null;
@@ -124,7 +124,7 @@ function merge(git: Git, { branch }: WorktreePlace): Refused | null {
   return { files, complaint: merged.complaint };
 }
 
-/** Rebases the branch onto the current one and moves that forward. Returns null, or why it could not. */
+/** Rebases the branch onto the current one and fast-forwards to it. Returns null, or the reason for a failure. */
 function rebase(git: Git, { dir, branch }: WorktreePlace, onto: string): Refused | null {
   const rebased = git(['rebase', '--quiet', '--autostash', onto], dir);
   if (!rebased.ok) {

@@ -17,7 +17,7 @@ interface LoopProcessOptions {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly name: string;
-  /** The program and node's options: what stands before the words of a command. */
+  /** Program and options of node, to which the words of a command are appended. */
   readonly program: readonly string[];
   readonly words: readonly string[];
   readonly budget: SharedBudget;
@@ -35,13 +35,13 @@ export interface LoopEnd {
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
-/** A loop in a worktree and a process of its own, whose use is counted to the shared budget. */
+/** Loop in a worktree and a process of its own; its usage counts towards the shared budget. */
 export class LoopProcess {
   readonly over: Promise<LoopEnd>;
   readonly #options: LoopProcessOptions;
   readonly #run: Supervised;
   #ended: Ended | null = null;
-  /** It waits because of the loops beside it. */
+  /** It waits because of other loops. */
   #isHeld = false;
 
   constructor(options: LoopProcessOptions) {
@@ -73,19 +73,19 @@ export class LoopProcess {
     this.#run.signal(name);
   }
 
-  /** Gives the loop a command. Throws RalphError if it is not possible. */
+  /** Sends the loop a command. Throws RalphError if that is not possible. */
   operate(command: (state: LoopState) => OperatorCommand): void {
     operateLoop(this.#options, command);
   }
 
-  /** Ends the loop after its iteration, or cancels it. One that has not begun yet is cancelled by a signal. */
+  /** Ends the loop after its iteration, or cancels it. A loop that has not begun is cancelled by a signal. */
   stop(how: 'stop' | 'cancel'): void {
     try {
       if (how === 'stop') this.operate((state) => ({ kind: 'stop', clientAlive: clientAlive(state) }));
       else this.operate(() => ({ kind: 'cancel' }));
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
-      // It has no loop yet, or none any more; or its state cannot be written now, and its own process tries again.
+      // The loop does not exist yet or any more, or its state cannot be written now; its own process then retries.
       if (how === 'cancel') this.signal('SIGTERM');
       else if (error.code !== 'no-loop') this.signal('SIGINT');
     }
@@ -99,7 +99,7 @@ export class LoopProcess {
         if (event.heldUntil !== undefined) this.#options.budget.hold(Date.parse(event.heldUntil));
         return;
       case 'waiting':
-        // One that is held waits a little longer than the others: it would hold these in turn, and they it, without end.
+        // A held loop waits slightly longer than the others. Counting that wait would make them hold each other forever.
         if (event.why === 'rate-limit' && !this.#isHeld) this.#options.budget.hold(Date.parse(event.until));
         return;
       case 'loop-ended':
@@ -110,7 +110,7 @@ export class LoopProcess {
     }
   }
 
-  /** Counts a run at its end: the loop itself reports its figures only before the next one. */
+  /** Counts a run when it ends: the loop reports its figures only before the next run. */
   #add({ usage, costUsd }: Extract<RunnerEvent, { type: 'agent-ended' }>): void {
     if (usage === null) return;
     const { budget, name } = this.#options;
@@ -135,7 +135,7 @@ export class LoopProcess {
   }
 }
 
-/** Returns the last message of an error output: what precedes it told of no failure. */
+/** Returns the last message of an error output; earlier ones did not report a failure. */
 function lastMessage(complaint: string): string {
   return (
     complaint

@@ -20,7 +20,7 @@ import type { LoopEnd } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { BatchRun } from './run-batch.ts';
 
-/** Returns the record of a task that is to begin: the one it has, or a new one with a name that no worktree has. */
+/** Returns the existing record of a task that is about to begin, or a new one under a name that no worktree has. */
 export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id }: PlanFileTask): BatchTask {
   const known = tasks.find(({ planTask }) => planKey(planTask ?? '') === planKey(id));
   if (known !== undefined) return known;
@@ -51,7 +51,7 @@ export function wordsFor(
 
 function canResume(projectDir: string, name: string, env: NodeJS.ProcessEnv): boolean {
   const { live, lastState: last } = describeLoop(loopFiles(projectDir, name, env), env);
-  // One that was killed before its first state has done nothing: it begins again.
+  // It was killed before its first state and has done nothing: it begins again.
   if (live !== null) return true;
   return last !== null && !(last.status === 'ended' && last.ended.as === 'complete');
 }
@@ -68,7 +68,7 @@ export function endNow(status: 'complete' | 'blocked' | 'stopped'): Pick<LoopEnd
   return { end: { ...none, status, code: exitCode(status) } };
 }
 
-/** Leaves out the report of a loop: beside it others were committed, and it would name their work as well. */
+/** Leaves out the report of a loop, which would also name the work that other loops committed meanwhile. */
 export function withoutReport(event: RunnerEvent): RunnerEvent {
   if (event.type !== 'loop-ended') return event;
   const { report: _, ...ended } = event;
@@ -88,7 +88,7 @@ export function removeDone(
   }
 }
 
-/** Returns the record of a session that takes the plan up: tasks that are blocked now are skipped. */
+/** Returns the record of a session that resumes the plan: tasks that are blocked now are skipped. */
 export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatch {
   const { plan } = batch;
   const { tasks } = readPlan(readPlanText(projectDir, plan.path));
@@ -96,12 +96,12 @@ export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatc
   return { ...batch, plan: { ...plan, blocked: blockedIn(tasks), done } };
 }
 
-/** How a run over a plan ended. */
+/** Outcome of a run over a plan. */
 export interface PlanEnd {
   readonly status: TerminalStatus;
   readonly code: number;
   readonly message: Message;
-  /** Nothing is left that `run --resume` could take up. */
+  /** Nothing is left for `run --resume`. */
   readonly isOver: boolean;
 }
 
@@ -109,7 +109,7 @@ export function readPlanText(projectDir: string, path: string): string {
   return readFileSync(regularFile(join(projectDir, path), TASK_FILE_BYTES), 'utf8');
 }
 
-/** Returns the end of the run as a sequential one would tell it. Exit code: the first of 130, 1, 2, 3 that a task left. */
+/** Returns the outcome as a sequential run would report it. Exit code: the first of 130, 1, 2, 3 that any task left. */
 export function planEnd(
   projectDir: string,
   { plan, tasks: entries, atOnce }: PlanBatch,

@@ -14,14 +14,13 @@ import type { BatchEnd, BatchRun, SideBySideRunner } from './run-batch.ts';
 import { SharedBudget } from './shared-budget.ts';
 import type { PlanTurn } from './supervised.ts';
 
-/** Processes for each agent that may work at once: those whose work waits for earlier tasks have no agent. */
+/** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
 
 /**
- * Runs tasks of a plan side by side, each in a worktree and a process of its own, at most so many agents at once. The
- * plan in the project is the truth about what is done. Each task commits its own work, in its turn: the order in which
- * the tasks would be done one after the other. Once a task is blocked or ends otherwise, no other begins, and those at
- * work are still committed.
+ * Runs tasks of a plan side by side, each in its own worktree and process, with a limited number of agents. The plan in the
+ * project decides what is done. Tasks commit one at a time, in the order of sequential execution. Once a task is blocked or
+ * ends in another way, no further task begins, and the active ones are still committed.
  */
 export class PlanRunner implements SideBySideRunner {
   readonly #options: BatchRun & { readonly batch: PlanBatch };
@@ -29,17 +28,17 @@ export class PlanRunner implements SideBySideRunner {
   readonly #budget: SharedBudget;
   readonly #plan: PlanSource;
   #record: PlanBatch;
-  /** Commits of the tasks that were committed in this run, by the names of their loops. */
+  /** Commits of the tasks committed in this run, by loop name. */
   readonly #commits = new Map<string, string>();
   /** The plan as last read. */
   #tasks: readonly PlanFileTask[] = [];
   #pressed = 0;
-  /** No other task begins. */
+  /** No further task may begin. */
   #closed = false;
   #refused: string | null = null;
   /** Loop whose work may be committed now. */
   #inTurn: string | null = null;
-  /** Why nothing more is committed. */
+  /** Reason why nothing more is committed. */
   #halted: string | null = null;
   #arranging: Promise<void> = Promise.resolve();
   #failure: unknown = null;
@@ -76,13 +75,13 @@ export class PlanRunner implements SideBySideRunner {
     return { tasks: this.#record.tasks, refused: this.#refused, plan: end };
   }
 
-  /** First: the iterations end, and no other task begins. Again: the loops are cancelled. */
+  /** First call: the iterations end, and no further task begins. Second call: the loops are cancelled. */
   press(): void {
     this.#pressed += 1;
     this.#closed = true;
     this.#options.notice(this.#pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
     for (const [name, { process, permit }] of this.#active) {
-      // One that waits for a slot has no agent, and gets none.
+      // A task that waits for a slot has no agent and gets none.
       if (permit !== null) process.signal('SIGTERM');
       else this.#stop(name);
     }
@@ -93,7 +92,7 @@ export class PlanRunner implements SideBySideRunner {
     operateLoop({ ...this.#options, name }, command);
   }
 
-  /** Arranges what follows from a change: turns, slots, tasks that may begin. One at a time. */
+  /** Handles the consequences of a change: turns, slots, tasks that may begin. Runs are serialised. */
   #arrange(): Promise<void> {
     this.#arranging = this.#arranging.then(async () => {
       try {
@@ -108,7 +107,7 @@ export class PlanRunner implements SideBySideRunner {
 
   async #arrangeNow(): Promise<void> {
     const { projectDir, env } = this.#options;
-    // The task that has the turn may be writing plan and branch.
+    // The task whose turn it is may be writing plan and branch.
     if (this.#inTurn === null || !this.#active.has(this.#inTurn)) this.#tasks = await this.#plan.withScopes(env);
     const tasks = this.#tasks;
     if (this.#plan.failure !== null) this.#closed = true;
@@ -144,7 +143,7 @@ export class PlanRunner implements SideBySideRunner {
     this.#closed = true;
   }
 
-  /** Agents of returned work come before those of new tasks. */
+  /** Gives free slots to active tasks that wait for one, before new tasks begin. */
   #giveSlots(): void {
     for (const active of this.#active.values()) {
       if (active.permit === null || slotsHeld(this.#active.values()) >= this.#record.atOnce) continue;
@@ -165,7 +164,7 @@ export class PlanRunner implements SideBySideRunner {
     if (this.#inTurn !== null && this.#active.has(this.#inTurn)) return;
     this.#inTurn = null;
     const keys = [...this.#active.values()].map(({ id }) => planKey(id));
-    // Once no other task begins, those at work are committed in their order.
+    // Once no further task may begin, the active ones are committed in their order.
     const next = this.#closed || order.length === 0 ? order.concat(keys).find((key) => keys.includes(key)) : order[0];
     const [name, active] = waiting.find(([, { id, turn }]) => planKey(id) === next && turn !== null) ?? [];
     if (name === undefined || active === undefined) return;
@@ -174,7 +173,7 @@ export class PlanRunner implements SideBySideRunner {
     active.turn = null;
   }
 
-  /** Takes up tasks of a killed run that are done or blocked in the plan: their loops may have to note it. */
+  /** Starts tasks of a killed run that are done or blocked in the plan: their loops may still have to record that. */
   #takeUp(): void {
     const { projectDir, env } = this.#options;
     const tasks = this.#plan.now();
@@ -198,7 +197,7 @@ export class PlanRunner implements SideBySideRunner {
     const process = new LoopProcess({
       ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
       tell: (event) => {
-        // A loop that began while the user stopped them all.
+        // A loop began while the user was stopping all of them.
         if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);
         tell(name, withoutReport(event));
       },
@@ -213,13 +212,13 @@ export class PlanRunner implements SideBySideRunner {
     this.#active.set(name, active);
     void process.over.then((end) => {
       this.#active.delete(name);
-      // It may have written a tick whose commit is not on the branch: its own resumption puts that right.
+      // It may have written a tick whose commit is not on the branch; resuming it repairs that.
       if (end.died && this.#inTurn === name) this.#halted = PARALLEL_TEXTS.diedInTurn(id);
       this.#endTask(entry, end);
     });
   }
 
-  /** Answers whether the agent of a task may run: at once while it holds a slot, else when one is free. */
+  /** Answers whether the agent of a task may run: at once if it holds a slot, otherwise when one is free. */
   #permit(name: string): Permit | Promise<Permit> {
     const permit = this.#budget.permit(Date.now());
     const active = this.#active.get(name);
@@ -255,7 +254,7 @@ export class PlanRunner implements SideBySideRunner {
     if (isDone) removeDone(this.#options, entry.name);
   }
 
-  /** The loop has yet to end, and the next task need not wait for that. */
+  /** Lets the next task proceed, although this loop has not ended yet. */
   #turnOver(name: string, id: string): void {
     if (this.#inTurn === name) this.#inTurn = null;
     const status = this.#plan.statusOf(id);

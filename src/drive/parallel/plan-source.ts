@@ -3,9 +3,9 @@ import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { readPlanText } from './plan-entry.ts';
 
-/** The plan in the project: the truth about what is done. */
+/** Reader of the plan in the project, which decides what is done. */
 export class PlanSource {
-  /** The first error of a read; null if there was none. */
+  /** First error of a read; null if there was none. */
   failure: unknown = null;
   readonly #projectDir: string;
   readonly #path: string;
@@ -15,7 +15,7 @@ export class PlanSource {
     this.#path = path;
   }
 
-  /** Returns the tasks as they stand; none if the plan cannot be read. */
+  /** Returns the current tasks; none if the plan cannot be read. */
   now(): readonly PlanFileTask[] {
     try {
       return readPlan(readPlanText(this.#projectDir, this.#path)).tasks;
@@ -30,7 +30,7 @@ export class PlanSource {
     return this.now().find((task) => planKey(task.id) === planKey(id))?.status;
   }
 
-  /** Returns the tasks, with folders in place of the package names in the scopes of open ones. */
+  /** Returns the tasks; the scopes of open ones have folders instead of package names. */
   async withScopes(env: NodeJS.ProcessEnv): Promise<readonly PlanFileTask[]> {
     const options = { env, signal: new AbortController().signal };
     const resolved: PlanFileTask[] = [];

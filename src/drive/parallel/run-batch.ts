@@ -21,7 +21,7 @@ export interface BatchRun {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly batch: Batch;
-  /** The program and node's options: what stands before the words of a command. */
+  /** Program and options of node, to which the words of a command are appended. */
   readonly program: readonly string[];
   readonly tell: (name: string, event: RunnerEvent) => void;
   readonly notice: (text: string) => void;
@@ -30,26 +30,26 @@ export interface BatchRun {
 }
 
 export interface BatchEnd {
-  /** The tasks as they stand at the end. */
+  /** Tasks as they are at the end. */
   readonly tasks: readonly BatchTask[];
-  /** What the shared budget reads, if it is used up. */
+  /** Message about the shared budget if it is used up. */
   readonly refused: string | null;
 }
 
-/** What the user's terminal needs of loops that run side by side. */
+/** Interface between the user's terminal and loops that run side by side. */
 export interface SideBySideRunner {
-  /** Runs them until all have ended or the user stops them. The record stays while anything can be resumed. */
+  /** Runs the loops until all have ended or the user stops them. The record remains while anything can be resumed. */
   readonly run: () => Promise<BatchEnd>;
-  /** Handles Ctrl+C. First: the loops end after their iterations, and no other begins. Again: they are cancelled. */
+  /** Handles Ctrl+C. First: the loops end after their iterations, and no further one begins. Again: they are cancelled. */
   readonly press: () => void;
-  /** Gives a command to one of the loops. Throws RalphError if it is not possible. */
+  /** Sends a command to one of the loops. Throws RalphError if that is not possible. */
   readonly operate: (name: string, command: (state: LoopState) => OperatorCommand) => void;
 }
 
-/** Exit code of a complete loop whose work could not be integrated: the user has to. */
+/** Exit code of a complete loop whose work was not integrated and is left to the user. */
 const NOT_INTEGRATED = 3;
 
-/** Runs tasks side by side, each in a worktree and a process of its own, until all have ended or the user stops them. */
+/** Runs tasks side by side, each in its own worktree and process, until all have ended or the user stops them. */
 export class BatchRunner implements SideBySideRunner {
   readonly #options: BatchRun;
   readonly #active = new Map<string, LoopProcess>();
@@ -120,7 +120,7 @@ export class BatchRunner implements SideBySideRunner {
     const process = new LoopProcess({
       ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
       tell: (event) => {
-        // A loop that began while the user stopped them all.
+        // A loop began while the user was stopping all of them.
         if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);
         tell(name, event);
       },
@@ -156,7 +156,7 @@ export class BatchRunner implements SideBySideRunner {
     ) {
       return ['run', '--resume', ...common];
     }
-    // The process that watched it was killed after the end of its loop.
+    // The process that watched it was killed after its loop had ended.
     const { status, iteration, message, costUsd, startedAt, endedAt, verified } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
     const lacksProof = batch.words.includes('--require-verified') && !verified;

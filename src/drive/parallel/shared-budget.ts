@@ -3,14 +3,14 @@ import { formatDuration } from '../../text/time.ts';
 import type { Permit, Spent } from '../runner/runner.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
-/** What all loops together may use; null is no limit. Times in milliseconds. */
+/** Limits for all loops together; null is no limit. Times in milliseconds. */
 export interface SharedLimits {
   readonly maxCostUsd: number | null;
   readonly maxTokens: number | null;
   readonly maxTimeMs: number | null;
 }
 
-/** Counts what loops that run side by side have used, and holds them all back at a rate limit of their account. */
+/** Counts what concurrent loops have used, and holds all of them at a rate limit of their account. */
 export class SharedBudget {
   readonly #spent = new Map<string, Spent>();
   #heldUntil = 0;
@@ -23,12 +23,12 @@ export class SharedBudget {
     this.#startedAt = startedAt;
   }
 
-  /** Notes what a loop has used in all. One without a run has cost nothing, which its state does not say. */
+  /** Records the total usage of a loop. A loop without a run has cost nothing, which its state does not record. */
   note(loop: string, { costUsd, tokens }: Spent): void {
     this.#spent.set(loop, { costUsd: tokens === 0 ? (costUsd ?? 0) : costUsd, tokens });
   }
 
-  /** Holds every loop back until then, in epoch milliseconds. */
+  /** Holds every loop until then, in epoch milliseconds. */
   hold(until: number): void {
     this.#heldUntil = Math.max(this.#heldUntil, until);
   }
@@ -37,7 +37,7 @@ export class SharedBudget {
     return this.#spent.get(loop);
   }
 
-  /** Returns what all loops together have used; the cost is null while that of one is unknown. */
+  /** Returns the usage of all loops; the cost is null while that of any loop is unknown. */
   get spent(): Spent {
     const all = [...this.#spent.values()];
     const costs = all.map(({ costUsd }) => costUsd);

@@ -9,12 +9,12 @@ import { PLAN_PART, type PlanTurn, SUPERVISOR, type SupervisedRequest, type Supe
 export interface SupervisedRun {
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
-  /** node's own arguments and the program, then the words of the command. */
+  /** Node's own arguments, the program and the words of the command. */
   readonly words: readonly string[];
   readonly onEvent: (event: RunnerEvent) => void;
   /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
   readonly onPermit: (spent: Parameters<AskPermit>[0]) => Permit | Promise<Permit>;
-  /** The task of a plan to work on, and what gives it its turn. */
+  /** Task of the plan to work on, and the function that grants its turn. */
   readonly plan?: {
     readonly terms: PlanTerms;
     readonly onTurn: () => Promise<PlanTurn>;
@@ -44,7 +44,7 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
   const child = spawn(process.execPath, words, {
     cwd: directory,
     env: { ...env, [SUPERVISOR]: String(process.pid), ...(plan && { [PLAN_PART]: JSON.stringify(plan.terms) }) },
-    // A Ctrl+C in the terminal is for the supervisor, which passes it on.
+    // A Ctrl+C in the terminal goes to the supervisor, which passes it on.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     windowsHide: true,
@@ -68,7 +68,7 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
   };
   child.on('message', (request: SupervisedRequest) => {
     void answer(request).then((given) => {
-      // The run may have exited while it waited.
+      // The run may have exited while waiting.
       if (given !== null && child.connected) child.send(given, () => undefined);
     });
   });
@@ -86,12 +86,12 @@ async function answerOf(onPermit: SupervisedRun['onPermit'], spent: Parameters<A
   try {
     return await onPermit(spent);
   } catch {
-    // The supervisor keeps its own error; without an answer no agent may start.
+    // The supervisor keeps its own error; no agent may start without an answer.
     return { kind: 'leave' };
   }
 }
 
-/** A run prints nothing but events; what is none is left out. */
+/** Parses an event; other lines are ignored. */
 function eventOf(line: string): RunnerEvent | null {
   const event = jsonOrNull(line);
   const isEvent = typeof event === 'object' && event !== null && 'type' in event;

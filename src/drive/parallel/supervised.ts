@@ -8,12 +8,12 @@ export const SUPERVISOR = 'RALPH_SUPERVISOR';
 /** Describes the one task of a plan that a supervised run works on, as JSON; agents and checks never see it. */
 export const PLAN_PART = 'RALPH_PLAN_PART';
 
-/** What a supervised run asks its supervisor, over the channel between the two. */
+/** Request of a supervised run to its supervisor, over the channel between them. */
 export type SupervisedRequest =
   | { readonly type: 'permit'; readonly id: number; readonly spent: Parameters<AskPermit>[0] }
-  /** Whether the task of a plan may be committed now. */
+  /** Asks whether the task of a plan may be committed now. */
   | { readonly type: 'turn'; readonly id: number }
-  /** Plan and branch are written; needs no answer. */
+  /** Plan and branch are written; no answer is sent. */
   | { readonly type: 'turn-over'; readonly id: number };
 
 /** `session`: ids of the tasks done in this session. */
@@ -28,13 +28,10 @@ export interface Supervisor {
   readonly part: PlanPart | null;
 }
 
-/** `Omit` that keeps the members of a union apart. */
+/** `Omit` that preserves the members of a union. */
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
-/**
- * Returns the supervisor of this process; null where none started it. A supervisor that exits ends this process as
- * SIGTERM does: the loop stays as it is, to be resumed.
- */
+/** Returns the supervisor; null if there is none. If it exits, this process ends as by SIGTERM, and the loop can be resumed. */
 export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
   const { [SUPERVISOR]: named, [PLAN_PART]: described } = env;
   delete env[SUPERVISOR];
