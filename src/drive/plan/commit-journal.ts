@@ -39,7 +39,7 @@ export function clearIntent({ files }: PlanPlace): void {
   removeIfThere(files.commitIntent);
 }
 
-/** Recovers an interrupted commit: the task's id if it was made (its record stays), else rolls back. */
+/** Recovers an interrupted commit: returns the task's id if the commit was made (its record stays), else rolls back. */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
   const intent = readIntent(place);
@@ -52,7 +52,7 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   return null;
 }
 
-/** Removes tick and entry unless they were changed since. */
+/** Removes tick and entry unless they were changed meanwhile. */
 export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<void> {
   const { files, contract, env } = place;
   const plan = join(files.projectDir, contract.taskPath);
@@ -60,7 +60,7 @@ export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, intent);
   const directory = files.projectDir;
-  // Unstages. git refuses paths that it does not know, which need no unstaging.
+  // Unstages. git rejects paths that it does not know, which need no unstaging.
   for (const path of ownPaths(directory, contract.taskPath)) {
     await changeByGit({ directory, words: ['reset', '--quiet', '--', path], env });
   }
@@ -77,7 +77,7 @@ function cutEntry(path: string, { progressBytes, entry }: CommitIntent): void {
   else truncateSync(path, begin);
 }
 
-/** Follows links and keeps the mode. */
+/** Replaces a text; follows links and keeps the mode. */
 export function replaceText(path: string, text: string): void {
   const real = realpathSync(path);
   writeAtomically(real, text, statSync(real).mode & 0o777);

@@ -36,7 +36,7 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   const notes = await takeInWhatHooksChanged(place, staged.paths);
   const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0);
   if (problem === null) return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
-  // The work stays in the tree.
+  // The work stays in the working tree.
   const undone = await changeByGit({ directory, words: ['reset', '--quiet', task.commit, '--'], env });
   return { ok: false, said: undone.ok ? problem : `${problem} ${undone.said}` };
 }
@@ -71,7 +71,7 @@ export async function stageTask(place: PlanPlace, task: OpenTask, ownToo = true)
   return addedToo.ok ? { ok: true, paths: [...paths, ...forced] } : addedToo;
 }
 
-/** Returns what a commit holds that it should not; null if it is the work that was verified, and no more. */
+/** Returns a description of what a commit should not contain; null if it is exactly the verified work. */
 async function problemOfCommit(
   place: PlanPlace,
   task: OpenTask,
@@ -118,7 +118,7 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 
-/** With a sparse checkout, `git add` needs --sparse; older versions of git do not know the option. */
+/** Returns whether the checkout is sparse: `git add` then needs --sparse, which older versions of git do not know. */
 async function isSparse({ files, env, signal }: PlanPlace): Promise<boolean> {
   const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
   const answer = await runGit(files.projectDir, words, { env, signal, timeMs: CONFIG_TIME_MS });

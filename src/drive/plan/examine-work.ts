@@ -22,9 +22,9 @@ export interface LookedAt {
 }
 
 /**
- * Examines everything except the validation commands: restores plan and progress file, folds the agent's own commits,
- * and checks every changed file against the scope. Writes nothing on another branch than the plan's. Rejects with the
- * abort's reason; throws disk errors.
+ * Examines everything except the validation commands: restores plan and progress file, folds the agent's own commits, and
+ * checks every changed file against the scope. Writes nothing while another branch is checked out. Rejects with the abort's
+ * reason; throws disk errors.
  */
 export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
   const { files, contract, env } = place;
@@ -93,8 +93,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
- * Restores what the engine left when the task was opened: unticks boxes ticked since and puts the progress file back.
- * Each is a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
+ * Restores plan and progress file as the engine left them: unticks boxes ticked since and restores the progress file. Each is
+ * a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
  */
 export function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
   const gone = putBackPlan(place, task);
@@ -114,7 +114,7 @@ export function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'resu
   return { results, notes };
 }
 
-/** A changed link is restored, because the next tick would overwrite its target. */
+/** Restores a plan that was replaced, and a changed link, because the next tick would overwrite its target. */
 function putBackPlan({ files }: PlanPlace, { planPath, plan, planLink = null }: OpenTask): boolean {
   const path = join(files.projectDir, planPath);
   const isReadable = (): boolean => readRegularFile(path, MOST_BYTES) !== null;
@@ -149,7 +149,7 @@ function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
   return ticked;
 }
 
-/** Restores the progress file as a plain file; a link is never written through. */
+/** Restores the progress file as a plain file; never writes through a link. */
 function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenTask): boolean {
   const path = join(files.projectDir, progressPath);
   const isPlain = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
@@ -166,7 +166,7 @@ function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
   return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
 }
 
-/** Tasks that changed meanwhile, each with a word; otherwise a plan could complete without being executed. */
+/** Returns tasks that changed meanwhile, each with a word; otherwise a plan could complete without being executed. */
 function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
   const text = readFileSync(join(files.projectDir, task.planPath), 'utf8');
   if (text === task.plan) return [];

@@ -55,7 +55,7 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
   return { problem: failed(committed.said) };
 }
 
-/** Marks a task as blocked and notes why. Commits nothing: the user reviews it first. */
+/** Marks a task as blocked and records the reason. Commits nothing: the user reviews it first. */
 export function finishBlocked(place: PlanPlace, task: OpenTask, work: CheckedWork): void {
   const { files, contract, part } = place;
   const planFile = join(part?.mainDir ?? files.projectDir, contract.taskPath);
@@ -81,7 +81,7 @@ function append(place: PlanPlace, entry: string): void {
   writeOpenTask(place.files, { ...task, ...own, progress: readFileSync(path, 'utf8') });
 }
 
-/** Appends to the progress file of the main project, unless a process that was killed since has done so. */
+/** Appends to the progress file of the main project, unless a killed process has already done so. */
 function appendOnce(place: PlanPlace, path: string, text: string): void {
   const there = readRegularFile(path, MOST_BYTES);
   if (there?.includes(entryId(place)) === true) return;
@@ -92,7 +92,7 @@ function taskIn(text: string, id: string): PlanFileTask | null {
   return readPlan(text).tasks.find((task) => task.id === id) ?? null;
 }
 
-/** Entry of a finished task, with a note if the loop pauses for review after it. */
+/** Returns the entry of a finished task, with a note if the loop then pauses for review. */
 function entryOf(place: PlanPlace, task: OpenTask, work: CheckedWork, ticked: string): string {
   const { policy } = place.contract;
   const { tasks } = readPlan(ticked);

@@ -16,20 +16,20 @@ import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts'
 import { gitOptions, linkText, type PlanPlace, progressOf } from './plan-place.ts';
 
 export interface IntegratedTask {
-  /** `misfit`: it does not fit what was committed meanwhile. `failed`: it could not be committed. */
+  /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */
   readonly end: 'done' | 'misfit' | 'failed';
   readonly work: CheckedWork;
   readonly notes: readonly string[];
 }
 
-/** How often the plan's branch may move while a task is being integrated: only a person moves it then. */
+/** Maximum number of moves of the plan's branch while a task is integrated: only a person moves it then. */
 const MOST_TRIES = 5;
 const MARKERS = /^(?:<{7}|>{7}) /m;
 
 /**
- * Commits the passed work of a task on top of the plan's branch: moves it there, verifies it again if the branch has
- * moved since the task began, commits it in the worktree with entry and tick, and moves the branch forward. In the
- * task's turn. Throws RalphError `refused` if the main project stands in the way; rejects with the abort's reason.
+ * Commits the passed work of a task on top of the plan's branch, in the task's turn: rebases the work, verifies it again if
+ * the branch has moved since the task began, commits it in the worktree with entry and tick, and moves the branch forward.
+ * Throws RalphError `refused` if the main project prevents it; rejects with the abort's reason.
  */
 export async function integrateTask(
   place: PartPlace,
@@ -38,7 +38,7 @@ export async function integrateTask(
   runChecks: () => Promise<readonly CheckResult[]>,
 ): Promise<IntegratedTask> {
   const calm = { ...place, signal: new AbortController().signal };
-  // The agent may have changed the plan: the one in the main project counts.
+  // The agent may have changed its copy of the plan: the main project's plan counts.
   const { taskPath } = place.contract;
   const plan = readFileSync(join(place.files.projectDir, taskPath), 'utf8');
   const notes = plan === begun.plan ? [] : [PART_TEXTS.planLeftOut(begun.id, taskPath)];
@@ -76,7 +76,7 @@ export function withMarkers({ files }: PlanPlace, { conflicts = [] }: OpenTask):
 
 const CONFLICT_BYTES = 8 * 1024 * 1024;
 
-/** Recovers what a killed process began. Returns the id of the task if its commit is on the plan's branch. */
+/** Recovers the work of a killed process. Returns the id of the task if its commit is on the plan's branch. */
 export async function recoverTask(place: PlanPlace): Promise<string | null> {
   const { part } = place;
   if (part === undefined) return recoverCommit(place);
@@ -86,7 +86,7 @@ export async function recoverTask(place: PlanPlace): Promise<string | null> {
   return committed !== null && (await publishOwn(own)) ? committed : null;
 }
 
-/** Publishes the commit that was just made in the worktree. Takes it back, and returns false, if the branch has moved. */
+/** Publishes the new commit of the worktree. Takes it back and returns false if the branch has moved. */
 async function publishOwn(place: PartPlace): Promise<boolean> {
   const { files, env } = place;
   const [stands, intent] = [await readRepository(files.projectDir, gitOptions(place)), readIntent(place)];
@@ -105,12 +105,12 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
   return false;
 }
 
-/** Write-ahead record of a move, stored outside the project: a move that was begun is done again from its start. */
+/** Write-ahead record of a move, stored outside the project. An interrupted move is repeated from its start. */
 interface Move {
   readonly loopId: string;
   readonly task: string;
   readonly main: MainPlan;
-  /** Tree of the task's work on the commit that it began from, and that tree merged with the plan's branch. */
+  /** Tree of the task's work on its original commit, and that tree merged with the plan's branch. */
   readonly work: string;
   readonly merged: string;
   readonly conflicts: readonly string[];
@@ -129,8 +129,8 @@ function movePath({ files }: PartPlace): string {
 }
 
 /**
- * Moves the uncommitted work of a task to the tip of the plan's branch: the worktree then holds both, with conflict
- * markers where they conflict, and the main project's plan and progress file. Not aborted. Throws RalphError `refused`.
+ * Moves the uncommitted work of a task to the tip of the plan's branch: the worktree then has both, with conflict markers
+ * where they conflict, and the main project's plan and progress file. Not aborted. Throws RalphError `refused`.
  */
 export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan): Promise<MovedTask> {
   const { contract } = place;
@@ -144,7 +144,7 @@ export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan)
   return apply(place, task, move);
 }
 
-/** Does a move again that a killed process began. */
+/** Repeats a move that a killed process began. */
 export async function recoverMove(place: PartPlace): Promise<void> {
   const move = readRecord<Move>(movePath(place)) as Move | null;
   if (move === null) return;
@@ -162,7 +162,7 @@ async function apply(place: PartPlace, task: OpenTask, move: Move): Promise<Move
   return { task: moved, conflicts };
 }
 
-/** Moves branch and files of the worktree from a tree to another one. `dirty` names files that stay as they are. */
+/** Moves branch and files of the worktree from one tree to another. `dirty` names files that stay as they are. */
 export async function switchTree(
   place: PartPlace,
   { main, work, merged }: Pick<Move, 'main' | 'work' | 'merged'>,
@@ -174,7 +174,7 @@ export async function switchTree(
     return isPlain ? [{ path, content: readFileSync(join(projectDir, path)) }] : [];
   });
   await git(place, ['reset', '--quiet', '--soft', main.tip]);
-  // With its work in the index, git removes and replaces exactly the files that differ.
+  // With the work in the index, git removes and replaces exactly the files that differ.
   await git(place, ['read-tree', work]);
   await git(place, ['read-tree', '--reset', '-u', merged]);
   await git(place, ['reset', '--quiet']);
@@ -205,7 +205,7 @@ export function copyPlan(place: PartPlace, main: MainPlan, entries: string): str
   return progress;
 }
 
-/** Returns the merged tree; in files that conflict it has both versions between markers. */
+/** Returns the merged tree; conflicting files have both versions between markers. */
 async function mergeTrees(
   place: PartPlace,
   tip: string,
@@ -223,7 +223,7 @@ async function mergeTrees(
 const LOCK_TRIES = 40;
 const LOCK_MS = 250;
 
-/** Runs git, again for ten seconds while another git holds the index. Returns its output, trimmed. */
+/** Runs git, and retries for ten seconds while another git holds the index. Returns its output, trimmed. */
 async function git(place: PartPlace, words: readonly string[]): Promise<string> {
   for (let tries = 0; ; tries++) {
     const done = await changeByGit({ directory: place.files.projectDir, words, env: place.env });

@@ -12,7 +12,7 @@ import { PART_TEXTS } from './messages.ts';
 import type { PlanPart } from './plan-part.ts';
 import type { PlanPlace } from './plan-place.ts';
 
-/** The plan's branch and files as they stand in the main project. */
+/** Branch and files of the plan in the main project. */
 export interface MainPlan {
   /** Commit of the plan's branch. */
   readonly tip: string;
@@ -24,13 +24,13 @@ export interface MainPlan {
 export type PartPlace = PlanPlace & { readonly part: PlanPart };
 
 const MOST_BYTES = 8 * 1024 * 1024;
-/** Time to wait for another loop that reads or writes them: each takes some calls of git. */
+/** Maximum wait for another loop that reads or writes them: each needs several git calls. */
 const WAIT = { waitMs: 60_000 };
 const INDEX_TRIES = 40;
 const INDEX_MS = 250;
 const NO_PROGRAMS = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${devNull}`];
 
-/** Reads them as they belong together. Throws RalphError `refused` on another branch, `task-missing` without a plan. */
+/** Reads a consistent version. Throws RalphError `refused` on another branch, `task-missing` without a plan. */
 export function readMain(place: PartPlace): MainPlan {
   return alone(place, () => readNow(place));
 }
@@ -41,7 +41,7 @@ function alone<T>({ part, env }: PartPlace, work: () => T): T {
   return withLock(join(outsideDir, 'plan.lock'), WAIT, work);
 }
 
-/** Runs git in the main project, again while another git, such as the user's, holds the index. */
+/** Runs git in the main project, and retries while another git, such as the user's, holds the index. */
 function git({ part, env }: PartPlace, words: readonly string[]): GitRun {
   for (let tries = 0; ; tries++) {
     const run = userGit(part.mainDir, [...NO_PROGRAMS, ...words], env);
@@ -62,10 +62,9 @@ function readNow(place: PartPlace): MainPlan {
 }
 
 /**
- * Moves the plan's branch, checked out in the main project, forward to the commit that was made in the worktree, with
- * plan and progress file. A reader without the lock sees whole texts, and a tick before its commit. Returns false, with
- * the texts as before the tick, if branch or plan were changed since. Can be repeated. Throws RalphError `refused` if
- * git refuses.
+ * Fast-forwards the plan's branch, checked out in the main project, to a commit of the worktree, with plan and progress file.
+ * A reader without the lock sees complete texts, and a tick before its commit. Returns false, with the tick undone, if branch
+ * or plan have changed. Can be repeated. Throws RalphError `refused` if git refuses.
  */
 export function publishCommit(place: PartPlace, commit: string, intent: CommitIntent): boolean {
   return alone(place, () => publishNow(place, commit, intent));
@@ -92,7 +91,7 @@ function publishNow(place: PartPlace, commit: string, intent: CommitIntent): boo
   writeTexts(place, { plan: plan ?? intent.after, progress });
   const held = git(place, ['ls-tree', '--name-only', '-z', commit, '--', planPath, ownProgress]);
   const paths = held.text.split('\0').filter((path) => path !== '');
-  // git keeps files that the index has as the commit has them.
+  // git keeps files whose index entries match the commit.
   const staged = git(place, ['--literal-pathspecs', 'add', '--', ...paths]);
   const moved = staged.ok ? git(place, ['merge', '--ff-only', '--quiet', commit]) : staged;
   if (moved.ok) return true;

@@ -4,7 +4,7 @@ import { readRegularFile, removeIfThere, writeAtomically } from '../../state/fil
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 
-/** The open task: the baseline of its attempts, and what the guard enforces. */
+/** The open task: baseline of its attempts, and rules that the guard enforces. */
 export interface OpenTask {
   readonly loopId: string;
   readonly id: string;
@@ -21,14 +21,14 @@ export interface OpenTask {
   readonly dirty: readonly string[];
   /** Files hidden from git status at that time; null or absent if unknown. */
   readonly hidden?: readonly string[] | null;
-  /** Files left by tasks that began and are not done, by task key. */
+  /** Files left by tasks that were begun and are not done, by task key. */
   readonly left?: Readonly<Record<string, readonly string[]>>;
   /** Plan and progress file as the engine left them; null if absent. */
   readonly plan: string;
   /** Target of the plan's link; null or absent for a plain file. */
   readonly planLink?: string | null;
   readonly progress: string | null;
-  /** Where other tasks run beside it: the commit at which it was opened, if its work was moved to `commit` since. */
+  /** Original commit of a task that runs beside others, if its work was moved to `commit` since. */
   readonly openedAt?: string;
   /** Its own entries at the end of the progress file. */
   readonly entries?: string;
@@ -38,7 +38,7 @@ export interface OpenTask {
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Stored outside the project, where the agent cannot write it. */
+/** Path outside the project, where the agent cannot write. */
 function openTaskPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `task${name === null ? '' : `.${name}`}.json`);
 }

@@ -25,14 +25,14 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const { files, contract, dispatch, now, part } = place;
   const directory = files.projectDir;
   const committed = await recoverTask(place);
-  // Where others run beside it, the plan is that of the main project.
+  // If others run beside it, the plan is that of the main project.
   if (part !== undefined && planIn(place).blocked === null) await catchUp({ ...place, part });
   const stands = await readRepository(directory, gitOptions(place));
   const { current: atWork, blocked } = planIn(place);
   const begins = blocked === null;
   const before = readOpenTask(files, contract.loopId);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
-  // The agent left the branch or broke the repository and may undo it: the plan found now is ignored.
+  // The agent left the branch or broke the repository and may undo that: the plan found now is ignored.
   const isAway = typeof stands === 'string' || stands.branch !== before?.branch;
   const away = isAtWork && !begins && isAway ? before : null;
   const stood = away === null ? stands : { head: away.commit, branch: away.branch, changed: [] };
@@ -51,7 +51,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   }
   const effects = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const { current } = planIn(place);
-  // The engine knows of the recovered commit now.
+  // The engine knows about the recovered commit now.
   if (committed !== null && current?.id !== committed) clearIntent(place);
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
@@ -70,7 +70,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     progressPath: progressOf(place),
     commit: again?.commit ?? current.commit,
     branch: again?.branch ?? stood.branch,
-    // Earlier changes are not the task's; the plan itself goes into the first commit.
+    // Earlier changes do not belong to the task; the plan itself goes into the first commit.
     dirty: again?.dirty ?? stood.changed.filter((path) => !known.includes(path)),
     hidden: again?.hidden ?? (await hiddenFiles(directory, gitOptions(place))),
     left: undone,
@@ -113,13 +113,13 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
   });
 }
 
-/** Says which files have conflict markers, if the work was moved before the agent began. */
+/** Names the files with conflict markers, if the work was moved before the agent began. */
 function conflictSection(place: PlanPlace, task: OpenTask): string[] {
   const marked = withMarkers(place, task);
   return marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
 }
 
-/** Files left by blocked tasks; they are committed with these tasks only. */
+/** Returns files left by blocked tasks, which are committed only with these tasks. */
 function leftUndone(
   before: OpenTask | null,
   tasks: PlanFile['tasks'],
@@ -136,8 +136,8 @@ export function errorsIn({ problems }: PlanFile): string | null {
 }
 
 /**
- * Moves a worktree to the tip of the plan's branch when its session begins: what the plan there says is done is then
- * there. Work of an earlier session is moved along. A worktree whose agent has left its branch stays as it is.
+ * Moves a worktree to the tip of the plan's branch at the start of its session, so that it has everything that the plan marks
+ * as done. Work of an earlier session moves along. A worktree whose agent has left its branch is left alone.
  */
 async function catchUp(place: PartPlace): Promise<void> {
   const { files, contract, part } = place;

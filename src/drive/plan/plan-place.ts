@@ -19,9 +19,9 @@ export interface PlanPlace {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => string;
-  /** Present where other tasks of the plan run beside this one. */
+  /** Present if other tasks of the plan run beside this one. */
   readonly part?: PlanPart;
-  /** Ids of the tasks done in this session, where the state of this loop does not know them. */
+  /** Ids of the tasks done in this session, if the state of this loop does not have them. */
   readonly session?: readonly string[];
   readonly dispatch: (event: EngineEvent) => readonly Effect[];
 }
@@ -30,7 +30,7 @@ export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
   return planOf(state());
 }
 
-/** Options of every question to git: what verification rests on is asked under the settings of the start. */
+/** Returns the options of every git query: verification relies on answers under the settings of the start. */
 export function gitOptions({ env, signal, files }: Pick<PlanPlace, 'env' | 'signal' | 'files'>): GitOptions {
   return { env, signal, view: files.gitView };
 }
@@ -39,7 +39,7 @@ export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {
   return progressPath(contract.taskPath);
 }
 
-/** All names git may have for plan and progress file, links resolved, relative to the project, existing or not. */
+/** Returns all names that git may use for plan and progress file, links resolved, relative to the project, existing or not. */
 export function ownPaths(projectDir: string, planPath: string): string[] {
   const own = [planPath, progressPath(planPath)];
   const root = real(projectDir);
@@ -55,10 +55,10 @@ export function ownPaths(projectDir: string, planPath: string): string[] {
 }
 
 function real(path: string): string | null {
-  return orElse(() => realpathSync(path), null); // what is not there lies nowhere else
+  return orElse(() => realpathSync(path), null); // a missing file has no other name
 }
 
-/** Target of a symbolic link as written; null if the path is no link. */
+/** Returns the target of a symbolic link as written; null if the path is not a link. */
 export function linkText(path: string): string | null {
   return orElse(() => readlinkSync(path), null);
 }

@@ -29,8 +29,8 @@ export interface PlanStartRequest {
 }
 
 /**
- * Checks that a plan can be executed here, and changes nothing. Throws RalphError with all problems. Returns the main branch
- * that the repository is on, on which no plan runs, or null; `from` as the plan writes it; and notes.
+ * Checks that a plan can be executed here; changes nothing. Throws RalphError with all problems. Returns the main branch if
+ * the repository is on it (no plan runs there), or null; `from` as written in the plan; and notes.
  */
 export async function checkPlanStart(request: PlanStartRequest) {
   const { projectDir, planPath, env } = request;
@@ -77,21 +77,21 @@ function loopsWork(
   if (open === null) return () => false;
   const key = planKey(open.id);
   const undone = new Set(tasks.filter(({ status }) => status !== 'done').map(({ id }) => planKey(id)));
-  // A ticked box counts only once its commit is made.
+  // A ticked box counts only once its commit exists.
   const current = planOf(state).current;
   const isOpen = undone.has(key) || (current !== null && planKey(current.id) === key);
   const left = new Set(Object.entries(open.left ?? {}).flatMap(([of, paths]) => (undone.has(of) ? paths : [])));
   return (path) => left.has(path) || (isOpen && !open.dirty.includes(path));
 }
 
-/** Asked with the environment of a commit, because variables may name the identity. */
+/** Returns whether git knows an author. Uses the environment of a commit, because variables may name the identity. */
 async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const names = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'];
   const answers = await Promise.all(names.map((name) => changeByGit({ directory, words: ['var', name], env })));
   return answers.every(({ ok }) => ok);
 }
 
-/** Returns git's error if commits must be signed and cannot be. A passphrase is asked for while the user is there. */
+/** Returns git's error if commits must be signed and cannot be. Asks for a passphrase while the user is present. */
 async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
   const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], options);

@@ -70,13 +70,13 @@ export interface VerifiedAttempt {
   readonly plan: PlanAttempt;
 }
 
-/** Verifies and records the attempt that just ended. Rejects with the abort's reason while nothing is written. */
+/** Verifies and records the attempt that just ended. Rejects with the abort's reason before anything is written. */
 export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
   const { files, contract } = place;
   const committed = await recoverTask(place);
   const plan = planIn(place);
   const task = readOpenTask(files, contract.loopId);
-  // A turn that a user began by hand before any task was opened.
+  // The user began a turn by hand before any task was opened.
   if (plan.current === null) {
     const task = { id: 'the plan', title: '' };
     return { results: [], plan: { task, as: 'partial', tasks: tasksOf(place), notes: [] } };
@@ -92,7 +92,7 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   const results: CheckResult[] = [...looked.results];
   const marked = withMarkers(place, task);
   if (marked.length > 0) results.push({ name: 'integration', outcome: 'failed', detail: PART_TEXTS.markers(marked) });
-  // Only a claim of completion has something to prove.
+  // Only a claim of completion requires proof.
   if (plan.report?.said === 'done') results.push(...(await runChecks()));
   const passed = results.every(({ outcome }) => outcome === 'ok');
   const verdict = attemptVerdict(plan, passed);
@@ -119,7 +119,7 @@ async function takeTurn(place: PlanPlace): Promise<PlanPlace> {
   return place.part === undefined ? place : { ...place, session: await place.part.takeTurn(place.signal) };
 }
 
-/** Commits passed work, by itself or on top of what other tasks have done meanwhile. */
+/** Commits passed work, alone or on top of the commits of other tasks. */
 async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, runChecks: RunChecks): Promise<Ended> {
   const { part } = place;
   const plan = planIn(place);
