@@ -5,13 +5,13 @@ import { jsonOrNull } from '../../text/or-else.ts';
 
 const TAIL_BYTES = 4 * 1024 * 1024;
 
-/** Tools that go on working after their call has returned. */
+/** Tools that keep running after their call returns. */
 const IN_BACKGROUND = ['Monitor'];
 
 /**
- * Returns whether a call or a background task of the agent may be running now: one that was asked for in this turn and
- * has not returned, one that went into the background in this turn, or a background task that the loop no longer waits
- * for. A call that the client denied counts as running until the turn ends: there is no event for it.
+ * Returns whether a call or a background task of the agent may be running: a call of this turn that has not returned or has
+ * moved to the background, or a background task that the loop no longer waits for. A call that the client denied counts as
+ * running until the turn ends, because no event reports the denial.
  */
 export function isAgentBusy(
   files: LoopFiles,
@@ -25,7 +25,7 @@ export function isAgentBusy(
     if (!line.includes('"type":"tool.')) return false;
     const call = jsonOrNull(line) as Record<string, unknown> | null;
     if (call === null) return false;
-    // What a runner hears of a call says nothing that the hooks do not.
+    // A runner's own events about calls have no call id and add nothing to those of the hooks.
     if (call['loopId'] !== state.loopId || call['callId'] === undefined) return false;
     if (String(call['at']) < since) return true;
     if (call['background'] === true) busy = true;
@@ -36,7 +36,7 @@ export function isAgentBusy(
   return busy;
 }
 
-/** Returns whether a call that has returned may go on in the background, by its input and what the client answered. */
+/** Returns whether a call that has returned may still run in the background, judging by its input and the client's response. */
 export function goesOn(tool: string, input: Readonly<Record<string, unknown>>, response: unknown): boolean {
   if (IN_BACKGROUND.includes(tool) || input['run_in_background'] === true) return true;
   const answered = typeof response === 'object' && response !== null ? (response as Record<string, unknown>) : {};

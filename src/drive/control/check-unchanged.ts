@@ -7,7 +7,7 @@ import { unchangedSet } from './protection.ts';
 
 const NAME = 'unchanged';
 
-/** Checks that the files under `unchanged` have the names, bytes and permissions that they had at the start. */
+/** Checks that the files under `unchanged` have the same names, bytes and permissions as at the start. */
 export function checkUnchanged(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): CheckResult[] {
   if (contract.unchanged === undefined) return [];
   const baseline = readBaseline(files, contract.loopId, contract.unchanged);

@@ -9,7 +9,7 @@ import { isAgentBusy } from './agent-busy.ts';
 import type { Found } from './messages.ts';
 import { type ProtectionContext, type ProtectionReport, restoreProtected } from './restore-protected.ts';
 
-/** Looks before a call (`call` is null), when changes are the user's unless something runs, or after one. */
+/** Examines protected files before a call (`call` is null; changes are the user's unless the agent is busy) or after one. */
 export function lookAroundCall(
   context: ProtectionContext,
   state: LoopState,
@@ -22,24 +22,24 @@ export function lookAroundCall(
   return restoreProtected(context, { state, contract, found, depth: 'stamps', isUsers });
 }
 
-/** Looks at every protected file, at a moment that a driver knows. Returns null if nothing differed. */
+/** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
 export function lookAtAll(
   { context, loaded: { state, stored } }: Turn,
   when: Exclude<Found['when'], 'call'>,
 ): ProtectionReport | null {
   const { files } = context;
   const stamps = `${files.snapshot}.look`;
-  // Before a verification every byte is compared: what a stamp can hide is not verified.
+  // Before a verification every byte is compared, because file stamps can hide a change.
   const look = when === 'verification' ? existsSync(stamps) : looksUnchanged(stamps, 'all') === false;
   if (stored === null || !look) return null;
   const depth = when === 'verification' ? 'content' : 'all';
   const { agent } = stored.contract;
-  // A command that is the agent has worked until its turn ends, and tells of no call.
+  // A command agent reports no calls and may write until its turn ends.
   const isUsers = (when === 'idle' || (when === 'turn' && agent === undefined)) && !isAgentBusy(files, state);
   return restoreProtected(context, { state, contract: stored.contract, found: { when }, depth, isUsers });
 }
 
-/** Looks at every protected file when background work of the agent has ended. */
+/** Examines every protected file after background work of the agent has ended. */
 export function lookAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
   const contract = readContract(context.files)?.contract;
   if (contract?.loopId !== state.loopId) return null;
@@ -49,7 +49,7 @@ export function lookAfterBackground(context: ProtectionContext, state: LoopState
 const GIT =
   /\bgit\b[^;&|\n]*?\s(merge|pull|rebase|switch|checkout|stash|reset|restore|cherry-pick|revert|am|apply|worktree)\b/;
 const TAIL_BYTES = 4096;
-/** A commit or a switch that a call made is no older than the call, of which only the end is known. */
+/** Maximum age of a commit or branch switch that is attributed to a call; only the end of the call is known. */
 const RECENT_SECONDS = 60;
 
 function foundAfter({ name, id, input }: HookToolCall, projectDir: string): Found {
@@ -57,7 +57,7 @@ function foundAfter({ name, id, input }: HookToolCall, projectDir: string): Foun
   return { when: 'call', tool: name, callId: id, git: GIT.exec(command)?.[1] ?? lastMove(projectDir) };
 }
 
-/** Returns what git itself has recorded as its last move of HEAD, if that was just now: a script may have called it. */
+/** Returns the last move of HEAD in git's own log if it has just happened, because a script may have called git. */
 function lastMove(projectDir: string): string | null {
   let last = '';
   readTail(`${projectDir}/.git/logs/HEAD`, TAIL_BYTES, (line) => {

@@ -3,7 +3,7 @@ import { advise, type Message } from '../../text/message.ts';
 
 const MOST_NAMED = 8;
 
-/** Moment at which a change of a protected file was found. */
+/** Point at which a change of a protected file was detected. */
 export type Found =
   | { readonly when: 'call'; readonly tool: string; readonly callId: string; readonly git: string | null }
   | { readonly when: 'turn' | 'background' | 'checks' | 'verification' | 'idle' };
@@ -39,7 +39,7 @@ function momentOf(found: Found): string {
   return found.git === null ? `after ${found.tool}` : `after ${found.tool} (git ${found.git})`;
 }
 
-/** Names changed files, relative to the project where they are inside it. */
+/** Lists changed files; those in the project are relative to it. */
 export function changeList(changes: readonly FileChange[], projectDir: string): string {
   const names = changes.slice(0, MOST_NAMED).map(({ path, was }) => `${shownPath(path, projectDir)} (${was})`);
   const more = changes.length - MOST_NAMED;

@@ -10,7 +10,7 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
 import { markCancelled } from './cancellation.ts';
 
-/** Who gave a command: the terminal, null for none, and this process with those above it. */
+/** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {
   readonly terminal: string | null;
   readonly processes: readonly string[];
@@ -32,14 +32,14 @@ export function operate(
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
-    // A cancel needs no contract, since it is the way out if that is unreadable.
+    // A cancel works without a contract: it is the way out if the contract is unreadable.
     const stored = command.kind === 'cancel' ? null : readContract(files);
     const policy = stored?.contract.policy ?? policyFromEnvironment(env).policy;
     if (command.kind === 'cancel' && mayStillWork(current.state)) markCancelled(files, current.state);
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
   });
-  // The process that counted the last iteration is dead, so no other will show it.
+  // The process that counted the last iteration is dead, so no other process will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
   applyEffects(files, at, from === undefined ? done.effects : done.effects.map((effect) => withOrigin(effect, from)));

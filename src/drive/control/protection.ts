@@ -13,7 +13,7 @@ import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
 import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
 
-/** Returns what the contract protects, and the own files that the loop itself does not write. */
+/** Returns the files that the contract protects, and the loop's own files that it does not write itself. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
   const home = homeFolder(env);
   return {
@@ -22,7 +22,7 @@ export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.Proces
   };
 }
 
-/** Returns the files that the contract wants unchanged. */
+/** Returns the files that the contract requires to be unchanged. */
 export function unchangedSet(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): FileSet {
   return setOf(files, contract, homeFolder(env), contract.unchanged ?? []);
 }
@@ -34,7 +34,7 @@ function setOf(files: LoopFiles, contract: Contract, home: string, patterns: rea
   return {
     roots: found.roots,
     covers: (path) => found.covers(path) && !isKept(path),
-    // What the loop writes changes with every turn, and the look would be an examination each time.
+    // Files that the loop writes change with every turn, and would make every look a full examination.
     skips: (folder, names) => isKept(`${folder}/`) || found.skips(folder, names),
   };
 }
@@ -62,7 +62,7 @@ export function fileSet(projectDir: string, home: string, patterns: readonly str
 
 const WILD = /[*?[\](){}!+@\\]/;
 
-/** The folder below which all matches of a pattern are: what stands before its first wildcard. */
+/** Returns the folder that contains all matches of a pattern: the part before its first wildcard. */
 function rootOf(pattern: string, projectDir: string, home: string): string {
   const named = pattern.startsWith('~/') ? `${home}${pattern.slice(1)}` : pattern;
   if (pattern.startsWith('policy:') || !named.replace(/\/+$/, '').includes('/')) return projectDir;
@@ -70,11 +70,11 @@ function rootOf(pattern: string, projectDir: string, home: string): string {
   const wild = segments.findIndex((segment) => WILD.test(segment));
   const root = join(named.startsWith('/') ? '/' : projectDir, ...(wild === -1 ? segments : segments.slice(0, wild)));
   const path = root.length > 1 ? root.replace(/\/+$/, '') : root;
-  // The whole home or disk is not searched: there the guard alone holds.
+  // The whole home or disk is not searched; there only the guard protects.
   return path === home || `${projectDir}/`.startsWith(path === '/' ? path : `${path}/`) ? projectDir : path;
 }
 
-/** Folders that package managers and compilers fill, with certificates and keys for tests among the files. */
+/** Folders that package managers and compilers fill; certificates and test keys are common among their files. */
 const BY_TOOLS = new Set([
   ...MADE_BY_TOOLS,
   ...'.venv venv .tox .nox .eggs vendor target deps Pods bower_components .gradle .bundle .yarn .terraform'.split(' '),
@@ -93,7 +93,7 @@ function keptByLoop({ projectDir }: LoopFiles, { policy, taskPath }: Contract): 
 
 const SETTINGS = ['settings.json', 'settings.local.json'];
 
-/** Lists own files one by one: settings and configuration also where they do not exist, of the rest what is there. */
+/** Lists the loop's own files: settings and configuration even if they do not exist, the rest only if present. */
 function ownFiles(
   files: LoopFiles,
   { bundleDir, taskPath }: Contract,
@@ -107,7 +107,7 @@ function ownFiles(
   const bundles = [join(claude, 'skills', 'ralph-loop'), ...(bundleDir === null ? [] : [bundleDir])];
   const real = realPaths();
   const project = real(projectDir);
-  // Links on the way to an own file are resolved; the project's own folder stays as it is named.
+  // Resolves links on the way to an own file; the project folder keeps its name.
   const placed = (folder: string): string => {
     const found = real(folder);
     return found === project ? projectDir : found.replace(`${project}/`, `${projectDir}/`);
@@ -140,8 +140,9 @@ const DECIDING =
   /^(?:hooks|disableAllHooks|env|permissions|sandbox|apiKeyHelper|aws\w+|gcp\w+|otel\w+|statusLine|enabledPlugins|extraKnownMarketplaces|\w*[mM]cp\w*|allowManagedHooksOnly)$/;
 
 /**
- * Returns a test whether a changed settings file of the client says the same in what is protected. The client and its
- * user write there too: models and themes in the user's file, and in the project's, where a person is present, permissions.
+ * Returns a test for whether a changed settings file of the client agrees with the original in everything that is protected.
+ * The client and its user write there too: models and themes in the user's file, permissions in the project's file if a
+ * person is present.
  */
 export function sameSettings(
   { projectDir }: LoopFiles,
@@ -167,6 +168,6 @@ function decidingPart(content: Buffer | null, counts: (key: string) => boolean):
         .sort(([a], [b]) => (a < b ? -1 : 1)),
     );
   } catch {
-    return null; // no JSON: the bytes decide
+    return null; // not JSON: compare bytes
   }
 }

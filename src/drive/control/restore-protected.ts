@@ -22,8 +22,8 @@ import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.
 import { sameSettings, unchangedSet, watchOf } from './protection.ts';
 
 /**
- * Takes the snapshot of what the contract protects. What has to be unchanged is compared with the start, over every resume,
- * until the user accepts other versions. Returns a warning if not all of it can be put back.
+ * Takes the snapshot of what the contract protects. Files under `unchanged` are compared with the start, across resumes,
+ * until the user accepts other versions. Returns a warning if some files could not be restored from the snapshot.
  */
 export function storeProtected(
   files: LoopFiles,
@@ -42,7 +42,7 @@ export function storeProtected(
   return bounds.unwatched ? PROTECTION_TEXTS.notWatched : PROTECTION_TEXTS.notKept(bounds.unkept);
 }
 
-/** Puts back what the agent of a former process changed in its last call, before a loop that is resumed takes a new snapshot. */
+/** Restores what the agent of a former process changed in its last call, before a resumed loop takes a new snapshot. */
 export function restoreBeforeResume(
   files: LoopFiles,
   state: LoopState,
@@ -83,11 +83,11 @@ export interface ProtectionRequest {
   readonly contract: Contract;
   readonly found: Found;
   readonly depth: ExamineOptions['depth'];
-  /** Nothing of the agent ran when the change was made: it is left, reported and adopted. */
+  /** No work of the agent was running when the change was made: it is kept, reported and adopted. */
   readonly isUsers: boolean;
 }
 
-/** What was done about changed files, for the user and for the agent. */
+/** Actions taken on changed files, for the user and the agent. */
 export interface ProtectionReport {
   readonly id: string;
   readonly toUser: readonly (Message | string)[];
@@ -100,8 +100,8 @@ interface Cause {
 }
 
 /**
- * Puts protected files back that differ from the snapshot, or adopts the user's own changes. Finishes first what a killed
- * process had begun. Returns null if nothing differed. Each restored file is in the archive, the journal and the notices.
+ * Restores protected files that differ from the snapshot, or adopts the user's own changes. First completes what a killed
+ * process began. Returns null if nothing differs. Each restored file is in the archive, the journal and the notices.
  */
 export function restoreProtected(context: ProtectionContext, request: ProtectionRequest): ProtectionReport | null {
   const { files, env, now } = context;
@@ -139,7 +139,7 @@ export function restoreProtected(context: ProtectionContext, request: Protection
   });
 }
 
-/** Returns whether a file that could not be restored is as the snapshot has it again, such as by the user's own repair. */
+/** Returns whether a file that could not be restored matches the snapshot again, for example because the user repaired it. */
 function isRepaired({ changes, snapshot }: Examined, path: string): boolean {
   const base = snapshot.files[path] ?? null;
   return !changes.some((change) => change.path === path) && isSameVersion(base, versionAt(path, undefined, base));

@@ -11,7 +11,7 @@ import type { StopAnswer } from './hook-driver.ts';
 
 const POLL_MS = 2_000;
 
-/** Returns a signal that aborts with CLIENT_GONE once the client has exited, which tells its hooks nothing. */
+/** Returns a signal that aborts with CLIENT_GONE when the client exits; the client does not notify its hooks. */
 export function clientGone(context: DriverContext): AbortSignal {
   const controller = new AbortController();
   const { clientPid: pid, clientStartedAt: startedAt } = clientIdentity(context);

@@ -24,7 +24,7 @@ import { advise, RalphError } from '../../text/message.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
 
-/** Command for the host of a router loop. Its subagents share its session, so a report from one of them would count. */
+/** Command for the host of a router loop. Its subagents share its session, so a report from them would count. */
 const HOSTS = 'router';
 
 /** Commands for agents; all others are reserved to the user. */
@@ -39,14 +39,14 @@ const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
 const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJECT_CONFIG, RUN_CONFIG];
 
-/** Files that every prompt asks the agent to keep. They are in no commit of a task and never count as its changes. */
+/** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
 
 /** Returns the rules for a tool call: the loop's own files and the user's guardrails. */
 export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
   const home = homeFolder(env);
   const claude = join(files.projectDir, '.claude');
-  // A worktree is inside the project that it was made from, whose loops are protected as well.
+  // A worktree is inside its main project, whose loops are protected as well.
   const main = mainProjectOf(files.projectDir);
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
@@ -110,7 +110,7 @@ function planScope(
   };
 }
 
-/** Returns whether the user's rules apply: they are those of the loop that is driven here. */
+/** Returns whether the user's rules apply: only those of the loop that is driven here do. */
 function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolean {
   return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(contract.loopId, env);
 }
@@ -125,13 +125,13 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
   );
 }
 
-/** Variables that the agent's shell shares, so that `$XDG_STATE_HOME/…` hides no path. */
+/** Variables shared with the agent's shell, so that `$XDG_STATE_HOME/…` cannot hide a path. */
 function variables(env: NodeJS.ProcessEnv): Record<string, string> {
   const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA', 'XDG_CONFIG_HOME'];
   return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
-/** Files of a task folder and a loop directory that belong to the loop. The checklist is the agent's to write. */
+/** Files of a task folder and a loop directory that belong to the loop. The agent writes the checklist. */
 function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: StoredContract): string[] {
   const { dir: _, ...own } = loopDirectory(projectDir, taskPath) ?? {};
   return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...Object.values(own)];

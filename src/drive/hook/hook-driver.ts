@@ -14,7 +14,7 @@ export interface StopAnswer {
   readonly hookSpecificOutput?: { readonly hookEventName: 'Stop'; readonly additionalContext: string };
 }
 
-/** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null is a silent answer. */
+/** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null means no output. */
 export function hookDriver(notes: string[], files: LoopFiles): Driver<StopAnswer | null> {
   let record: Tell | null = null;
   return {
@@ -46,7 +46,7 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer
 async function allow(turn: Turn, message: string | null, notes: readonly string[]): Promise<StopAnswer | null> {
   const { signal, loaded, context } = turn;
   const lines = message === null ? notes : [...notes, `${message}${await reportOf(loaded.state, context)}`];
-  // After an abort the client reads no answer.
+  // After an abort the client ignores the answer.
   if (lines.length === 0 || signal.aborted) return null;
   return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
 }

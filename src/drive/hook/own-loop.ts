@@ -7,14 +7,14 @@ import { type DriverContext, ownership } from '../turn/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 
-/** Returns this session's own live loop as it is on disk, or null. Takes no lock. */
+/** Returns the live loop of this session as stored on disk, or null. Takes no lock. */
 export function ownLoop(context: DriverContext): Live | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
   return ownership(current.state, context) === 'ours' ? current.state : null;
 }
 
-/** Changes this session's own live loop under the lock. Returns null if it is no longer this session's (`isOurs`). */
+/** Changes the live loop of this session under the lock. Returns null if it no longer belongs to this session (`isOurs`). */
 export function changeOwnLoop<T>(
   context: DriverContext,
   change: (state: Live, policy: Policy) => { state: LoopState; result: T },

@@ -8,7 +8,7 @@ import { type DriverContext, driverContext } from '../turn/ownership.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 
-/** Runs one hook. `failed` answers any failure, and may end the process with another exit code. */
+/** Runs one hook. `failed` handles any failure and may end the process with another exit code. */
 export async function runHook(
   events: readonly string[],
   decide: (context: DriverContext) => Promise<object | null> | object | null,
@@ -28,7 +28,7 @@ export async function runHook(
     }
   } catch (error) {
     const { message, stack } = error as Error;
-    // A user without a home folder has none.
+    // A user may have no home folder.
     const files = orElse(() => loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env), null);
     if (files !== null) log(files, instantOf(Date.now()), events[0] ?? 'hook', stack ?? message);
     const answer = failed(message, files?.log ?? 'there is no log');
@@ -38,7 +38,7 @@ export async function runHook(
   process.exit();
 }
 
-/** Logs the message for the user if the launcher has to repeat it: a client before 2.1.250 does not print it under `-p`. */
+/** Logs the message for the launcher to repeat: a client before 2.1.250 does not print it under `-p`. */
 function keepForLauncher(
   { env, files, now, input }: DriverContext,
   { systemMessage }: { systemMessage?: string },

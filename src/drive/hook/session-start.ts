@@ -27,7 +27,7 @@ interface SessionAnswer {
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
 export async function sessionStart(context: DriverContext): Promise<SessionAnswer | null> {
   const { env, files, input } = context;
-  // For the agent's shell, also after /clear: clients that it starts take no part in the loop.
+  // For the agent's shell, including after /clear: clients started there take no part in the loop.
   if (env['CLAUDE_ENV_FILE']) appendFileSync(env['CLAUDE_ENV_FILE'], 'export RALPH_ACTIVE=0\n');
   if (drivenElsewhere(env)) return null;
   const current = readState(files.state);
@@ -53,13 +53,13 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
   return input.source === 'startup' ? leftBehind(current.state, context) : null;
 }
 
-/** Announces that the loop continues after the next message: after `/clear` the client runs no Stop hook by itself. */
+/** Announces that the loop continues after the next message: the client does not run a Stop hook after `/clear`. */
 function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): SessionAnswer | null {
   if (status !== 'running' && status !== 'waiting') return null;
   return toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
 }
 
-/** Adds the project memory, which a launcher puts into its prompt, to a session that the user begins. */
+/** Adds the project memory to a session that the user begins; a launcher puts it into its prompt. */
 function toNewContext(systemMessage: string | null, { files }: DriverContext): SessionAnswer | null {
   const additionalContext = memoryText(projectMemory(files.projectDir));
   const told = systemMessage === null ? null : { systemMessage };
@@ -67,7 +67,7 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): S
   return { ...told, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
 }
 
-/** Binds the loop to this session if allowed. Returns whether it is now this session’s. */
+/** Binds the loop to this session if allowed. Returns whether the loop now belongs to it. */
 function bind(context: DriverContext): boolean {
   return withState<boolean>(context.files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
@@ -79,7 +79,7 @@ function mayBind(state: LoopState, context: DriverContext): boolean {
   if (state.status === 'ended') return false;
   const owned = ownership(state, context);
   if (owned !== 'foreign') return true;
-  // A launcher that resumes the loop of a dead client passes the id of the loop.
+  // A launcher that resumes the loop of a dead client passes the loop's id.
   return context.env['RALPH_LOOP_ID'] === state.loopId && state.mode === 'hook' && !clientAlive(state);
 }
 
@@ -87,16 +87,17 @@ function bound(state: LoopState, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
   const client = clientIdentity(context);
   const unfinished = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
-  // The turn ended with its client: what the user says next is no interruption. The next prompt reports an overridden block.
+  // The turn ended with its client, so the user's next message is not an interruption. The next prompt reports an overridden
+  // block.
   const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
   const next = bindSession(returned ? { ...state, turn: 'rest' as const } : state, client);
-  // Usage in a resumed transcript was counted before; only what follows belongs to the loop.
+  // Usage in a resumed transcript was counted before; only new usage belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;
   const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;
   return { ...next, marks: { ...next.marks, transcriptPath, transcriptBytes } };
 }
 
-/** Records the API error with which the former client left the session; a limit that still holds pauses the loop. */
+/** Records the API error that the former client ended with; a limit that still applies pauses the loop. */
 function recordApiError(before: LoopState, context: DriverContext): void {
   const { files, input } = context;
   const noted = lastApiError(input.transcriptPath);
@@ -114,7 +115,7 @@ function recordApiError(before: LoopState, context: DriverContext): void {
   applyEffects(files, at, effects ?? []);
 }
 
-/** Reports a loop whose client has exited to a start by hand, which does not take it over. */
+/** Reports a loop whose client has exited to a session started by hand, which does not take it over. */
 function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
   if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
   return { systemMessage: withPrefix(HOOK_TEXTS.leftBehind(state.iteration), state) };

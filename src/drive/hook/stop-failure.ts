@@ -7,7 +7,7 @@ import { withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { changeOwnLoop, ownLoop } from './own-loop.ts';
 
-/** Maximum age of the error’s line in the transcript; an older line belongs to an earlier error. */
+/** Maximum age of the error's line in the transcript; an older line belongs to an earlier error. */
 const YOUNG_MS = 10_000;
 /** Timeout for that line. The client writes it while this hook starts (measured: 2 of 3 times too late). */
 const LINE_WAIT_MS = 2_000;
@@ -30,7 +30,7 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
 
-/** Waits for the transcript if the usage limit’s reset time is needed, which no payload has. */
+/** Waits for the transcript if the reset time of a usage limit is needed; the payload does not contain it. */
 async function failure({ input: { raw, transcriptPath } }: DriverContext): Promise<ApiError> {
   const began = Date.now();
   while (apiFailure(raw, transcriptPath).kind === 'rate-limited' && Date.now() < began + LINE_WAIT_MS) {

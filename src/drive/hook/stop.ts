@@ -18,7 +18,7 @@ import { applyStopFlags } from './abort-stop.ts';
 import { hookDriver, type StopAnswer } from './hook-driver.ts';
 
 export interface StopOptions {
-  /** The timeout with which the hook is registered, in milliseconds: it cannot ask the client. */
+  /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -82,11 +82,11 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
   });
 }
 
-/** The client can write the start of a turn into its transcript 0.2 s after it has called the Stop hook (measured, busy machine). */
+/** Maximum wait for the start of a turn in the transcript; on a busy machine it appears 0.2 s after the Stop hook starts. */
 const TRANSCRIPT_WAIT_MS = 500;
 const POLL_MS = 25;
 
-/** Returns who began the turn, by the transcript if the loop does not know the prompt; `loop` if that never tells. */
+/** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
 export async function originOf(
   { input: { promptId, transcriptPath } }: Pick<DriverContext, 'input'>,
   known: string | null,
@@ -103,7 +103,7 @@ export async function originOf(
   }
 }
 
-/** Waits inside the hook for background work that wakes the session; past `background_wait` it is ignored. */
+/** Waits inside the hook for background work that will wake the session, at most `background_wait`. */
 async function waitForBackground(
   tasks: HookInput['backgroundTasks'],
   open: () => OpenedTurn,
@@ -116,7 +116,7 @@ async function waitForBackground(
   const { state, policy } = opened.turn.loaded;
   const taskIds = running.map(({ id }) => id).filter((id) => !state.waitedOut.includes(id));
   if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
-  // The Stop that is decided after the wait finds the state whole, so a restored one is announced first.
+  // The Stop decided after the wait finds a complete state, so a restored one is announced first.
   const turn = applyAndNotify(announceRestored(opened.turn), driver);
   const { deadline, signal } = turn;
   const until = Date.now() + policy.backgroundWaitMs;

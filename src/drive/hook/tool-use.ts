@@ -57,7 +57,7 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
     note(context, loop, 'denied', { rule: verdict.rule, reason: verdict.message });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
-  // What changed before this call and outside every other one is the user's, so the look comes before the note.
+  // A change from before this call, outside any other call, is the user's: examine before recording the call.
   const seen = mayWrite(call) ? await lookAtProtected(context, loop, null) : null;
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
   const steering = isSteered(loop) ? await deliver(context) : null;
@@ -73,7 +73,7 @@ function mayWrite({ name }: ReturnType<typeof toolCall>): boolean {
   return classOf(name) !== 'reads';
 }
 
-/** Looks at the protected files, which takes lstat alone while nothing has changed. `call` has just run; null before one. */
+/** Examines the protected files, by lstat alone while nothing has changed. `call` has just run; null before a call. */
 async function lookAtProtected(
   context: DriverContext,
   loop: Live | Blind,
@@ -103,7 +103,7 @@ const ALLOWED = {
   permissionDecisionReason: 'ralph-loop: the user named this command as a check of the loop.',
 } as const;
 
-/** Returns whether the call is exactly a check that the user agreed to; a rule of the client cannot name a compound one. */
+/** Returns whether the call is exactly a check that the user agreed to; the client's rules cannot name a compound command. */
 function isCheck(
   { name, input }: ReturnType<typeof toolCall>,
   loop: Live | Blind,
@@ -121,7 +121,7 @@ function turnEnds(): PreToolAnswer {
   return { continue: false, stopReason, hookSpecificOutput: denied(HOOK_TEXTS.cancelled) };
 }
 
-/** Returns whether a cancel flag exists, for a task folder’s own session only: a runner polls by itself. */
+/** Returns whether a cancel flag exists, for the session of a task folder only: a runner polls by itself. */
 function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contract }: StoredContract): boolean {
   if (!hasTaskFolder(contract) || typeof loop === 'string' || loop.mode !== 'hook') return false;
   return existsSync(runFiles(taskFolder(files.projectDir, contract.taskPath)).cancelFlag);
@@ -133,7 +133,7 @@ export async function postToolUse(context: DriverContext): Promise<PostToolAnswe
   if (loop === 'none') return null;
   const call = toolCall(context.input);
   const background = goesOn(call.name, call.input, call.response) ? ({ background: true } as const) : {};
-  // What the call changed is its own as long as its end is not noted: for another call's look, and after a kill.
+  // Until the end of a call is recorded, a change belongs to that call, even for another call's look and after a kill.
   const seen = mayWrite(call) ? await lookAtProtected(context, loop, call) : null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done', background);
   if (typeof loop === 'string') return null;
@@ -145,7 +145,7 @@ export async function postToolUse(context: DriverContext): Promise<PostToolAnswe
   return { ...shownToUser(seen, steering), hookSpecificOutput };
 }
 
-/** Takes steering out of the state. That needs the engine, which is loaded only here. */
+/** Takes steering out of the state. Loads the engine, which the other paths of this hook do not need. */
 async function deliver(context: DriverContext) {
   return (await import('./user-prompt-submit.ts')).deliverSteering(context);
 }
@@ -172,7 +172,7 @@ function guardedLoop(context: DriverContext): Live | Blind | 'none' {
   return ownership(state, context) === 'foreign' ? 'none' : state;
 }
 
-/** Denies calls once the iteration’s time is up, so that the turn ends and Stop decides. */
+/** Denies calls once the iteration's time is up, so that the turn ends and Stop decides. */
 function timeIsUp(loop: Live | Blind, stored: StoredContract | null, now: string): Verdict | null {
   const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
   if (typeof loop === 'string' || !outOfTime(loop, limit, now)) return null;
@@ -183,7 +183,7 @@ function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']
   return { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason };
 }
 
-/** Records a call in the event stream, which the breaker counts by. */
+/** Records a call in the event stream, from which the breaker counts. */
 function note(
   context: DriverContext,
   loop: Live | Blind,
@@ -195,13 +195,13 @@ function note(
   const { name: tool, id: callId, agentId, input } = toolCall(context.input);
   const at = context.now();
   const { loopId, iteration } = loop;
-  // The later events of a call are found by its id.
+  // Later events of a call are matched by its id.
   const subject = phase === 'asked' || phase === 'denied' ? { about: toolSubject(input, files.projectDir) } : {};
   const agent = agentId === null ? {} : { agentId };
   try {
     appendEvent(files, { type: `tool.${phase}`, at, loopId, iteration, tool, callId, ...subject, ...more, ...agent });
   } catch (error) {
-    // A full disk must not stop the agent’s tools.
+    // A full disk must not stop the agent's tools.
     log(files, at, 'calls', (error as Error).message);
   }
 }
@@ -220,8 +220,8 @@ export async function forEachLoopOfSession<T extends Answer>(
   if (context.env['RALPH_DRIVER'] !== 'router') return decide(context);
   let answer: T | null = null;
   const { runtimeDir, projectDir } = context.files;
-  // A loop that was just cancelled has no state any more, but its agent must still hear of it. Throws for a folder that
-  // cannot be read: a guard then denies the call.
+  // A cancelled loop has no state any more, but its agent must still be informed. Throws if the folder cannot be read: a
+  // guard then denies the call.
   for (const name of loopNamesIn(runtimeDir)) {
     const own = await decide({ ...context, files: loopFiles(projectDir, name, context.env) });
     if (own === null) continue;

@@ -11,10 +11,10 @@ import { announcement, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 
-/** Prompt with which the client continues by itself after a usage limit has reset. */
+/** Prompt with which the client itself continues after a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
-/** Dispatches a prompt of the session with its author, and shows the user what follows for the loop. */
+/** Dispatches a prompt of the session with its author, and shows the user the consequences for the loop. */
 export async function userPromptSubmit(context: DriverContext): Promise<UserPromptAnswer | null> {
   if (isCancelled(context)) clearCancellation(context.files);
   const state = ownLoop(context);
@@ -51,13 +51,13 @@ export interface UserPromptAnswer {
   readonly hookSpecificOutput?: { readonly hookEventName: 'UserPromptSubmit'; readonly additionalContext: string };
 }
 
-/** Puts back what background work that has just ended changed among the protected files. */
+/** Restores protected files that were changed by background work that has just ended. */
 async function lookAfterBackground(context: DriverContext, state: Live): Promise<ProtectionReport | null> {
   if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return null;
   return (await import('../control/look-at-protected.ts')).lookAfterBackground(context, state);
 }
 
-/** Takes due steering out of the state under the lock, so that one of several hooks delivers it. null if none. */
+/** Takes due steering out of the state under the lock, so that only one of several hooks delivers it; null if there is none. */
 export function deliverSteering(context: DriverContext): Delivered | null {
   const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
   const deliver = (state: Live, policy: Policy) => {
@@ -75,6 +75,6 @@ export function deliverSteering(context: DriverContext): Delivered | null {
 
 interface Delivered {
   readonly additionalContext: string;
-  /** For the user; null if they said all of it themselves. */
+  /** Message for the user; null if the user wrote all of it. */
   readonly systemMessage: string | null;
 }

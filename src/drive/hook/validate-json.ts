@@ -4,7 +4,7 @@ import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/format.ts';
 
-/** Checks JSON from an argument (text or file) or standard input. Prints problems; exits with 0, or 2 if any. */
+/** Checks JSON from an argument (text or file) or standard input. Prints problems; exits with 0, or 2 if there are any. */
 export function validateInput(
   what: string,
   check: (value: unknown) => readonly SchemaProblem[],

@@ -42,7 +42,7 @@ export function scenarioSection(files: LoopFiles, contract: Contract, at: string
   }
 }
 
-/** Returns the command line of tdd as prompts give it, without the step. */
+/** Returns the tdd command line for prompts, without the step. */
 export function tddCommand({ projectDir, name }: LoopFiles, { bundleDir }: Contract): string {
   const bundle = bundleDir ?? join(projectDir, '.claude', 'skills', 'ralph-loop');
   const main = join(bundle, 'scripts', 'main.cjs');
@@ -52,7 +52,7 @@ export function tddCommand({ projectDir, name }: LoopFiles, { bundleDir }: Contr
 
 const LIMIT = 8 * 1024 * 1024;
 
-/** Returns the number of open findings in the log beside the one that the agent claims; null without a log. */
+/** Returns the number of open findings in the log for comparison with the agent's claim; null without a log. */
 export function realFindings(
   projectDir: string,
   stored: StoredContract | null,

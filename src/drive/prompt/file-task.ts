@@ -81,7 +81,7 @@ async function folderPrompt(
 ): Promise<Prompt | 'aborted' | 'superseded'> {
   const { files, env, now } = context;
   const { state } = loaded;
-  // A snapshot that is seconds old serves again, unless a command or a wait has given anything time to change.
+  // A snapshot a few seconds old is reused unless a command or a wait gave something time to change.
   const isRecent = !freshContext && task.commands.length === 0 && ended?.waited === false && ended.gate === null;
   const made = await abortIfSuperseded(files, state, aborted, (signal) =>
     taskPrompt({
@@ -100,14 +100,14 @@ interface TaskPromptRequest {
   readonly files: LoopFiles;
   readonly contract: Contract;
   readonly task: TaskTerms;
-  /** Current state, with `iteration` finished iterations. */
+  /** Current state; `iteration` counts finished iterations. */
   readonly state: LoopState;
   readonly body: string;
   readonly told: Told;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
-  /** The prompt goes to an agent that knows nothing of the loop. */
+  /** The prompt goes to an agent without knowledge of the loop. */
   readonly fresh?: boolean;
-  /** Recent snapshot of the project that is still valid; null to take a new one. */
+  /** Recent snapshot of the project that is still valid; null requests a new one. */
   readonly before?: Snapshot | null;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
@@ -116,7 +116,7 @@ interface TaskPromptRequest {
 }
 
 /**
- * Makes the next prompt, and stores what its iteration is measured by. `path` is the file that holds the whole prompt,
+ * Makes the next prompt and stores the baseline for measuring its iteration. `path` is the file with the whole prompt,
  * relative to the project; null if it could not be written. Rejects with the abort's reason.
  */
 async function taskPrompt(request: TaskPromptRequest) {
@@ -170,7 +170,7 @@ async function taskPrompt(request: TaskPromptRequest) {
   return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
 }
 
-/** The body of a prompt file without arguments and commands is text, whatever is in it. */
+/** Renders the body. That of a prompt file without arguments and commands is literal text. */
 function renderedBody({ body, contract, task }: TaskPromptRequest, values: BodyValues): string {
   const isText = task.commands.length === 0 && Object.keys(task.args).length === 0;
   return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
@@ -188,7 +188,7 @@ function promptOf(
     const progress = readMemory(taskFolder(projectDir, taskPath));
     return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
   }
-  // Items and line numbers are those of the file, not of command output.
+  // Items and line numbers refer to the file, not to command output.
   const before = contract.head.split(LINE_END).length - 1;
   const items = checklistItems(body).map((item) => ({ ...item, line: item.line + before }));
   const reflection = reflects ? (readReflection(projectDir, taskPath) ?? reflectionText(taskPath)) : null;
@@ -201,7 +201,7 @@ function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: n
   return command === undefined ? '' : taskCommand(contract, projectDir, command, iteration).run;
 }
 
-/** Writes the prompt to a file for an agent that is pointed there. Returns its path, relative to the project. */
+/** Writes the prompt to a file that an agent can be pointed to. Returns its path, relative to the project. */
 function keepPrompt(folder: string, whole: string, { taskPath }: Contract): string {
   const run = runFiles(folder);
   makeRunDir(run);
@@ -234,15 +234,15 @@ export function readMemory(folder: string): string | null {
   return readPlain(join(folder, PROGRESS_FILE));
 }
 
-/** The user's reflection prompt of a loop directory; null if it is empty or absent. */
+/** Returns the user's reflection prompt in a loop directory; null if it is empty or absent. */
 function readReflection(projectDir: string, taskPath: string): string | null {
   const path = loopDirectory(projectDir, taskPath)?.reflect;
   const text = path === undefined ? null : readPlain(path);
   return text === null || text.trim() === '' ? null : text;
 }
 
-/** null for links, which could show a foreign file in every prompt. */
+/** Reads a plain file; null for a link, which could show a foreign file in every prompt. */
 function readPlain(path: string): string | null {
-  // the folder is closed to us: a prompt without it is better than none
+  // The folder may be inaccessible: a prompt without it is better than none.
   return orElse(() => (whatLies(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
 }

@@ -7,7 +7,7 @@ import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts';
 
-/** Returns the guardrail check of the contract's commands. What cannot be evaluated is blocked. Never rejects. */
+/** Returns the guardrail check for the contract's commands. Blocks what it cannot evaluate. Never rejects. */
 export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
   return async (run, directory) => {
     if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
@@ -20,7 +20,7 @@ export function evidenceGuard({ guardrails }: Contract): (run: string, directory
   };
 }
 
-/** Runs the commands of a task folder under the contract's guardrails. Rejects with the abort's reason alone. */
+/** Runs the commands of a task folder under the contract's guardrails. Rejects only with the abort's reason. */
 export async function gatherEvidence(
   contract: Contract,
   projectDir: string,
@@ -43,20 +43,20 @@ export function idleFingerprint(
 }
 
 export interface Measured {
-  /** Facts at its start; null if the prompt was the user’s own, or they could not be written. */
+  /** Facts at the start of the iteration; null if the user wrote the prompt, or they could not be written. */
   readonly turn: PromptedTurn | null;
   readonly progress: 'yes' | 'no' | 'unknown';
-  /** Changed files, as far as the bounds allow. */
+  /** Changed files, within the limits of the snapshot. */
   readonly changedFiles: readonly string[];
-  /** Bounds that cut a snapshot short. */
+  /** Limits that cut a snapshot short. */
   readonly bounds: readonly string[];
-  /** Snapshot of the project now; null if none was taken. */
+  /** Current snapshot of the project; null if none was taken. */
   readonly after: Snapshot | null;
 }
 
 const UNKNOWN: Measured = { turn: null, progress: 'unknown', changedFiles: [], bounds: [], after: null };
 
-/** Returns the measured changes if they belong to this iteration, else unknown ones. */
+/** Returns the measured changes if they belong to this iteration, else unknown values. */
 export function measuredFor(measured: Measured, iteration: number): Measured {
   return measured.turn?.iteration === iteration ? measured : UNKNOWN;
 }

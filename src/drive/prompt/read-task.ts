@@ -20,7 +20,7 @@ export function checklistOf(body: string, taskPath: string): ChecklistCount | nu
   return taskKind(taskPath) === 'checklist' ? countChecklist(checklistItems(body)) : null;
 }
 
-/** Size limit, since it is read repeatedly while an agent works. */
+/** Size limit: the file is read repeatedly while an agent works. */
 const MOST_BYTES = 1024 * 1024;
 
 /** Returns a checklist's progress in the middle of an iteration; null if the file is unreadable or too large. */

@@ -26,7 +26,7 @@ export function reportedCost(payload: string): { readonly sessionId: string; rea
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
   const reported = reportedCost(payload);
   if (reported === null || readCost(files, reported.sessionId) === reported.costUsd) return;
-  // Without a runtime directory, or on a full disk, the cost is unknown.
+  // Without a runtime directory, or on a full disk, the cost stays unknown.
   quietly(() => writeAtomically(files.cost, `${JSON.stringify({ ...reported, at })}\n`));
 }
 
@@ -38,7 +38,7 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
   const denied = new Set<unknown>();
   let failedShellCalls = 0;
   for (const { loopId: owner, callId, type, tool } of lines.entries) {
-    // A runner records the calls that it hears as well, by another key.
+    // A runner's own events about calls use another key.
     if (owner !== loopId || callId === undefined) continue;
     const phase = String(type).slice('tool.'.length);
     asked.add(callId);
@@ -54,7 +54,7 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
 interface RecordedCall {
   readonly tool: string;
   readonly about: string;
-  /** `done`, `failed`, `asked` for one whose end was not seen, or `denied` with the reason. */
+  /** `done`, `failed`, `asked` if the end was not recorded, or `denied` with the reason. */
   readonly outcome: string;
 }
 

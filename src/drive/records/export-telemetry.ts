@@ -3,20 +3,20 @@ import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 
-/** How far the events of a loop were exported. */
+/** Progress of the export of a loop's events. */
 interface Cursor {
   readonly loopId: string;
   /** Byte of the stream at which the next export begins. */
   readonly next: number;
   /** End of the last export, ISO-8601 UTC. */
   readonly since: string;
-  /** A wait whose end was not known then. */
+  /** Wait whose end was unknown at that time. */
   readonly pending: Entry | null;
 }
 
 /**
- * Exports what the loop has done since the last call, where the user has set an endpoint of OpenTelemetry. Nothing is loaded
- * otherwise. A failure is logged and never keeps the loop from going on; takes two seconds at most.
+ * Exports the loop's events since the last call if the user has set an OpenTelemetry endpoint; otherwise loads nothing. Takes
+ * at most two seconds. A failure is logged and does not affect the loop.
  */
 export async function exportTelemetry(files: LoopFiles, state: LoopState, env: NodeJS.ProcessEnv): Promise<void> {
   if (!hasEndpoint(env)) return;
@@ -45,13 +45,13 @@ export async function exportTelemetry(files: LoopFiles, state: LoopState, env: N
 /** Interval between exports of a loop whose turns end in other processes. */
 const EXPORT_MS = 5_000;
 
-/** Exports at intervals what hooks record; returns the function that ends it and waits for an export under way. */
+/** Exports at intervals what hooks record; returns a function that stops this and waits for an export in progress. */
 export function exportMeanwhile(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): () => Promise<void> {
   if (!hasEndpoint(env)) return () => Promise.resolve();
   let current: Promise<void> | null = null;
   const timer = setInterval(() => {
     const state = current === null ? readLoop(files, loopId) : null;
-    // The start of a check and its result belong to one export.
+    // The start and the result of a check belong to one export.
     if (state === null || state.status === 'verifying') return;
     current = exportTelemetry(files, state, env).finally(() => {
       current = null;
@@ -67,10 +67,7 @@ export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
 }
 
-/**
- * Returns the variables under which a client reports its own spans below those of an iteration, or of the whole loop where
- * `iteration` is null; none where nothing is exported.
- */
+/** Returns variables that put a client's spans below an iteration's, or the loop's (`iteration` null); none without export. */
 export async function traceEnvironment(
   loopId: string,
   iteration: number | null,
@@ -81,7 +78,7 @@ export async function traceEnvironment(
   return { TRACEPARENT: traceparentFor(loopId, iteration, env['TRACEPARENT']) };
 }
 
-/** Returns null for a loop that nothing was exported of yet. */
+/** Returns the cursor; null if nothing of the loop was exported yet. */
 function readCursor(files: LoopFiles, loopId: string): Cursor | null {
   const found = readRecord<Cursor>(files.telemetry);
   return found?.loopId === loopId && Number.isInteger(found.next) ? (found as Cursor) : null;

@@ -4,7 +4,7 @@ import { beat, runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 
-/** Shows in the task folder, at most once a minute, that a loop is alive. Failures are logged. */
+/** Records a heartbeat in the task folder, at most once a minute. Failures are logged. */
 export function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
   const at = now();

@@ -16,19 +16,19 @@ export interface TaskTurn {
   readonly ended: Extract<EngineEvent, { type: 'iteration-ended' }>;
   /** The engine's own record, until it is shown in the task folder. */
   readonly record: IterationRecord | null;
-  /** Results of the gate; null if it was not asked. */
+  /** Results of the gate; null if it did not run. */
   readonly gate: readonly CheckResult[] | null;
   readonly waited: boolean;
   readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd' | 'usage'> | undefined;
 }
 
-/** Keeps what the engine recorded until nothing more can come of the iteration. */
+/** Keeps the engine's record until nothing more can follow from the iteration. */
 export function noteRecord(turn: TaskTurn, effects: readonly Effect[]): TaskTurn {
   const found = effects.find((effect) => effect.type === 'record-iteration');
   return found === undefined ? turn : { ...turn, record: found.record };
 }
 
-/** Shows a decided iteration in its task folder, once: as a line of the journal, and as a transcript. */
+/** Shows a decided iteration in its task folder, once: as a line of the journal and as a transcript. */
 export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState, at: string): TaskTurn {
   const { record, measured, ended } = turn;
   if (record === null) return turn;
@@ -47,7 +47,7 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   return { ...turn, record: null };
 }
 
-/** Returns the line of a task folder's journal for a decided iteration. `state` is the loop's after the decision. */
+/** Returns the journal line of a task folder for a decided iteration. `state` is the loop's state after the decision. */
 export function taskIterationRecord(
   record: IterationRecord,
   { measured, ended, gate, agent }: TaskTurn,
@@ -73,7 +73,7 @@ export function taskIterationRecord(
   };
 }
 
-/** In a session the client reports the cost of the session only, so `costUsd` is null. */
+/** Returns the usage. In a session the client reports only the cost of the whole session, so `costUsd` is null. */
 function usage(usage: UsageDelta | null, costUsd: number | null): TaskIterationRecord['usage'] {
   if (usage === null) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;

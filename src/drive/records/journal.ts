@@ -31,10 +31,10 @@ export function eventOf(effect: Effect): object | null {
 
 const TAIL_BYTES = 64 * 1024;
 
-/** Returns the record of the iteration that ended last, former versions' journals included. */
+/** Returns the record of the last iteration, including journals of former versions. */
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
   const own = lastOfType(files, loopId, 'iteration.ended');
-  // A loop that a former version began has a journal of its own for iterations.
+  // A loop begun by a former version has a separate journal of iterations.
   const found = Number.isInteger(own?.['iteration']) ? own : lastEntry(files.iterations, TAIL_BYTES, loopId);
   return found as IterationRecord | null;
 }
@@ -44,10 +44,10 @@ interface Pending {
   readonly effects: readonly Effect[];
 }
 
-/** End of the events journal in which a delivered entry is looked for. */
+/** Size of the events journal's end that is searched for a delivered entry. */
 const DELIVERED_BYTES = 4 * 1024 * 1024;
 
-/** Stores an iteration's journal entries before the state, should the runner be killed between the two. */
+/** Stores an iteration's journal entries before the state, in case the runner is killed between the two. */
 export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   const found = effects.find((effect) => effect.type === 'record-iteration');
   if (found === undefined) return;
@@ -59,7 +59,7 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
   }
 }
 
-/** Delivers what a killed runner left, each line once, if the state counts it. The caller holds the lease. */
+/** Delivers the entries that a killed runner left, each once, if the state counts the iteration. The caller holds the lease. */
 export function deliverOutbox(files: LoopFiles, at: string): void {
   // Only a runner writes it, whole, outside the project; an unreadable one is ignored.
   const { record, effects } = readRecord<Pending>(files.outbox) ?? {};
@@ -104,13 +104,13 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
   }
 }
 
-/** A larger file becomes the former one, which is kept beside it. */
+/** Maximum size; a larger file becomes the former one, which is kept beside it. */
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * Records what the end report, status, explain and archive of a loop name, outside the project first, where an agent
- * confined to the project cannot take it back, then as the event `notice.KIND` in the journal. Whatever is done goes
- * after this call, so that a crash leaves a notice too many rather than one too few. Throws if it cannot be stored.
+ * Records a notice for the end report, status, explain and archive: first outside the project, where a confined agent cannot
+ * remove it, then as the event `notice.KIND` in the journal. Call this before the action, so that a crash leaves one notice
+ * too many, not too few. Throws if it cannot be stored.
  */
 export function recordNotice(
   files: LoopFiles,

@@ -4,7 +4,7 @@ import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 
-/** Types in the event stream of what a driver tells; the rest is recorded elsewhere, or shown only. */
+/** Event types under which a driver's events are recorded. Others are recorded elsewhere, or only shown. */
 const TYPES: { readonly [T in RunnerEvent['type']]?: string } = {
   'iteration-started': 'iteration.started',
   'command-started': 'command.started',
@@ -35,7 +35,7 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
     const type = TYPES[event.type];
     if (type === undefined || failed) return;
     const at = new Date().toISOString();
-    // Beside the number of the iterations that have ended.
+    // Added to the number of the finished iterations.
     const begins = event.type === 'iteration-started' ? { begins: event.iteration } : {};
     try {
       appendEvent(files, { ...event, type, at, loopId, iteration: current, ...begins });
@@ -57,7 +57,7 @@ export function iterationStarted({ iteration, maxIterations, plan }: LoopState) 
   return { type: 'iteration-started', iteration: iteration + 1, maxIterations, ...task } as const satisfies RunnerEvent;
 }
 
-/** Returns a function that reads what the loop has done since its last call, whichever process drives it. */
+/** Returns a function that reads the loop's events since its last call, whichever process drives the loop. */
 export function followLoop(files: LoopFiles, first: LoopState): () => readonly RunnerEvent[] {
   const news = first.mode === 'runner' ? runnerEvents(files, first.loopId) : sessionEvents(files, first.loopId);
   let begun = false;
@@ -71,7 +71,7 @@ export function followLoop(files: LoopFiles, first: LoopState): () => readonly R
 
 type News = (state: LoopState | null) => readonly RunnerEvent[];
 
-/** The part of the stream in which the iteration at work began. */
+/** Size of the stream's end in which the current iteration began. */
 const NEWEST_BYTES = 8 * 1024 * 1024;
 
 function runnerEvents(files: LoopFiles, loopId: string): News {
@@ -90,7 +90,7 @@ function runnerEvents(files: LoopFiles, loopId: string): News {
   };
 }
 
-/** Returns what a runner told by what it recorded of it; null for everything else. */
+/** Converts a recorded event of a runner back; returns null for everything else. */
 function toldAs({ v: _, at: __, loopId: ___, iteration, begins, type: recorded, ...rest }: Entry): RunnerEvent | null {
   if (recorded === 'loop.paused') return { type: 'paused', reason: String(rest['reason']) as PauseReason };
   const type = recorded === 'agent.ended' ? 'agent-ended' : TOLD.get(String(recorded));
@@ -117,7 +117,7 @@ function sizeOf({ events }: LoopFiles): number {
   return statSync(events, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** What the start of a call said of it. */
+/** Facts from the start of a call. */
 interface OpenCall {
   readonly about: string;
   readonly time: number;

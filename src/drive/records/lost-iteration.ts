@@ -12,14 +12,14 @@ export interface Counted {
   readonly loopId: string;
   /** Number of finished working iterations. */
   readonly iteration: number;
-  /** End of the last of them, if its own record does not say. */
+  /** End of the last of them, if its own record lacks it. */
   readonly lastRunAt: string;
   readonly noProgress: number;
 }
 
 /** Size of the newest lines; a line has a few kilobytes. */
 const TAIL_BYTES = 1024 * 1024;
-/** The part of the event stream in which two iterations lie. */
+/** Size of the event stream's end that contains the last two iterations. */
 const STREAM_BYTES = 64 * 1024 * 1024;
 
 export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted, 'loopId' | 'iteration'>): boolean {
@@ -27,7 +27,7 @@ export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted
   return last?.['iteration'] === iteration && last['status'] === 'interrupted';
 }
 
-/** Returns the last iteration if the process that counted it died before the task folder shows it; else null. */
+/** Returns the last iteration if the process that counted it died before the task folder showed it; else null. */
 export function lostIteration(
   files: LoopFiles,
   run: RunFiles,
@@ -35,7 +35,7 @@ export function lostIteration(
 ): { readonly record: TaskIterationRecord; readonly transcript: TranscriptParts } | null {
   const told = (entry: Record<string, unknown>): boolean =>
     entry['iteration'] === iteration && /^iteration\.(?:completed|failed)$/.test(String(entry['type']));
-  // The event precedes the record. If both are missing, the folder was emptied or archived meanwhile.
+  // The event precedes the record. If both are missing, the folder was emptied or archived.
   if (lastEntry(run.events, TAIL_BYTES, loopId, undefined, told) === null) return null;
   if (Number(lastEntry(run.iterations, TAIL_BYTES, loopId)?.['iteration'] ?? 0) >= iteration) return null;
   const known = recordOf(files, loopId, iteration);

@@ -19,7 +19,7 @@ interface Notice {
   readonly status: string;
 }
 
-/** Ends that the user has not asked for, by the kind that `notify.on` names. */
+/** Ends that the user did not request, by the kind that `notify.on` names. */
 const KINDS: Readonly<Record<TerminalStatus, Kind | null>> = {
   complete: 'complete',
   stopped: null,
@@ -38,12 +38,12 @@ const KINDS: Readonly<Record<TerminalStatus, Kind | null>> = {
   error: 'error',
 };
 
-/** Variable that tells main.cjs to send a notification. It names a loop; where to send is in the contract alone. */
+/** Variable that makes main.cjs send a notification. It names a loop; the addresses are only in the contract. */
 export const NOTIFICATION = 'RALPH_NOTIFICATION';
 
 const SEND_TIMEOUT_MS = 15_000;
 
-/** Starts a process that notifies the user of an end or a pause, if the contract asks for it. Never waits, never throws. */
+/** Starts a process that notifies the user of an end or a pause, if the contract requests it. Never waits, never throws. */
 export function notifyUser(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   try {
     const found = newsIn(files, effects);
@@ -74,7 +74,7 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
       return kind === null ? null : { kind, status: effect.as, message: effect.message };
     }
     const event = effect.type === 'record-event' ? effect.event : null;
-    // A pause by command is the user's own.
+    // The user paused the loop by a command.
     if (event?.type === 'loop.paused' && event['reason'] !== 'operator') {
       const found = readState(state);
       const paused = found.kind === 'loop' && found.state.status === 'paused' ? found.state.paused.message : '';
@@ -92,7 +92,7 @@ function contractOf(files: LoopFiles, loopId?: string): StoredContract | null {
   return hashContract(stored.contract) === stored.hash ? stored : null;
 }
 
-/** Sends the notification that the environment names by command and address. A failure is logged once, without the address. */
+/** Sends the notification that the environment names, by command and address. A failure is logged once, without the address. */
 export async function sendNotification(env: NodeJS.ProcessEnv, at: string): Promise<void> {
   const { [NOTIFICATION]: text = '', ...own } = env;
   const { projectDir, name, loopId, notice } = JSON.parse(text) as {
@@ -117,7 +117,7 @@ function runCommand([program = '', ...args]: string[], notice: Notice, cwd: stri
     const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'ignore', 'ignore'], timeout: SEND_TIMEOUT_MS });
     child.on('error', (error) => failed(`could not be run (${error.message})`));
     child.on('exit', (code) => (code === 0 ? resolve() : failed(`failed (${code ?? 'timeout'})`)));
-    // A program that does not read its input has none.
+    // A program that does not read its input closes the pipe.
     child.stdin.on('error', () => undefined).end(JSON.stringify(notice));
   });
 }
@@ -137,7 +137,7 @@ async function post(url: string, template: Notify['template'], notice: Notice): 
   throw new Error(`notify.url: ${new URL(url).host} ${problem}.`);
 }
 
-/** Returns the request in the form that its receiver reads. ntfy takes JSON at its root only, with the topic in it. */
+/** Returns the request in the receiver's format. ntfy takes JSON only at its root, with the topic in it. */
 export function requestOf(
   url: string,
   template: Notify['template'],

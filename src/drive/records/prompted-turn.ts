@@ -5,7 +5,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import type { Snapshot } from '../../task/progress/snapshot.ts';
 
-/** Facts about a task folder's iteration when its prompt was made, for the process that decides its end. */
+/** Facts about a task folder's iteration when its prompt was made, for the process that decides how it ended. */
 export interface PromptedTurn {
   readonly loopId: string;
   /** Iteration that the prompt begins, from 1. */
@@ -17,7 +17,7 @@ export interface PromptedTurn {
   readonly snapshot: Snapshot;
 }
 
-/** Stores it outside the project: the agent must not write what measures its iteration. */
+/** Stores the turn outside the project: the agent must not write the baseline of its own iteration. */
 export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
   writeRecord(files.promptedTurn, turn);
 }

@@ -22,10 +22,10 @@ import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts'
 
 /** Read-only projection of a loop into its task folder. Failures are logged and never affect a decision. */
 export interface StatusProjection {
-  /** Begins a run or resumes it: removes old flags, and shows an iteration that was lost with a process. */
+  /** Begins or resumes a run: removes old flags, and shows an iteration that was lost with a process. */
   readonly begin: (event: Effect, counted: Counted) => void;
   readonly events: (effects: readonly Effect[]) => void;
-  /** Shows the state as it is on disk, under its lock; for an ended loop the given one, whose lock the caller holds. */
+  /** Shows the state on disk, under its lock; for an ended loop the given state, whose lock the caller holds. */
   readonly status: (at: string, ended?: LoopState) => void;
   /** Shows an iteration once, after a lost one before it. */
   readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts) => void;
@@ -67,7 +67,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
   const status = (now: string, ended?: LoopState): void =>
     tried(() => {
       if (ended !== undefined) return write(ended, now);
-      // Under the lock, or a state that was read before another process ended the loop could be shown after its end.
+      // Under the lock: otherwise a state read before another process ended the loop could be shown after its end.
       withState(files, LOCK_WAIT, (current) => {
         if (current.kind === 'loop' && current.state.loopId === contract.loopId) write(current.state, now);
         return { next: 'keep', result: undefined };
@@ -140,7 +140,7 @@ export interface AgentFacts {
   readonly checklist?: ChecklistCount | undefined;
 }
 
-/** Returns the content of a loop directory's file about an iteration. `message` is the agent's final one, or null. */
+/** Returns a loop directory's record of an iteration. `message` is the agent's final one, or null. */
 export function loopIteration(
   record: TaskIterationRecord,
   message: string | null,

@@ -81,7 +81,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   });
 }
 
-/** Writes the prompt, which is in the answer too, to a file in the project for a host that cannot copy it. */
+/** Writes the prompt, which is also in the answer, to a project file for a host that cannot copy it. */
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
   try {

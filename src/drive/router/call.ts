@@ -24,7 +24,7 @@ import { answerNow } from './router-driver.ts';
 import { busy, over, trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 const BUSY_WAIT_MS = 20_000;
-/** Poll interval for the exit of the client from whose shell the call came. */
+/** Poll interval for the exit of the client whose shell made the call. */
 const POLL_MS = 2_000;
 
 /** Answers a call of the host; `told` is its report. null, with the loop unchanged, if this process had to exit. */
@@ -52,7 +52,7 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   const opened = openRouter(files, options);
   if ('action' in opened) return opened;
   const { state } = opened.turn.loaded;
-  // A call that waits does so for long, and its answer is known.
+  // A waiting call holds the lock for long, and its answer is known.
   const busyWait = waitsUntil(state, options.now()) === null ? BUSY_WAIT_MS : 0;
   const until = Math.max(options.sitUntil, Date.now() + busyWait);
   const done = await takeBusyLock(files, state.epoch, until, options.signal);
@@ -128,7 +128,7 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
   };
 }
 
-/** Returns the environment of checks: the host is an agent, so its shell’s PATH and the like must not decide. */
+/** Returns the environment of checks. The host is an agent, so its shell must not decide variables such as PATH. */
 function checksEnvironment(env: NodeJS.ProcessEnv, host: HostSession): NodeJS.ProcessEnv {
   const own = clientEnvironment(host);
   return Object.keys(own).length === 0 ? env : withDeciding(env, decidingEnvironment(own));
@@ -164,7 +164,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   }
   const stored = readContract(files);
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
-    // The process that ended it died before archiving it.
+    // The process that ended the loop died before archiving it.
     const { as } = state.ended;
     return kept(null, [{ type: 'archive', as, message: `${as}.` }]);
   }
@@ -173,7 +173,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {
     const sameKind = !host.client && isOutside(state.sessionId);
-    // Before the state, so that the next process finds the spawn with the old holder or the new one after a crash.
+    // Before the state: after a crash, the next process finds the spawn with either the old or the new holder.
     if (sameKind) reassign(files, state, held.epoch);
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });

@@ -9,7 +9,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { RouterLeft } from './router.ts';
 
-/** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client cannot be checked. */
+/** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client is not visible from here. */
 export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
 
 export function holdOf(state: LoopState, host: HostSession): Hold {
@@ -18,15 +18,15 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
   const known = state.clientPid !== null && host.clientPid !== null;
   if (known && state.clientPid === host.clientPid && state.clientStartedAt === host.clientStartedAt) return 'mine';
   if (sameSession && !known) return 'mine';
-  // A host in a sandbox, which cannot see its own client, sees no other either.
+  // A host in a sandbox that cannot see its own client cannot see any other either.
   if (!known) return 'unseen';
   return clientAlive(state) ? 'theirs' : 'free';
 }
 
-/** Binds the loop to this host. A new holder has a new epoch, so writes of an older one are refused. */
+/** Binds the loop to this host. A new holder has a new epoch, which fences off writes of the old one. */
 export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
   const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
-  // A process that is not visible from here is still known from before.
+  // A process that is not visible from here keeps its recorded identity.
   const { clientPid, clientStartedAt } = state;
   const seen = host.clientPid === null && hold === 'mine' ? { ...host, clientPid, clientStartedAt } : host;
   return { ...bindSession(state, seen), epoch };
@@ -34,7 +34,7 @@ export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | '
 
 const POLL_MS = 100;
 
-/** Takes the lock of one call of the holder `epoch` at a time. Returns its release, or null if busy at `until`. */
+/** Takes the lock that serialises the calls of holder `epoch`. Returns its release, or null if it is still busy at `until`. */
 export async function takeBusyLock(
   files: LoopFiles,
   epoch: number,

@@ -12,7 +12,7 @@ import { assignedSpawn, isReported, lastSpawn, spawnMark, updateSpawn } from './
 import { answerAfter, answerNow } from './router-driver.ts';
 
 export interface Report {
-  /** Number of the spawn; null if the host does not say, which means the assigned one. */
+  /** Number of the spawn; null if the host omits it and means the assigned one. */
   readonly spawn: number | null;
   /** Client's id of the agent; null if the host passes only its text. */
   readonly agent: string | null;
@@ -22,10 +22,10 @@ export interface Report {
   readonly usage: UsageDelta | null;
 }
 
-/** Maximum number of consecutive texts that are taken for a repeated report. */
+/** Maximum number of consecutive texts treated as a repeated report. */
 const MOST_DOUBTS = 3;
 
-/** Counts a subagent's iteration once and answers what comes next. Throws RalphError `usage` for a wrong spawn. */
+/** Counts a subagent's iteration once and answers with the next step. Throws RalphError `usage` for a wrong spawn. */
 export async function report(router: Router, told: Report): Promise<RouterAnswer> {
   const { files, turn } = router;
   const { state } = turn.loaded;
@@ -50,7 +50,7 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   return answerAfter(router, await endSpawn(router, assigned, told));
 }
 
-/** Returns whether a report without a number may be the previous one again: nothing else tells the two apart. */
+/** Returns whether a report without a number may repeat the previous one; only the text tells them apart. */
 function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn }: LoopState, text: string): boolean {
   if (lastTurn === null || lastTurn.text !== digest(text)) return false;
   const { spawn } = assigned.answer;
@@ -65,7 +65,7 @@ function isRepeated({ lastTurn }: LoopState, { spawn, text, error }: Report): bo
   return lastTurn.transcriptMark === spawnMark(spawn) && lastTurn.text === digest(text);
 }
 
-/** Number of subagents that may fail to work on one spawn before the loop ends. */
+/** Number of subagents that may fail on one spawn before the loop ends. */
 const MOST_FAILURES = 5;
 
 /** Keeps the spawn for another subagent after a wait, so that an outage costs no iteration. */
@@ -93,7 +93,7 @@ async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Re
     run: { error: null, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
     isCounted: (current) => isReported(assigned, current),
   });
-  // After the state, which says the same: a crash in between loses nothing.
+  // After the state, which has the same information: a crash in between loses nothing.
   updateSpawn(files, assigned, { heard: true, heardOf: told.agent ?? assigned.heardOf });
   return ended;
 }
@@ -108,14 +108,14 @@ const CODE = '    ';
 const NOTIFICATION = '<task-notification>';
 const NOTIFICATION_END = '</task-notification>';
 
-/** Returns a subagent's final message, taken out of the client's notification. Throws `usage` for several. */
+/** Returns a subagent's final message, extracted from the client's notification. Throws `usage` for several. */
 export function plainReport(bytes: Uint8Array): string {
   const kept = bytes.subarray(Math.max(0, bytes.length - REPORT_LIMIT));
   const text = new TextDecoder().decode(kept);
   return withoutIndent(resultIn(text.trim()) ?? text);
 }
 
-/** Returns the result in a text that is a notification and nothing else. A quoted one is the agent's own text. */
+/** Returns the result in a text that consists of one notification. A quoted one is the agent's own text. */
 function resultIn(text: string): string | null {
   if (!text.startsWith(NOTIFICATION) || !text.endsWith(NOTIFICATION_END)) return null;
   const start = text.indexOf('<result>');

@@ -21,15 +21,15 @@ import {
   workingAnswer,
 } from './status-answers.ts';
 
-/** Number of times that a call goes on after a change from outside before the host is asked to call again. */
+/** Maximum number of external changes that one call handles before the host has to call again. */
 const MOST_RELEASES = 20;
 
-/** Answers what the host has to do now, by how the loop stands. Throws RouterLeft if this process was told to exit. */
+/** Answers what the host has to do next, depending on the loop's status. Throws RouterLeft if this process was told to exit. */
 export function answerNow(router: Router): Promise<RouterAnswer> {
   return answerAfter(router, { turn: router.turn, effects: [] });
 }
 
-/** Runs the effects of a report, and what follows from how the loop then stands, until that is an answer. */
+/** Runs the effects of a report, and those that follow, until there is an answer. */
 export function answerAfter(router: Router, { turn, effects }: Dispatched): Promise<RouterAnswer> {
   return runEffects(turn, routerDriver(router), effects);
 }
@@ -106,7 +106,7 @@ async function waitForRetry(router: Router, until: string): Promise<Next<RouterA
   return assigned === null ? { answer: timedAnswer(router, 'retry', until) } : retry(router, assigned);
 }
 
-/** Hands a spawn out again as another attempt at its iteration, unless the loop has reached a limit meanwhile. */
+/** Assigns a spawn again as another attempt at its iteration, unless the loop has reached a limit meanwhile. */
 function retry(router: Router, assigned: SpawnRecord): Next<RouterAnswer> {
   const { turn, files } = router;
   const begun = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
@@ -121,14 +121,14 @@ async function withReport({ files, options }: Router, answer: RouterAnswer): Pro
   return report === null ? answer : { ...answer, report };
 }
 
-/** Waits as long as this call may last, then answers until when the host has to wait. */
+/** Waits as long as this call may last, then answers with the time until which the host has to wait. */
 async function waitInCall(router: Router, until: string): Promise<Next<RouterAnswer>> {
   const { turn, options } = router;
   const { state } = turn.loaded;
   const end = await waitInTurn(turn, until, Math.max(Date.now(), options.sitUntil));
   if (end === 'aborted') throw new RouterLeft();
   const at = turn.context.now();
-  // A clock before the start of the wait was set back: the engine lets the wait begin again.
+  // The clock was set back to before the start of the wait: the engine restarts the wait.
   const began = state.status === 'waiting' ? after(until, -state.waiting.delayMs) : until;
   const isOver = end === 'elapsed' || end === 'deadline';
   if (isOver && isBefore(at, until) && !isBefore(at, began)) return { answer: waitingAnswer(router, until) };

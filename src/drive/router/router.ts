@@ -12,12 +12,12 @@ export interface RouterOptions {
   /** Environment of the host, in which checks and commands run. */
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => string;
-  /** The program as words for the host’s shell. */
+  /** Program as words for the host's shell. */
   readonly program: string;
   readonly options: string;
   /** Epoch milliseconds until which this call may wait; the host waits longer. */
   readonly sitUntil: number;
-  /** Aborted when the call has to end, or its client has exited. The loop is left as it is. */
+  /** Aborted when the call has to end or its client has exited. The loop is left as it is. */
   readonly signal: AbortSignal;
   readonly tell: Tell;
 }
@@ -43,10 +43,10 @@ interface About {
   readonly next: string;
 }
 
-/** Work for a subagent. The same spawn is answered until it is reported. */
+/** Work for a subagent. The same spawn is returned until it is reported. */
 export interface SpawnAnswer extends About {
   readonly action: 'spawn';
-  /** Number of the spawn within the loop, which `report` names. */
+  /** Number of the spawn within the loop, to be passed to `report`. */
   readonly spawn: number;
   /** Iteration that it begins, from 1. An idle one does not count, so the next can have the same number. */
   readonly iteration: number;
@@ -75,7 +75,7 @@ export interface WaitAnswer extends About {
   readonly commands?: readonly string[];
 }
 
-/** The loop has ended, or is not held by this host. */
+/** Answer if the loop has ended or this host does not hold it. */
 export interface StopAnswer extends About {
   readonly action: 'stop';
   /** End of the loop. `busy`: another session drives it. `none`: there is no loop. */
@@ -91,24 +91,24 @@ export interface StopAnswer extends About {
 
 export type RouterAnswer = SpawnAnswer | WaitAnswer | StopAnswer;
 
-/** Spawn that was assigned last. Stored outside the project, where the agent does not write. */
+/** Last assigned spawn. Stored outside the project, where the agent does not write. */
 export interface SpawnRecord {
   readonly loopId: string;
   /** Epoch of its holder; the next holder assigns a new one. */
   readonly epoch: number;
   readonly answer: Omit<SpawnAnswer, 'notes' | 'next' | 'promptFile'>;
-  /** Its report was counted. The state says so too, unless it was rewritten. */
+  /** Its report was counted. The state agrees, unless it was rewritten. */
   readonly heard: boolean;
-  /** Subagent whose report was counted last, if the host named it; it is not counted again. */
+  /** Last subagent whose report was counted, if the host named it; it is not counted again. */
   readonly heardOf: string | null;
   /** Number of texts without a spawn number that may repeat the previous report. */
   readonly doubts: number;
-  /** Number of subagents that could not work on it, and when the next one may start. */
+  /** Number of subagents that failed on it, and when the next one may start. */
   readonly failures?: number;
   readonly retryAt?: string | undefined;
 }
 
-/** Stores a spawn. Called under the lock of the loop’s state. Throws system errors. */
+/** Stores a spawn. Called under the lock of the loop's state. Throws system errors. */
 export function writeSpawn(files: LoopFiles, record: SpawnRecord): void {
   writeRecord(files.spawn, record);
 }
@@ -119,7 +119,7 @@ export function readSpawn(files: LoopFiles): SpawnRecord | null {
   return checkShape(record, shapes.spawn) === null ? (record as SpawnRecord) : null;
 }
 
-/** Mark of a spawn. The state is in the project, so a number beyond any loop is ignored. */
+/** Mark of a spawn. The agent can write the state, so numbers beyond the range of any loop are ignored. */
 const TOLD = /^spawn (\d{1,6})$/;
 
 /** Returns the mark by which the engine counts a spawn’s turn once. */
@@ -159,7 +159,7 @@ export function updateSpawn(
   });
 }
 
-/** Reassigns a script's spawn to the process that continues for it: in CI, each call is a new holder. */
+/** Reassigns a script's spawn to the process that continues it: in CI, each call is a new holder. */
 export function reassign(files: LoopFiles, state: LoopState, epoch: number): void {
   const inHand = assignedSpawn(files, state);
   if (inHand !== null) writeSpawn(files, { ...inHand, epoch });

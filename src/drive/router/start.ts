@@ -11,7 +11,7 @@ import { holdOf } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
-/** Starts a router loop. Returns null, with nothing changed, if it is driven already or is to be taken up. */
+/** Starts a router loop. Returns null, with nothing changed, if it is already driven or has to be taken over. */
 export function startRouter(files: LoopFiles, request: StartRequest): StartedLoop | null {
   if (isDriven(files, request)) return null;
   const started = startLoop(request);
@@ -22,22 +22,22 @@ export function startRouter(files: LoopFiles, request: StartRequest): StartedLoo
   return started;
 }
 
-/** Returns whether nothing has to be started: the loop is driven or to be taken up. Throws as `startRouter`. */
+/** Returns whether the loop is already driven or has to be taken over. Throws as `startRouter`. */
 export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   const { env, existing, task, consented } = request;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return false;
   const { state } = current;
   const hold = state.mode === 'router' ? holdOf(state, hostSession(env)) : null;
-  // A loop that the user prepared for the first session that asks; the user may also change it.
+  // The user prepared the loop for the first session that asks, and may still change it.
   const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !consented;
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
     throw new RalphError('refused', about(ROUTER_TEXTS.lies(state.taskPath, state.iteration), state));
   }
-  // Only a person can tell whether the client of a holder that is not visible from here has exited.
+  // Only a person can tell whether a holder's client that is not visible from here has exited.
   if (hold === 'unseen' && !consented) return true;
   if (hold !== 'mine' && !ready) return clientAlive(state);
-  // An agent’s request that never began may be changed.
+  // An agent's request that never began may be changed.
   if (existing === 'fresh' && state.status === 'awaiting-consent' && state.iteration === 0) {
     release(files, state.loopId);
     return false;

@@ -124,7 +124,7 @@ function settingsToAgreeTo({ flags }: Contract): string[] {
   return Object.entries(flags).flatMap(([key, value]) => (LIMITS.includes(key) ? [] : [`${key}=${String(value)}`]));
 }
 
-/** Returns whether a loop that an agent starts would run or set anything that the user has not agreed to. */
+/** Returns whether a loop started by an agent would run or set anything that the user has not agreed to. */
 export function needsConsent(files: LoopFiles, contract: Contract): boolean {
   const { tdd: _, ...ownTerms } = contract;
   const isUnagreedList = contract.tdd !== undefined && peekTdd(files)?.consented !== true;

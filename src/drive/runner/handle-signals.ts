@@ -12,7 +12,7 @@ import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';
 import { pollForChanges } from './watch-operator.ts';
 
-/** Interval after a Ctrl+C that ended a wait in which another one stops the loop. */
+/** Interval after a Ctrl+C that ended a wait; a second one within it stops the loop. */
 const TWICE_MS = 2_000;
 
 /** Handles signals: Ctrl+C stops after this iteration, twice cancels. In a wait: continues now, twice stops. */
@@ -24,7 +24,7 @@ export function pressCtrlC(runner: Runner): void {
   attempt(runner, () => pressed(runner));
 }
 
-/** Runs an action. If the loop is gone there is nothing to do: the runner is about to notice. */
+/** Runs an action. Does nothing if the loop no longer exists: the runner is about to notice. */
 function attempt(runner: Runner, act: () => void): void {
   try {
     act();
@@ -90,13 +90,13 @@ function steerBy({ files, options }: Runner, command: Parameters<typeof operate>
   operate(files, options.env, now(), command);
 }
 
-/** Leaves the loop as it stands, to be resumed; one that has ended meanwhile stays ended. */
+/** Leaves the loop as it is, to be resumed; one that has ended meanwhile stays ended. */
 export function leaveIt(runner: Runner): void {
   attempt(runner, () => tellInterrupted(runner, 'client-exit'));
   leave(runner, 'signal');
 }
 
-/** Dispatches, beside the runner's other work, that the user interrupts the loop. */
+/** Dispatches the user's interruption concurrently with the runner's other work. */
 export function tellInterrupted({ files, begun }: Runner, by: 'signal' | 'client-exit'): void {
   const at = now();
   applyEffects(files, at, dispatch(begun, { type: 'interrupted', at, by }).effects);

@@ -10,15 +10,15 @@ import { LOCK_WAIT } from '../../state/with-state.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
-/** Age without renewal after which a lease is free, on whichever machine its holder runs. */
+/** Age without renewal after which a lease expires, whichever machine its holder runs on. */
 const STALE_MS = 30_000;
 
-/** Time within which the watchdog ends a killed runner's agent; then the next holder of the lease does. */
+/** Time that the watchdog has to end a killed runner's agent; then the next holder of the lease does. */
 const AGENT_ENDS_MS = 3_000;
 const POLL_MS = 20;
 
 export interface Lease {
-  /** Records the agent’s process before it gets its prompt. */
+  /** Records the agent's process before it gets its prompt. */
   readonly noteAgent: (pid: number) => void;
   /** Resolves once no agent of a killed former holder is alive. */
   readonly alone: Promise<void>;
@@ -27,10 +27,10 @@ export interface Lease {
 }
 
 /**
- * Takes the lease "one runner for this loop", stored outside the project. Throws RalphError `refused` with the holder
- * while another runner is alive. A dead holder on this machine is detected at once; the lease of another machine has to
- * expire. `onLost` is called if the lease could not be renewed: another runner may hold it, and the state’s epoch keeps
- * this one from writing.
+ * Takes the lease "one runner for this loop", stored outside the project. Throws RalphError `refused` with the holder while
+ * another runner is alive. A dead holder on this machine is detected at once; the lease of another machine has to expire.
+ * Calls `onLost` if the lease could not be renewed: another runner may hold it, and the state's epoch keeps this one from
+ * writing.
  */
 export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   fs.mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
@@ -41,7 +41,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
     if (typeof before === 'object') {
       if (ownerLives(before, lease))
         throw new RalphError('refused', about(RUNNER_TEXTS.held(before.pid), { name: files.name, mode: 'runner' }));
-      // The lock admits one taker at a time, so the dead holder’s place is still free.
+      // The lock admits one process at a time, so the dead holder's place is still free.
       fs.rmSync(lease, { recursive: true, force: true });
       former = agentOf(holder);
     }
@@ -66,7 +66,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
       alone: former === null ? Promise.resolve() : ended(former),
       release: () =>
         withLock(`${path}.taking`, LOCK_WAIT, () => {
-          // A lost lease belongs to another runner, whether or not this one has noticed.
+          // A lost lease belongs to another runner, even if this one has not noticed yet.
           if (!own()) return;
           if (!lost) giveUp();
           removeIfThere(holder);
@@ -75,7 +75,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   });
 }
 
-/** Holds the lock at `path`. proper-lockfile alone would also remove a lock that is no longer ours (`own`). */
+/** Holds the lock at `path`. proper-lockfile alone would also remove a lock that now belongs to another process (`own`). */
 function lock(path: string, own: () => boolean, onCompromised: () => void): () => void {
   let held = false;
   const rmdirSync: typeof fs.rmdirSync = (lease, options) => {

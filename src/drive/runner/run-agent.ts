@@ -62,10 +62,10 @@ export async function runAgent(
   return { turn: { ...bound, loaded: { ...bound.loaded, restored } }, run };
 }
 
-/** What only a user who watches is shown. */
+/** Messages that are shown only to a watching user. */
 const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['text-delta', 'request', 'answered']);
 
-/** Reports what the hooks of the agent have put back, or have left as the user's, since this instant. */
+/** Reports what the agent's hooks have restored, or kept as the user's, since this instant. */
 function tellRestored({ files, loopId, options }: Runner, since: string): void {
   for (const { at, kind, text } of noticesOf(files, loopId)) {
     if (at >= since && (kind === 'restore' || kind === 'change')) options.tell({ type: 'notice', message: text });
@@ -94,7 +94,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
   recordJournal(files, at, [{ type: 'record-event', event: { type: 'agent.ended', at, loopId, ...ended } }]);
 }
 
-/** Binds the loop to the agent's session and to our process as its client, so that others can tell that it is alive. */
+/** Binds the loop to the agent's session, with this process as its client, so that others can tell that it is alive. */
 function bind(turn: Turn, sessionId: string): Turn {
   const { loaded, context } = turn;
   const { pid, startedAt } = identityOf(process.pid);
@@ -129,7 +129,7 @@ export function watchAgent(
         tell({ type: 'text-delta', text: message.text });
         return;
       case 'request':
-        // A message that broke off is requested again; its text so far stays visible.
+        // An interrupted message is requested again; its text so far stays visible.
         if (streamed !== '') tell({ type: 'text-delta', text: '…\n' });
         streamed = '';
         used.context = message.tokens + message.cachedTokens;
@@ -210,13 +210,13 @@ export function watchAgent(
   };
 }
 
-/** Begins the reason that our own hook gives. */
+/** Prefix of the reasons that our own hook gives. */
 const GUARDRAIL = '[blocked by guardrail';
 
-/** Names the part of a compound command that a rule would have to allow. */
+/** Pattern for the part of a compound command that a rule would have to allow. */
 const PART = /part requires approval: (.+)$/s;
 
-/** Returns the option, to be added to the command of the loop, that allows this call; null if no rule is exact. */
+/** Returns the option for the loop's command that allows this call; null if no rule is exact. */
 function allowOption(tool: string, command: string): string | null {
   const rule = command.length > MOST_SUBJECT ? null : allowRule(tool, command);
   return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;

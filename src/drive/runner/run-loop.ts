@@ -20,7 +20,7 @@ import { backOff, MOST_RETRIES, newRunner, now, takeIteration, tellChecklist } f
 import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
 import { waitForResume, watchOperator } from './watch-operator.ts';
 
-/** Drives a loop to its end under its lease, and ends its agent in any case. `start` runs once it is held. */
+/** Drives a loop to its end under its lease, and always ends its agent. Calls `start` once the lease is held. */
 export async function runLoop(
   files: StartedLoop['files'],
   start: () => StartedLoop,
@@ -59,7 +59,7 @@ export async function runLoop(
         );
       }
       if (error.code !== 'state-fenced') throw error;
-      // Another runner wrote the state before this one noticed that its lease is lost.
+      // Another runner wrote the state before this one noticed that its lease was lost.
       runner.leave.abort('lease-lost');
       return await tellEnd(runner, runnerEnd(runner, started.state));
     } finally {
@@ -72,7 +72,7 @@ export async function runLoop(
   }
 }
 
-/** Drives a loop by a fresh agent for each iteration, in a process of its own. */
+/** Drives a loop with a fresh agent for each iteration, in its own process. */
 function runnerDriver(runner: Runner): Driver<RunnerEnd> {
   const { options } = runner;
   return {
@@ -83,7 +83,7 @@ function runnerDriver(runner: Runner): Driver<RunnerEnd> {
       return resumed ? startFreshTurn(turn) : { answer: runnerEnd(runner, turn.loaded.state) };
     },
     notify: ({ loaded: { state } }, message) => {
-      // The engine's message about a limit is for a session; the runner announces its own wait.
+      // The engine's message about a limit is for sessions; the runner announces its own wait.
       if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
       options.tell({ type: 'notice', message });
     },
@@ -92,7 +92,7 @@ function runnerDriver(runner: Runner): Driver<RunnerEnd> {
   };
 }
 
-/** Runs an agent on the prompt, again after a failed run, and reports the end of its turn. */
+/** Runs an agent on the prompt, retries failed runs, and reports the end of the turn. */
 async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
   const { steering } = prompt.step;
   let ready: Dispatched = { turn: begun, effects: [] };
@@ -111,7 +111,7 @@ async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promi
   return ready;
 }
 
-/** Returns what follows where the loops beside this one leave nothing for another agent run; null if it may start. */
+/** Returns the next effects if concurrent loops leave nothing for another agent run; null if it may start. */
 async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
   const { options } = runner;
   if (options.askPermit === undefined) return null;
@@ -189,7 +189,7 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
   }
 }
 
-/** Ends the turn of a run that counts, with the usage of the failed runs before it. */
+/** Ends the turn of a counted run, including the usage of failed runs before it. */
 async function endIteration(
   runner: Runner,
   turn: Turn,

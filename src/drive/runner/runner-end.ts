@@ -11,7 +11,7 @@ import type { Runner } from './runner.ts';
 
 export type RunnerEnd = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
-/** Returns how the loop stands when the runner leaves it, with the exit code. `last` is its state as last known. */
+/** Returns how the loop ended or was left, with the exit code. `last` is its last known state. */
 export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): RunnerEnd {
   const { status, state, message } = standing(files, loopId);
   const { iteration, usage } = state ?? last;

@@ -25,29 +25,29 @@ export interface RunnerOptions {
   readonly agentEnv: Readonly<Record<string, string>>;
   readonly timeouts: RunnerTimeouts;
   readonly tell: Tell;
-  /** Asked before each agent run. Absent for a loop that shares nothing with others. */
+  /** Called before each agent run. Absent for a loop that shares nothing with others. */
   readonly askPermit?: AskPermit;
   /** Present for a loop on one task of a plan, beside loops on other tasks. */
   readonly part?: PlanPart;
-  /** Present if the user watches in a terminal: the agent’s words are streamed, and keys act on the loop. */
+  /** Present if the user watches in a terminal: the agent's text is streamed, and keys control the loop. */
   readonly live?: (controls: LiveControls) => void;
   /** Exits with 3 if the loop completes unverified. */
   readonly requiresProof: boolean;
 }
 
-/** What a loop has used so far; `costUsd` is null while the cost of a run is unknown. */
+/** Usage of a loop so far; `costUsd` is null while the cost of a run is unknown. */
 export interface Spent {
   readonly costUsd: number | null;
   readonly tokens: number;
 }
 
-/** Whether an agent run may start, as far as loops share a budget and an account. */
+/** Answer to whether an agent run may start, for loops that share a budget and an account. */
 export type Permit =
   | { readonly kind: 'go' }
   /** The account is at its rate limit until then (ISO-8601 UTC). */
   | { readonly kind: 'hold'; readonly until: string }
   | { readonly kind: 'budget'; readonly reading: string }
-  /** The supervisor takes the loop elsewhere, or has ended it: the runner exits and leaves it to be resumed. */
+  /** The supervisor takes the loop elsewhere or has ended it: the runner exits, and the loop can be resumed. */
   | { readonly kind: 'leave' };
 
 export type AskPermit = (spent: Spent) => Promise<Permit>;
@@ -58,14 +58,14 @@ export type Leaving = 'signal' | 'lease-lost' | 'paused';
 export interface Runner {
   readonly files: LoopFiles;
   readonly loopId: string;
-  /** The first turn. Only its context, contract and lease are of use later. */
+  /** First turn. Only its context, contract and lease are used later. */
   readonly begun: Turn;
   readonly options: RunnerOptions;
   readonly lease: Lease;
   /** Aborted with the reason (Leaving) when the runner has to exit. */
   readonly leave: AbortController;
   agent: AgentRun | null;
-  /** Figures of the loop as last counted, with those at the end of the last iteration. */
+  /** Latest figures of the loop, and those at the end of the last iteration. */
   readonly spent: { total: UsageState; before: UsageState; durationMs: number };
   /** Consecutive rate limits without a reset time. */
   limits: number;
@@ -76,7 +76,7 @@ export interface Runner {
   wokenAt: number;
   /** Messages sent to the running agent, by id. */
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
-  /** What was shown last of the loop. */
+  /** State of the loop as last shown. */
   shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string };
   /** The user has asked the running agent to end its turn. */
   interrupted: boolean;
@@ -111,13 +111,13 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
   options.tell({ type: 'checklist', done, total });
 }
 
-/** Restores a state that the agent rewrote, and moves that aside. Returns a warning, or null. Skips ended loops. */
+/** Restores a state that the agent rewrote, and moves the rewritten file aside. Returns a warning, or null. Skips ended loops. */
 export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded: { state } }: Turn): string | null {
   const found = findContract(files);
   if (found === 'absent' || found === 'unreadable' || found.contract.loopId !== loopId) return null;
   const isSound = (current: ReadState): boolean => {
     if (current.kind !== 'loop') return false;
-    // A newer epoch belongs to a process that took the loop over; the lease tells.
+    // A newer epoch belongs to a process that took over the loop; the lease detects that.
     return current.state.epoch > state.epoch || !isRewritten(current.state, found, files);
   };
   return withState<string | null>(files, LOCK_WAIT, (current) => {
@@ -165,7 +165,7 @@ type Counts = NonNullable<Used['usage']>;
 
 const NOTHING = tokens(() => 0);
 
-/** Returns a function that adds an agent's usage while it runs, or returns why that could not be written. */
+/** Returns a function that adds an agent's usage while it runs, or returns the error if that could not be written. */
 export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | null {
   let counted = { usage: NOTHING, costUsd: 0, unpriced: 0, windows: NO_FACTS.windows };
   return ({ usage, costUsd, windows }) => {
@@ -179,7 +179,7 @@ export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | 
     const isNews = part.unpriced !== 0 || part.costUsd || Object.values(part.usage).some((more) => more !== 0);
     if (!isNews && windows === counted.windows) return null;
     try {
-      // An agent can rewrite the state, which is restored when its turn is over.
+      // The agent can rewrite the state, which is restored when its turn is over.
       if (!add(runner, turn, part, windows)) return null;
     } catch (error) {
       // Another runner has taken over the loop.
@@ -205,7 +205,7 @@ function add({ files, loopId, spent }: Runner, turn: Turn, part: RunUsage, windo
   });
 }
 
-/** Returns what the agents of an iteration used, failed runs included, and begins the next one. null is unknown. */
+/** Returns the usage of the agents of an iteration, including failed runs, and begins the next one. null means unknown. */
 export function takeIteration({ spent }: Runner): Pick<AgentRecord, 'usage' | 'costUsd' | 'durationMs'> {
   const { total, before, durationMs } = spent;
   spent.before = total;

@@ -16,7 +16,7 @@ import { now, type Runner, tellChecklist } from './runner.ts';
 
 const POLL_MS = 330;
 
-/** Watches for changes by other processes while the runner is busy. Returns a function that ends the watch. */
+/** Watches for changes by other processes while the runner is busy. Returns a function that stops watching. */
 export function watchOperator(runner: Runner): () => void {
   const { files, begun, options, loopId } = runner;
   const contract = begun.loaded.stored?.contract;
@@ -31,7 +31,7 @@ export function watchOperator(runner: Runner): () => void {
       if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs });
       pollForChanges(runner);
     } catch (error) {
-      // The disk may work at the next poll; otherwise the end of the iteration reports it.
+      // The disk may work at the next poll; otherwise the end of the iteration reports the error.
       log(files, now(), 'runner', (error as Error).message);
     }
   }, POLL_MS);
@@ -48,13 +48,13 @@ export function pollForChanges(runner: Runner): void {
     return;
   }
   if (agent === null) return;
-  // A loop that ended has no contract. If that exists, the agent has rewritten the state, which is restored later.
+  // An ended loop has no contract. If there is one, the agent has rewritten the state, which is restored later.
   const contract = findContract(files);
   const stands = typeof contract !== 'string' && contract.contract.loopId === loopId;
   if (!stands) agent.end('interrupt');
 }
 
-/** Reports changes for the user’s terminal: pending messages, a requested stop or pause, and the checklist. */
+/** Reports changes to the user's terminal: pending messages, a requested stop or pause, and the checklist. */
 function showState(runner: Runner, state: LoopState): void {
   const { shown, options, agent, files } = runner;
   const { status, steering, stopRequested, taskPath } = state;
@@ -66,11 +66,11 @@ function showState(runner: Runner, state: LoopState): void {
   const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
   if (next !== shown.next) options.tell({ type: 'after-iteration', next });
   shown.next = next;
-  // The agent checks items in the middle of an iteration.
+  // The agent ticks items in the middle of an iteration.
   tellChecklist(runner, checklistNow(files.projectDir, taskPath));
 }
 
-/** Sends the agent its steering in order, each once. It stays in the state until it is acknowledged. */
+/** Sends the agent its steering in order, each message once. A message stays in the state until it is acknowledged. */
 export function steerAgent(runner: Runner, state: LoopState): void {
   const { agent, sent } = runner;
   if (agent === null) return;
@@ -84,7 +84,7 @@ export function steerAgent(runner: Runner, state: LoopState): void {
   if (state.steering.some(({ id }) => sent.get(id) === 'acknowledged')) takeAcknowledged(runner, state);
 }
 
-/** Notes that a message has reached the agent. If that cannot be written now, it is at the next poll. */
+/** Records that a message has reached the agent. If that cannot be written now, the next poll tries again. */
 export function acknowledge(runner: Runner, id: string): void {
   const { sent, files } = runner;
   if (!sent.has(id)) return;

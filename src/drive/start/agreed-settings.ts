@@ -15,28 +15,28 @@ export interface RiskySetting {
   readonly digest: string;
 }
 
-/** Modes that do not widen what a start without a mode allows. */
+/** Modes that allow no more than a start without a mode. */
 const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
 
 const RISKS: Readonly<Record<string, (value: unknown, source: string) => boolean>> = {
-  // In a task file these are two more of the commands that a start agrees to, and a sandbox confines or refuses them.
+  // In a task file these are commands like others that a start agrees to, and a sandbox confines or refuses them.
   agent: (_, source) => source !== 'frontmatter',
   worktree_setup: (_, source) => source !== 'frontmatter',
   'notify.command': () => true,
   isolation: (value) => value === 'client',
-  // The user's own configuration remembers their answer to the question about the sandbox.
+  // The user's own configuration stores their answer to the question about the sandbox.
   'sandbox.mode': (value, source) => value === 'off' && source !== 'user config',
   'sandbox.network': (value) => value !== false,
   'sandbox.allow_write': (value) => !Array.isArray(value) || value.length > 0,
   permission_mode: (value) => !HARMLESS_MODES.includes(String(value)),
 };
 
-/** Agreements that are kept, the newest. */
+/** Maximum number of agreements that are kept; older ones are dropped. */
 const MOST = 1_000;
 
 /**
- * Returns the risky settings of the task file and of configuration files that the user has not agreed to yet. Options are
- * theirs, and so are the commands of a task file's checks, agent and set-up: a start agrees to them.
+ * Returns the risky settings of the task file and of configuration files that the user has not agreed to yet. Options are the
+ * user's own, and a start itself agrees to the commands of checks, agent and set-up.
  */
 export function unagreedSettings(
   { projectDir, env }: Pick<StartRequest, 'projectDir' | 'env'>,
@@ -53,9 +53,9 @@ export function unagreedSettings(
   });
 }
 
-/** Returns a setting as it is shown and remembered: one of a project counts in that project alone. */
+/** Returns a setting as it is shown and remembered; one of a project counts only there. */
 export function riskySetting(projectDir: string, source: Source, key: string, value: unknown): RiskySetting {
-  // A worktree belongs to the project that it was made in.
+  // A worktree belongs to its main project.
   const [project = projectDir] = realpathSync(projectDir).split(`/${WORKTREES}/`);
   const place = source === 'user config' ? null : project;
   const digest = sha256(JSON.stringify([place, key, value]));
@@ -80,7 +80,7 @@ export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly RiskyS
   writeRecord(pathOf(env), [...all].slice(-MOST));
 }
 
-/** Returns nothing for an unreadable file: the user is asked again. */
+/** Returns the agreements; none for an unreadable file, so that the user is asked again. */
 function agreed(env: NodeJS.ProcessEnv): string[] {
   const found = readRecord<unknown[]>(pathOf(env));
   return Array.isArray(found) ? found.map(String) : [];

@@ -16,7 +16,7 @@ export function allowedChecks(files: LoopFiles, contract: Contract | null): stri
   return exact.length === 0 ? [] : ['--allowedTools', ...exact];
 }
 
-/** Returns the client's rule for exactly this call; null for a command with a star, which a rule reads as a wildcard. */
+/** Returns the client's rule for exactly this call; null if the command contains a star, which rules read as a wildcard. */
 export function allowRule(tool: string, command: string): string | null {
   if (tool !== 'Bash') return tool;
   return command.includes('*') || command === '' ? null : `Bash(${command})`;

@@ -6,10 +6,10 @@ import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 
-/** Everything that a user agrees to, as key and value; a list has an entry for each item. Ids and times are no part of it. */
+/** Everything that a user agrees to, as key and value; a list has one entry for each item. Ids and times are not included. */
 export type ConsentTerms = readonly (readonly [key: string, value: string])[];
 
-/** Returns the terms of a loop. `list` holds the scenarios that it works on test-first, if any. */
+/** Returns the terms of a loop. `list` holds the scenarios of a test-first loop. */
 export function consentTerms(contract: Contract, list: TddRecord | null): ConsentTerms {
   const { taskPath, agent, client, task, validation, guardrails, sandbox, policy, flags } = contract;
   return [
@@ -43,7 +43,7 @@ export function listTerms({ scenarios, scripts }: Pick<TddRecord, 'scenarios' | 
   ];
 }
 
-/** The command stands in one line: its words belong together. */
+/** Returns the terms of notifications. A command is one line, because its words belong together. */
 function notifyTerms({ notify }: Contract): ConsentTerms {
   if (notify === undefined) return [];
   const { command, ...rest } = notify;
@@ -73,7 +73,7 @@ function scriptTerms(scripts: Readonly<Record<string, string>>): ConsentTerms {
   );
 }
 
-/** Returns the leaves of a value by key path; what is null, false or empty says nothing. */
+/** Returns the leaves of a value by key path, except those that are null, false or empty. */
 function flatten(path: string, value: unknown): ConsentTerms {
   if (value === undefined || value === null || value === false || value === '') return [];
   if (Array.isArray(value)) {
@@ -85,13 +85,13 @@ function flatten(path: string, value: unknown): ConsentTerms {
   );
 }
 
-/** Returns the consent digest: SHA-256 over the terms, whatever their order. */
+/** Returns the consent digest: SHA-256 over the terms in sorted order. */
 export function consentDigest(terms: ConsentTerms): string {
   const lines = terms.map(([key, value]) => JSON.stringify([key, value])).sort();
   return sha256(lines.join('\n'));
 }
 
-/** Returns what differs, one line for each term: `key: old -> new`, or a term with "+" or "-" before it. */
+/** Returns the differences, one line for each term: `key: old -> new`, or a term with "+" or "-" before it. */
 export function diffTerms(before: ConsentTerms, after: ConsentTerms): string[] {
   const removed = without(before, after);
   const added = without(after, before);
@@ -121,7 +121,7 @@ function termLine([key, value]: ConsentTerms[number]): string {
   return `${printableLine(key)}: ${printableLine(value)}`;
 }
 
-/** Returns the terms for people, one a line. Nothing in them can rewrite what is read. */
+/** Returns the terms for people, one line each, without control characters that could disguise them. */
 export function showTerms(terms: ConsentTerms): string[] {
   const width = Math.min(24, Math.max(0, ...terms.map(([key]) => printableLine(key).length)));
   return terms.map(([key, value]) => `  ${printableLine(key).padEnd(width)}  ${printableLine(value)}`);

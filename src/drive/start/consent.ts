@@ -17,13 +17,13 @@ import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 
-/** Returns the contract with the digest of what its user agrees to, or is asked to agree to. */
+/** Returns the contract with its consent digest. */
 export function withConsentDigest(contract: Contract, list: TddRecord | null): StoredContract {
   const digested = { ...contract, consentDigest: consentDigest(consentTerms(contract, list)) };
   return { hash: hashContract(digested), contract: digested };
 }
 
-/** Returns the terms of a loop that is about to be started. `list` is what it works on test-first, if anything. */
+/** Returns the terms of a loop that is about to start. `list` holds the scenarios of a test-first loop. */
 export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: TddRecord | null): ConsentTerms {
   return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
@@ -34,10 +34,7 @@ export function pendingTerms(files: LoopFiles): ConsentTerms {
   return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
 }
 
-/**
- * Records the user's consent, in the contract first. Throws, with nothing changed, if they approved other terms. `by` is
- * null where no consent was needed.
- */
+/** Records consent, first in the contract; `by` null: none was needed. Throws, changing nothing, if other terms were approved. */
 export function giveConsent(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
@@ -54,7 +51,7 @@ export function giveConsent(
     const agreed = { ...contract, consented: true, consentDigest: consentDigest(approved) };
     const next = { hash: hashContract(agreed), contract: agreed };
     recordConsent(files, state, at, approved, by);
-    // Under the lock, just before the state that names it: a Stop in between would take it for a forgery.
+    // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, agreed, env);
     writeContract(files, next);
     return { kind: 'consent', contractHash: next.hash };
@@ -93,7 +90,7 @@ export interface ChangedContract {
   readonly checklist: PreparedContract['checklist'];
 }
 
-/** Returns the contract as task file and scripts now describe it. Throws RalphError with every problem. */
+/** Returns the contract according to the current task file and scripts. Throws RalphError with every problem. */
 export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): ChangedContract {
   const stored = readContract(files);
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
@@ -121,7 +118,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   }
   const { loopId, tdd } = before;
   const list = tdd === undefined ? null : peekTdd(files);
-  // How the client was started stays as it is.
+  // Keeps the client's launch settings.
   const { unsandboxed = terms.unsandboxed } = before;
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }), ...(unsandboxed && { unsandboxed }) });
   const approved = consentTerms(contract, list);
@@ -133,7 +130,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
 }
 
-/** Adopts the contract for the running loop if it changes what was shown. Throws RalphError `refused` if not. */
+/** Adopts the contract for the running loop if its changes are those shown. Throws RalphError `refused` otherwise. */
 export function acceptContract(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
@@ -144,12 +141,12 @@ export function acceptContract(
   operate(files, env, at, (state) => {
     const { next, terms, changes, checklist } = changedContract(files, env);
     requireApproved(shown.terms, terms);
-    // The same terms may change another contract by now.
+    // The same changes may belong to another contract by now.
     requireApproved(asTerms(shown.changes), asTerms(changes));
     const text = `${shorten(changes.join('; '), SHOWN)}.`;
     const details = { ...by, digest: consentDigest(terms), changes };
     recordNotice(files, state, { at, kind: 'accept', text, details });
-    // Under the lock, just before the state that names it: a Stop in between would take it for a forgery.
+    // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, next.contract, env);
     writeContract(files, next);
     const { maxIterations } = next.contract.policy;
@@ -171,7 +168,7 @@ function asTerms(changes: readonly string[]): ConsentTerms {
   return changes.map((line) => ['change', line]);
 }
 
-/** A list that lost items counts as complete again once the user accepts it. */
+/** Returns a line for a checklist that lost items; it can be complete again once the user accepts the loss. */
 function cutList({ state }: LoopFiles, total: number): string[] {
   const current = readState(state);
   const most = current.kind === 'loop' ? (current.state.checklist?.most ?? 0) : 0;

@@ -9,7 +9,7 @@ import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';
 import type { StartRequest } from './read-settings.ts';
 
-/** Throws RalphError `refused` where a start must leave the existing loop alone. Changes nothing. */
+/** Throws RalphError `refused` if a start must not touch the existing loop. Changes nothing. */
 export function checkExistingLoop(
   current: ReadState,
   { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
@@ -18,7 +18,7 @@ export function checkExistingLoop(
   const { state } = current;
   if (clientAlive(state))
     throw new RalphError('refused', about(START_TEXTS.alive(state.iteration, state.clientPid ?? 0), state));
-  // A user who starts a loop that no session has worked on agrees to it.
+  // A user who starts a loop that no session has worked on thereby agrees to it.
   const isUntouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
   if (existing === 'refuse' && !(isUntouched && consented)) {
     throw new RalphError('refused', about(START_TEXTS.stateLies(state.iteration), state));
@@ -61,7 +61,7 @@ function settleLoop(state: LoopState, { at, existing, consented }: StartRequest,
   return null;
 }
 
-/** Returns a loop whose state file was lost, from its contract and journal, or else the last one archived. */
+/** Returns a loop whose state file was lost, from its contract and journal, or else the last archived one. */
 function lostOrArchived(files: LoopFiles, at: string): LoopState {
   const stored = readContract(files);
   if (stored !== null) {

@@ -13,7 +13,7 @@ import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 
-/** A task file as it was read once, with its checked frontmatter. */
+/** Task file with its checked frontmatter, read once. */
 export interface FoundTask {
   readonly taskPath: string;
   /** Everything before the body. */
@@ -98,7 +98,7 @@ export function refuseErrors(problems: readonly Problem[], taskPath: string): vo
   throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, list.join('\n')));
 }
 
-/** Leaves room for a digest: a loop's name has at most 64 characters. */
+/** Maximum length of a base name, which leaves room for a digest: a loop's name has at most 64 characters. */
 const MAX_BASE = 50;
 
 /** Returns the name of a task folder's loop: the folder's, with a digest of its path if that name is taken. */
@@ -111,7 +111,7 @@ export function taskLoopName(projectDir: string, taskPath: string, env: NodeJS.P
   return [null, taskPath].includes(taskOf(base)) ? base : marked;
 }
 
-/** Returns the task of the loop in these files, or of the last one archived; null if there was none. */
+/** Returns the task of the loop in these files, or of the last archived one; null if there was none. */
 export function lastTaskOf(files: LoopFiles): string | null {
   return readState(files.state).kind === 'four-keys' ? DEFAULT_TASK : (lastLoopIn(files)?.taskPath ?? null);
 }
@@ -121,7 +121,7 @@ export function lastLoopIn(files: LoopFiles): LoopState | null {
   return current.kind === 'loop' ? current.state : (lastArchived(files)?.state ?? null);
 }
 
-/** Returns what LOOP_NAME allows of a folder's name. */
+/** Returns the characters of a folder's name that LOOP_NAME allows. */
 export function fitName(folder: string): string {
   return folder
     .normalize('NFKD')

@@ -44,18 +44,18 @@ interface LaunchOptions {
   readonly requiresProof: boolean;
 }
 
-/** A larger prompt may not fit an argument list; the client is then pointed to the file. */
+/** Size above which a prompt may not fit an argument list; the client is then pointed to the file. */
 const ARGUMENT_LIMIT = 100 * 1024;
 const POLL_MS = 500;
 /** Number of polls that a headless client may outlive its loop. */
 const POLLS_AFTER_END = 20;
-/** Oldest client known to print a Stop hook's messages under `-p`: for an older one the launcher repeats them. */
+/** Oldest client that is known to print a Stop hook's messages under `-p`; for older ones the launcher repeats them. */
 const PRINTS_MESSAGES = '2.1.250';
 
-/** Server errors in a row, with no iteration between them, after which the loop stays paused. */
+/** Consecutive server errors without an iteration after which the loop stays paused. */
 const MOST_RETRIES = 5;
 
-/** Runs the client until the loop is over or the client has exited. Headless, it goes on after rate limits and server errors. */
+/** Runs the client until the loop is over or the client exits. Headless, continues after rate limits and server errors. */
 export async function launch(
   { files, loopId, state: begun, stored }: StartedLoop,
   options: LaunchOptions,
@@ -88,7 +88,7 @@ export async function launch(
   }
 }
 
-/** Returns the milliseconds after which a paused loop is tried again; null if that is for the user to decide. */
+/** Returns the milliseconds until a paused loop is retried; null if the user has to decide. */
 function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): number | null {
   if (state.status !== 'paused') return null;
   const { reason, resumesAt } = state.paused;
@@ -101,7 +101,7 @@ function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): 
   return isServers && retries < MOST_RETRIES ? serverErrorWait(env, retries) : null;
 }
 
-/** Runs the client to its exit. It is not started if the user leaves or ends the loop while its prompt is made. */
+/** Runs the client until it exits. Does not start it if the user leaves or ends the loop while its prompt is made. */
 async function runClient(
   turn: Turn,
   options: LaunchOptions,
@@ -114,7 +114,7 @@ async function runClient(
   const { files } = turn.context;
   const args = [
     ...(headless ? ['-p'] : []),
-    // The output of a command can hold a NUL, an argument cannot.
+    // Command output can contain a NUL, an argument cannot.
     prompt.replaceAll('\0', '\uFFFD'),
     ...allowedChecks(files, turn.loaded.stored?.contract ?? null),
     ...['--settings', settings],
@@ -149,7 +149,7 @@ async function runClient(
   });
 }
 
-/** Ends a headless client after its loop: it would wait for background shells, ten minutes and more (measured). */
+/** Ends a headless client after its loop: it would otherwise wait ten minutes and more for background shells (measured). */
 function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, repeat: () => void): NodeJS.Timeout {
   const { loopId } = loaded.state;
   let polls = 0;
@@ -171,7 +171,7 @@ function repeater({ context: { files }, loaded }: Turn, options: LaunchOptions):
   };
 }
 
-/** Makes the prompt of the client's first iteration. Returns null if the loop does not run, or no longer does. */
+/** Makes the prompt of the client's first iteration. Returns null if the loop is not running, or no longer is. */
 async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string | null> {
   const { context, loaded } = begun;
   const { files, now } = context;
@@ -206,7 +206,7 @@ async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string 
   }
 }
 
-/** Returns whether the time has passed with the loop still paused. */
+/** Returns whether the loop is still paused after this time. */
 async function staysPaused(milliseconds: number, { context: { files }, loaded }: Turn): Promise<boolean> {
   const left = remainingMs(Date.now() + milliseconds);
   while (left() > 0) {
@@ -240,7 +240,7 @@ async function end(
   const { status, state, message } = standing(files, loopId);
   const left = state?.status === 'ended' ? unheard(state) : null;
   const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
-  // A pause's own message says how to resume in the session, which has ended.
+  // The pause's own message explains how to resume in the session, which has ended.
   const text =
     status === 'paused' && message !== null
       ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
@@ -251,7 +251,7 @@ async function end(
   return { code, message: `${left === null ? text : `${text} ${left}`}${report}` };
 }
 
-/** Takes back a completion that was never verified, before it is archived. */
+/** Revokes a completion that was never verified, before it is archived. */
 function distrust({ context: { files, now }, loaded }: Turn): void {
   const stored = readContract(files);
   if (stored === null || stored.contract.loopId !== loaded.state.loopId) return;

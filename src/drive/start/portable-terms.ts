@@ -7,8 +7,8 @@ import type { ConsentTerms } from './consent-terms.ts';
 import type { PreparedContract } from './prepare-contract.ts';
 
 /**
- * Returns what a user agrees to, the same on every machine: in place of the sandbox's absolute paths its settings as they
- * are written, no hashes of files in a home directory, and the command that sets up each new work tree.
+ * Returns the terms that a user agrees to, identical on every machine: the sandbox's settings as written instead of its
+ * absolute paths, no hashes of files in a home directory, and the command that sets up each new work tree.
  */
 export function portableTerms(prepared: PreparedContract): ConsentTerms {
   const { sandbox, worktreeSetup } = prepared.resolved.settings;
@@ -19,18 +19,18 @@ export function portableTerms(prepared: PreparedContract): ConsentTerms {
   return [...own, ...asWritten, ...(worktreeSetup === null ? [] : [['worktree_setup', worktreeSetup] as const])];
 }
 
-/** Names the terms that a supervised run has to start with: SHA-256 and path of a file. Agents and checks never see it. */
+/** Variable that names the terms of a supervised run: SHA-256 and path of a file. Agents and checks never see it. */
 const FIXED = 'RALPH_FIXED_TERMS';
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Writes terms for a run, which takes them in place of what task file, settings and scripts say by then. */
+/** Writes terms for a run, which uses them instead of the then current task file, settings and scripts. */
 export function handTerms(path: string, fixed: PreparedContract): NodeJS.ProcessEnv {
   const text = JSON.stringify(fixed);
   writeAtomically(path, text, 0o600);
   return { [FIXED]: `${sha256(text)} ${path}` };
 }
 
-/** Takes the terms of this run out of the environment; undefined where none are fixed. Throws `contract-changed` for others. */
+/** Takes the terms of this run from the environment; undefined if none are fixed. Throws `contract-changed` for others. */
 export function takeFixedTerms(env: NodeJS.ProcessEnv): PreparedContract | undefined {
   const [, hash, path] = /^(\w+) (.+)$/s.exec(env[FIXED] ?? '') ?? [];
   delete env[FIXED];

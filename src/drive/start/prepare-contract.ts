@@ -48,7 +48,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       projectDir,
       taskPath,
       task,
-      // A command that is the agent can be held to nothing.
+      // Guardrails cannot be enforced on an agent command.
       guardrails:
         request.plan && agent === null ? withPlanRules(resolved.settings.guardrails) : resolved.settings.guardrails,
       ...sandboxOf(request, resolved, agent),
@@ -74,7 +74,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   };
 }
 
-/** Returns fixed terms with what is each run's own; a checklist is counted as it stands. */
+/** Returns fixed terms with the values of this run; a checklist is counted as it is now. */
 function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedContract {
   const { taskPath, agent } = fixed.terms;
   const clientVersion = agent === undefined ? versionOf(request) : null;
@@ -84,7 +84,7 @@ function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedC
   return { ...fixed, checklist: checklist || null, terms: { ...fixed.terms, ...own } };
 }
 
-/** Throws `sandbox-missing` if the task insists on a sandbox that this system does not have. */
+/** Throws `sandbox-missing` if the task requires a sandbox that this system does not have. */
 function sandboxOf(
   { projectDir, env, launched, mode: driver }: ContractRequest,
   { settings, sources }: Resolved,
@@ -106,7 +106,7 @@ function sandboxOf(
   );
 }
 
-/** Returns what the checks may rest on, and where they run. */
+/** Returns the files that checks may rely on although they can change, and where the checks run. */
 function checkTerms({ settings }: Resolved): Pick<ContractTerms, 'mayChange' | 'verifyIn'> {
   const { mayChange, verifyIn, worktreeSetup, worktreeCopy } = settings;
   return {
@@ -120,7 +120,7 @@ function notifyTerms({ settings }: Resolved): Pick<ContractTerms, 'notify'> {
   return notify.command === null && notify.url === null ? {} : { notify };
 }
 
-/** Adds the first or the only task of a plan, which each start names: they are no settings. */
+/** Adds the first or the only task of a plan, which each start names; they are not settings. */
 function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
   return policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy;
 }
@@ -136,7 +136,7 @@ function versionOf({ clientVersion }: ContractRequest): string | null {
   return typeof clientVersion === 'function' ? clientVersion() : clientVersion;
 }
 
-/** Throws `usage` for arguments that the task does not take, or does not get. */
+/** Throws `usage` for arguments that the task does not declare, or that are missing. */
 function taskTermsOf(
   { args: given = {}, formerArgs = {}, env, projectDir }: ContractRequest,
   taskPath: string,
@@ -168,7 +168,7 @@ function taskTermsOf(
 function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], task: TaskTerms | null): string | null {
   const commands = task?.commands ?? [];
   const accepted = task?.gate === 'required' ? commands.filter(({ acceptance }) => acceptance) : [];
-  // A claim is checked, and where it is rejected the evidence for the next iteration is gathered.
+  // A claim is checked, and if it is rejected, the evidence for the next iteration is gathered.
   const checks = [...normaliseValidation(validation), ...accepted, ...commands].reduce(
     (sum, { timeoutSeconds }) => sum + timeoutSeconds,
     policy.pace.delayMs / 1000,

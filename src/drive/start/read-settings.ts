@@ -30,20 +30,20 @@ export interface ContractRequest {
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
-  /** The user has agreed to the loop; false if an agent asks for it. */
+  /** The user has agreed to the loop; false if an agent requests it. */
   readonly consented: boolean;
   readonly headless: boolean;
   /** A launcher starts the client, with our status line and a known permission mode. */
   readonly launched: boolean;
-  /** A function is called only if the agent is Claude Code; its errors are thrown. */
+  /** Version of the client. A function is called only if the agent is Claude Code; its errors are thrown. */
   readonly clientVersion: string | null | (() => string | null);
   readonly bundleDir: string | null;
   readonly clientArgs?: readonly string[];
-  /** The task is a plan; `from` is the id of the task to begin from, `only` that of the only one to work on. */
+  /** The task is a plan; `from` is the id of the task to begin with, `only` that of the only one to work on. */
   readonly plan?: { readonly from: string | null; readonly only?: string | undefined } | null;
   /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
-  /** Terms that hold whatever task file and settings say by now. */
+  /** Terms that apply regardless of the current task file and settings. */
   readonly fixed?: PreparedContract | undefined;
 }
 
@@ -54,9 +54,9 @@ export interface StartRequest extends ContractRequest {
   readonly tdd?: boolean;
   /** State of the repository before the start; null if unknown. */
   readonly startPoint?: StartPoint | null;
-  /** How git sees the project; for a loop that is resumed. */
+  /** Git settings of the project at the start; for a loop that is resumed. */
   readonly gitPins?: GitPins | null;
-  /** What a person was shown and approved; nothing else is started. */
+  /** Terms that a person was shown and approved; nothing else is started. */
   readonly approved?: Approval;
 }
 
@@ -71,7 +71,7 @@ export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 
 export type Resolved = Extract<ResolvedPolicy, { ok: true }>;
 
-/** What a contract is made of. */
+/** Content of a contract. */
 export interface PreparedContract {
   readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;
@@ -79,7 +79,7 @@ export interface PreparedContract {
   readonly checklist: ChecklistCount | null;
 }
 
-/** Resolves all settings and checks that the loop's agent honours them. Throws RalphError with every problem. */
+/** Resolves all settings and checks that the loop's agent supports them. Throws RalphError with every problem. */
 export function readSettings(request: ContractRequest, { taskPath, checked }: FoundTask): Resolved {
   const { projectDir, env, flags } = request;
   const driven = request.mode === 'runner';
@@ -97,13 +97,13 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
     throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
   }
-  // The client tells its cost to the runner, and to a status line, which it runs only in a terminal.
+  // The client reports its cost to the runner, and to a status line, which it runs only in a terminal.
   const cost = costProblem(resolved.policy.budget, driven || (request.launched && !request.headless));
   if (cost !== null) throw new RalphError('task-invalid', cost);
   return resolved;
 }
 
-/** Refuses what cannot be enforced on an agent command. */
+/** Throws RalphError for settings that cannot be enforced on an agent command. */
 function refuseForCommand(
   agent: string,
   { settings, policy, sources }: Resolved,

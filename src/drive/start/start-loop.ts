@@ -72,7 +72,7 @@ export function startLoop(request: StartRequest): StartedLoop {
 
 const LOCKED = 'the contract of this loop is locked (accept: never), and a resume would change it';
 
-/** Checks the user's approval and stores list, contract and journal entry; `before` is a loop to continue. Under the lock. */
+/** Checks the user's approval and stores list, contract and journal entry, under the lock; `before` is a loop to continue. */
 function createLoop(
   request: StartRequest,
   files: LoopFiles,
@@ -96,7 +96,7 @@ function createLoop(
     requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
   }
   const stored = withConsentDigest(contract, list);
-  // In a checklist with nothing open an agent would look for work.
+  // An agent with a checklist without open items would invent work.
   if (before === null && checklist && checklist.total > 0 && checklist.done >= checklist.total) {
     throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
   }
@@ -107,13 +107,13 @@ function createLoop(
     ...fixed,
     program: programName(),
     ...(terms.policy.plan && { plan: resumedPlan(base, terms.policy.plan.maxTasks) }),
-    // A resumed loop takes its list as it stands.
+    // A resumed loop uses its list as it is now.
     ...(before !== null && checklist && { checklist: counted(checklist, undefined) }),
   };
   if (state.iteration >= maxIterations) {
     throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
   }
-  // List and contract first: after a crash in between both are without a loop and have no effect.
+  // List and contract first: after a crash in between, neither has a loop, so they have no effect.
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
   if (before !== null) restoreBeforeResume(files, before, contract, { env, at });
   // Before the contract, so that no loop runs without it.
@@ -170,7 +170,7 @@ export function startByHand(
   }
 }
 
-/** Records what a report needs after the end, when the contract is gone: limits, checks, surroundings. */
+/** Records what a report needs after the end, when the contract no longer exists: limits, checks, surroundings. */
 function startedEvent(state: LoopState, { hash, contract }: StoredContract, at: string, resumed: boolean): Effect {
   const { loopId, iteration, maxIterations, taskPath, mode } = state;
   const { policy, validation, task, client, clientVersion, agent } = contract;
@@ -191,7 +191,7 @@ function startedEvent(state: LoopState, { hash, contract }: StoredContract, at: 
   return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath, ...facts } };
 }
 
-/** Says in the project's folder outside which project it belongs to, for those who list all of them. */
+/** Records the path of the project in its folder outside, for commands that list all projects. */
 function nameProject(files: LoopFiles, at: string): void {
   const { projectDir, outsideDir } = files;
   const path = join(outsideDir, PROJECT_FILE);
@@ -203,7 +203,7 @@ function nameProject(files: LoopFiles, at: string): void {
   }
 }
 
-/** Removes files of dead processes. A failure is logged and keeps no loop from starting. */
+/** Removes files of dead processes. A failure is logged and does not prevent a start. */
 function tidy(files: LoopFiles, at: string): void {
   try {
     sweepLeftovers(files);
@@ -212,10 +212,7 @@ function tidy(files: LoopFiles, at: string): void {
   }
 }
 
-/**
- * Returns a warning where another live loop of the folder protects other files: each restores its own whichever of the
- * two changed them. null if there is none.
- */
+/** Returns a warning if another live loop of the folder protects other files, which it restores whoever changed them; or null. */
 function otherLoopWarning(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string | null {
   const { projectDir } = files;
   const ours = contract.guardrails.protectedFiles;

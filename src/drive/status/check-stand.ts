@@ -4,7 +4,7 @@ import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 
-/** How the checks of a loop stand. */
+/** Status of a loop's checks. */
 export interface CheckStand {
   /** Name of the check that runs now; null if none does. */
   readonly running: string | null;
@@ -12,10 +12,10 @@ export interface CheckStand {
   readonly last: { readonly name: string; readonly outcome: string; readonly tail: string } | null;
 }
 
-/** More than two iterations write. */
+/** Size of the stream's end that is read; more than two iterations write. */
 const BUDGET = 8 * 1024 * 1024;
 
-/** Reads how the checks stand from the end of the stream. */
+/** Reads the status of the checks from the end of the stream. */
 export function checkStand({ events }: LoopFiles, loopId: string, status: LoopState['status'] | string): CheckStand {
   let running: string | null = null;
   const results: Entry[] = [];

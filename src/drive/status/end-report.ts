@@ -15,12 +15,12 @@ import { noticesOf } from '../records/journal.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Returns the report of a loop that has ended: as it was stored at its end, otherwise as the project is now. */
+/** Returns the report of an ended loop: the stored one, otherwise one of the project as it is now. */
 export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
   return stored(files, state) ?? gathered(files, state, env);
 }
 
-/** Gathers the report at the end of a loop, stores it, and returns it. Never rejects: the loop has ended anyway. */
+/** Gathers the report at the end of a loop, stores it, and returns it. Never rejects: the loop has ended regardless. */
 export async function reportAtEnd(
   files: LoopFiles,
   state: LoopState | null,
@@ -39,7 +39,7 @@ export async function reportAtEnd(
   }
 }
 
-/** Returns the lines of the report for a message, each after a line end; '' if no agent has done anything. */
+/** Returns the lines of the report for a message, each after a line end; '' if no agent has worked. */
 export async function reportText(files: LoopFiles, state: LoopState | null, env: NodeJS.ProcessEnv): Promise<string> {
   const report = await reportAtEnd(files, state, env);
   return report === null || isEmpty(report) ? '' : `\n${reportLines(report).join('\n')}`;
@@ -90,7 +90,7 @@ function stored(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {
   return found?.of === keyOf(state) ? (found.report ?? null) : null;
 }
 
-/** A resumed loop ends again, under the same id. */
+/** Returns the key of an end: a resumed loop ends again, under the same id. */
 function keyOf({ loopId, ended }: StateOf<'ended'>): string {
   return `${loopId} ${ended.at}`;
 }

@@ -6,7 +6,7 @@ import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
 
-/** Returns how a loop ended, from the archive; null if it is not there. */
+/** Returns how a loop ended, from the archive; null if it is not archived. */
 export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['ended'] | null {
   return endedState(files, loopId)?.ended ?? null;
 }
@@ -20,7 +20,7 @@ interface Standing {
   readonly status: TerminalStatus | 'paused';
   /** Its last state; null if unknown. */
   readonly state: LoopState | null;
-  /** null for a loop that is live without being paused. */
+  /** Null for a live loop that is not paused. */
   readonly message: Message | string | null;
 }
 
@@ -31,7 +31,7 @@ export function standing(files: LoopFiles, loopId: string): Standing {
     return { status: reason === 'interrupted' ? 'interrupted' : 'paused', state: live, message };
   }
   if (live !== null && live.status !== 'ended') return { status: 'interrupted', state: live, message: null };
-  // A loop that ended has no contract: while that exists, the archive proves nothing.
+  // An ended loop has no contract: while one exists, the archive proves nothing.
   if (readContract(files)?.contract.loopId === loopId) {
     return { status: 'error', state: null, message: HOOK_TEXTS.vanished };
   }
@@ -47,7 +47,7 @@ export function isVerified(state: LoopState | null): boolean {
 
 const SHOWN = 300;
 
-/** Lists the user's messages that did not reach the agent before the loop ended, and what becomes of them; null if none. */
+/** Lists the user's messages that the agent never received, and what happens to them; null if there are none. */
 export function unheard({ steering, ended, name, mode }: StateOf<'ended'>): string | null {
   const messages = steering.filter(({ announces }) => announces === undefined);
   if (messages.length === 0) return null;

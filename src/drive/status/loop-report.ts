@@ -24,19 +24,19 @@ import { isDriverAlive } from '../turn/ownership.ts';
 export interface LoopReport {
   readonly files: LoopFiles;
   readonly found: ReadState;
-  /** The loop in the state file while it has not ended; null for any other. */
+  /** Live loop in the state file; null if there is none. */
   readonly live: LiveLoop | null;
-  /** The loop of these files that ended last; null if none has. */
+  /** Last ended loop of these files; null if there is none. */
   readonly lastLoop: EndedLoop | null;
   readonly lastState: LoopState | null;
   readonly kind: TaskKind;
-  /** Loop whose state file is missing although it has not ended, by its contract; null if there is none. */
+  /** Loop whose state file is missing although it has not ended, from its contract; null if there is none. */
   readonly lost: LostLoop | null;
   /** Task file of the live or the last loop, relative to the project; null if unknown. */
   readonly taskPath: string | null;
 }
 
-/** A loop whose state file is missing; `iteration` is that of its journal. */
+/** Loop whose state file is missing; `iteration` comes from its journal. */
 export interface LostLoop {
   readonly loopId: string;
   readonly taskPath: string;
@@ -61,18 +61,18 @@ export interface LiveLoop {
   readonly maxIterations: number;
   readonly idleIterations: number;
   readonly waitingUntil: string | null;
-  /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null while it does not wait. */
+  /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null if it is not waiting. */
   readonly waitingFor: 'idle' | 'pace' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   readonly stopRequested: boolean;
   readonly sessionId: string | null;
   readonly clientPid: number | null;
-  /** true while its client or its runner is running; null while no client is bound. */
+  /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
   /** Accepted changes, restored files and the like, oldest first; absent if there are none. */
   readonly notices?: readonly ShownNotice[];
-  /** Progress of its checklist, as the task file has it now; absent for every other task. */
+  /** Current progress of its checklist; absent for other tasks. */
   readonly checklist?: ChecklistCount;
   /** Progress of its scenarios; absent unless the loop works test-first. */
   readonly scenarios?: ChecklistCount & { readonly current: string | null };
@@ -99,7 +99,7 @@ export interface EndedLoop {
   readonly file: string;
 }
 
-/** Reads how the loop of these files stands. Changes nothing. */
+/** Reads the status of the loop of these files. Changes nothing. */
 export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopReport {
   const found = readState(files.state);
   const live = liveLoopOf(found, files, env);
@@ -113,7 +113,7 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
   return { files, found, live, lastLoop, lastState: last?.state ?? null, lost, kind, taskPath };
 }
 
-/** A loop that ended has no contract, so one with a contract and without a state file has lost it. */
+/** Returns the lost loop: an ended loop has no contract, so a contract without a state file belongs to a lost one. */
 function lostLoopOf(files: LoopFiles, contract: Contract, ended: EndedLoop | null): LostLoop | null {
   const { loopId, taskPath } = contract;
   if (ended?.loopId === loopId) return null;
@@ -144,7 +144,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   };
 }
 
-/** Counts what the session's client has reported since the last turn. Before its first figure, that file is an earlier client's. */
+/** Adds the client's figures since the last turn. Until its first report, that file is an earlier client's. */
 function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
   const isNew = usage.costBaseUsd === null && usage.costUsd !== null;
   return sessionId === null || isNew ? usage : addUsage(usage, null, readCost(files, sessionId));
@@ -189,7 +189,7 @@ function scenariosOf(files: LoopFiles, loopId: string): Pick<LiveLoop, 'scenario
   return { scenarios: { done: list.completed.length, total: list.scenarios.length, current: list.current } };
 }
 
-/** Only the contract tells a plan and a test-first loop from a plain prompt. */
+/** Returns the kind of task from the contract: only it distinguishes a plan and a test-first loop from a plain prompt. */
 function kindByContract(files: LoopFiles, taskPath: string): TaskKind {
   const found = findContract(files);
   if (typeof found === 'string') return taskKind(taskPath);
@@ -198,7 +198,7 @@ function kindByContract(files: LoopFiles, taskPath: string): TaskKind {
   return tdd === undefined ? taskKind(taskPath) : 'tdd';
 }
 
-/** Describes the end of an archived loop; `path` is its file. One that was archived before it ended counts as interrupted. */
+/** Describes the end of an archived loop; `path` is its file. A loop archived before its end counts as interrupted. */
 export function endedLoopOf(state: LoopState, path: string, notices: readonly ShownNotice[] = []): EndedLoop {
   const { loopId, taskPath, iteration, maxIterations, lastRunAt, mode, startedAt, usage } = state;
   const ended = state.status === 'ended' ? state.ended : null;
@@ -228,15 +228,15 @@ export function runOf({ projectDir }: LoopFiles, taskPath: string): RunState | n
   }
 }
 
-/** Returns the live loop's last heartbeat in its task folder; null if there was none within half an hour. */
+/** Returns the live loop's last heartbeat in its task folder; null if there was none in the last half hour. */
 export function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
   if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
-  // Of a folder that cannot be read, or a link in its place, `status` shows what is wrong.
+  // `status` itself reports a folder that cannot be read or was replaced by a link.
   const beats = orElse(() => liveBeats(runFiles(join(files.projectDir, dirname(live.taskPath))), at), []);
   return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }
 
-/** Returns the iteration records of the loop `loopId`, or of the one recorded last, oldest first, and the unreadable lines. */
+/** Returns the iteration records of the loop `loopId`, or of the last recorded loop, oldest first, and the unreadable lines. */
 export function iterationsOf(files: LoopFiles, loopId?: string) {
   const former = readAllLines(files.iterations);
   const own = readAllLines(files.events, '"type":"iteration.ended"');
@@ -245,7 +245,7 @@ export function iterationsOf(files: LoopFiles, loopId?: string) {
   return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
 }
 
-/** Returns what was decided about a loop, oldest first. */
+/** Returns the decisions about a loop, oldest first. */
 export function eventsOf(files: LoopFiles, loopId: string): Entry[] {
   const events: Entry[] = [];
   readStream(files, loopId, 0, (event) => {

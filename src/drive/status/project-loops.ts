@@ -14,7 +14,7 @@ export function loopNames(projectDir: string, env: NodeJS.ProcessEnv): (string |
 /** A loop of a project; `worktree` is null for a loop of the project itself. */
 export type ProjectLoop = LoopReport & { readonly worktree: WorktreePlace | null };
 
-/** Describes every loop of a project, the default one first, and after them those of its worktrees. */
+/** Describes every loop of a project, the default one first, then those of its worktrees. */
 export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): ProjectLoop[] {
   const loopsIn = (dir: string, worktree: WorktreePlace | null): ProjectLoop[] =>
     loopNames(dir, env).map((name) => ({ ...describeLoop(loopFiles(dir, name, env), env), worktree }));
@@ -22,7 +22,7 @@ export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): Pro
   return [...loopsIn(projectDir, null), ...places.flatMap((place) => loopsIn(place.projectDir, place))];
 }
 
-/** Returns the first loop of a project or its worktrees whose driver runs, or that waits for one; null if there is none. */
+/** Returns the first loop of a project or its worktrees that is driven or waits for its driver; null if there is none. */
 export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv): LiveLoop | null {
   const [first] = describeProject(projectDir, env).filter(
     ({ found, live }) => found.kind === 'loop' && live !== null && live.clientAlive !== false,

@@ -10,7 +10,7 @@ import { withPrefix } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
 
-/** Prints the loop's line, a pause's message and the user's own status line; records the cost in the client's `input`. */
+/** Prints the loop's line, a pause's message and the user's own status line; stores the cost from the client's `input`. */
 export async function printStatusLine(
   input: string,
   files: LoopFiles,
@@ -32,7 +32,7 @@ export async function printStatusLine(
   if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
 }
 
-/** Returns the live loop, or the one that this session was started for and that has ended; null if there is none. */
+/** Returns the live loop, or the ended one for which this session was started; null if there is none. */
 function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   const current = readState(files.state);
   if (current.kind === 'loop') return current.state;
@@ -40,7 +40,7 @@ function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   return last?.kind === 'loop' && last.state.loopId === env['RALPH_LOOP_ID'] ? last.state : null;
 }
 
-/** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
+/** Returns `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
   const { maxIterations, usage } = state;
   const end = state.status === 'ended' ? state.ended.at : null;
@@ -74,12 +74,12 @@ function statusText(state: LoopState, at: string): string {
   }
 }
 
-/** The line is drawn once a second. After `/clear` what is due waits for the user's next message. */
+/** Returns the countdown, which is drawn once a second. After `/clear` a due iteration waits for the user's next message. */
 function lookText(milliseconds: number): string {
   return milliseconds > 0 ? `in ${formatDuration(Math.ceil(milliseconds / 1_000) * 1_000)}` : 'is due';
 }
 
-/** The loop's own cost: what the session has cost since the loop began in it, on top of what it had cost before. */
+/** Returns the loop's own cost: the increase of the session's cost since the loop began in it, plus its earlier cost. */
 function costText(usage: LoopState['usage'], sessionCost: number | null): string[] {
   const { costUsd } = addUsage(usage, null, sessionCost);
   return costUsd === null ? [] : [dollarText(costUsd)];

@@ -15,7 +15,7 @@ export interface PhaseRequest {
   readonly phase: TddPhase;
   /** null for the current scenario. */
   readonly id: string | null;
-  /** Repeats red for a test that was changed. */
+  /** Repeats red for a changed test. */
   readonly again: boolean;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
@@ -73,14 +73,14 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   });
 }
 
-/** Guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */
+/** Returns the guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */
 function guardOf(contract: Contract | undefined): (run: string, directory: string) => Promise<string | null> {
   if (contract === undefined) return async () => null;
   if (contract.tdd === undefined) return evidenceGuard(contract);
   return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
-/** The record after a run; null if it proves nothing. */
+/** Returns the record after a run; null if it proves nothing. */
 function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: ScenarioRun, at: string): TddRecord | null {
   const { problem, ended, output, bytes, exitCode } = run;
   if (problem === null) {

@@ -10,7 +10,7 @@ import { type FoundTdd, peekTdd, provedTdd, withTdd } from '../../state/tdd-stor
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { RalphError } from '../../text/message.ts';
 
-/** Throws RalphError `no-loop` if there is no list, with the reason and how to create one. */
+/** Returns the list. Throws RalphError `no-loop` with the reason and how to create one if there is none. */
 export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, { kind: 'list' }> {
   if (found.kind === 'list') return found;
   const { left } = found;
@@ -18,7 +18,7 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
   throw new RalphError('no-loop', show(message, { name, mode: 'hook' }));
 }
 
-/** The list of a TDD loop; null for other loops, `changed` if it is unreadable or not the one of the start. */
+/** Returns the list of a TDD loop; null for other loops, `changed` if it is unreadable or differs from that of the start. */
 export function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
   if (tdd === undefined) return null;
   const record = peekTdd(files);
@@ -43,12 +43,12 @@ export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): Ch
 export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | undefined) {
   const list = contract === undefined ? null : loopsList(files, contract);
   if (list === null) return {};
-  // The scenario is unknown: the breaker gets nothing, and a claim is rejected.
+  // The scenario is unknown: the breaker gets no data, and a claim is rejected.
   if (list === 'changed') return { scenario: null };
   return { scenario: list.current, ...(allComplete(list) && { taskDone: true }) };
 }
 
-/** The contract's reference to the list; undefined without TDD. Throws if the list is missing or complete. */
+/** Returns the contract's reference to the list; undefined without TDD. Throws if the list is missing or complete. */
 export function tddTerms(
   files: LoopFiles,
   { tdd, at }: { readonly tdd?: boolean; readonly at: string },
@@ -72,7 +72,7 @@ function workedByTests(files: LoopFiles, loopId: string): boolean {
   return stored?.contract.tdd !== undefined;
 }
 
-/** Throws RalphError if there is no list. */
+/** Returns the list. Throws RalphError if there is none. */
 export function listThere(files: LoopFiles, at: string): TddRecord {
   return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
 }
@@ -90,7 +90,7 @@ export function bindList(
     readonly at: string;
     readonly consented: boolean;
     readonly env: NodeJS.ProcessEnv;
-    /** Keeps an earlier consent as it is. */
+    /** Keeps an earlier consent unchanged. */
     readonly keep?: boolean;
   },
 ): void {

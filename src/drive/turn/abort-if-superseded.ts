@@ -3,7 +3,7 @@ import { type LoopFiles, readState } from '../../state/loop-files.ts';
 
 const POLL_MS = 330;
 
-/** Runs slow work, and aborts it once the loop changed (`superseded`) or the driver has to exit (`aborted`). */
+/** Runs slow work and aborts it once the loop has changed (`superseded`) or the driver has to exit (`aborted`). */
 export async function abortIfSuperseded<T>(
   files: LoopFiles,
   state: LoopState,
@@ -33,9 +33,9 @@ function isSuperseded(files: LoopFiles, before: LoopState): boolean {
     if (current.kind !== 'loop') return current.kind === 'absent';
     const { loopId, status, stopRequested } = current.state;
     if (loopId !== before.loopId || status !== before.status) return true;
-    // A claim is checked to its end: completion comes before a stop.
+    // A claim is checked to the end: completion takes precedence over a stop.
     return stopRequested && before.status === 'running';
   } catch {
-    return false; // a disk that fails now may work at the next look
+    return false; // a failing disk may work at the next poll
   }
 }

@@ -54,7 +54,7 @@ export function recordLesson(
     if (effect.type === 'add-sign') addSign(files, effect.sign);
     else addLearning(files, at, effect);
   } catch (error) {
-    // Lessons are optional; a read-only project ends its loop all the same.
+    // Lessons are optional; the loop of a read-only project ends normally.
     log(files, at, 'memory', (error as Error).message);
   }
 }
@@ -72,7 +72,7 @@ function addLearning(
   at: string,
   { as, message }: Extract<Effect, { type: 'archive' }>,
 ): void {
-  // A project that was not set up for memory stays as it is.
+  // A project that was not set up for memory is left alone.
   if (!MEMORY_FOLDERS.some((folder) => existsSync(join(projectDir, folder)))) return;
   const path = join(projectDir, LEARNINGS);
   const title = ownFile(projectDir, path) ? '' : '# Learnings\n';
@@ -82,13 +82,13 @@ function addLearning(
   append(path, `${title}\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose} (${as}): ${said}\n`);
 }
 
-/** Appends, since people and agents write these files as well. */
+/** Appends text, because people and agents write these files as well. */
 function append(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   appendFileSync(path, text);
 }
 
-/** Returns whether a regular file exists at `path`. Throws if a link, which an agent can make, leads outside. */
+/** Returns whether a regular file exists at `path`. Throws if a link, which an agent can create, leads outside. */
 function ownFile(projectDir: string, path: string): boolean {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   if (!realPath(path).startsWith(realPath(projectDir) + sep)) {

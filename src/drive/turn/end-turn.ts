@@ -25,20 +25,20 @@ import { type Dispatched, dispatch, type Loaded, lockOptions, type Turn, underCo
 
 type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
 
-/** What a driver knows of the agent's turn that has ended. */
+/** A driver's facts about the agent's turn that has ended. */
 export interface TurnReport {
   readonly text: string;
   readonly origin: 'loop' | 'user';
   readonly promptId: string | null;
-  /** The session whose cost its status line has stored. */
+  /** Session whose cost its status line has stored. */
   readonly sessionId: string;
-  /** Facts of a driver that followed the agent itself, in place of what the client's files say. */
+  /** Facts of a driver that followed the agent itself, used instead of the client's files. */
   readonly run?: Pick<IterationEnded, 'usage' | 'costUsd' | 'error' | 'transcriptMark'> &
     Partial<Pick<IterationEnded, 'timedOut' | 'callsUnknown'>>;
   readonly agent?: AgentRecord;
-  /** Returns whether this very report was counted before. */
+  /** Returns whether this very report was already counted. */
   readonly isCounted?: (state: LoopState) => boolean;
-  /** Loads the loop under the lock. Default: this loop as it stands, whatever was written into its state. */
+  /** Loads the loop under the lock. Default: this loop, whatever was written into its state. */
   readonly load?: (current: ReadState) => Loaded | null;
 }
 
@@ -58,13 +58,13 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
     const facts = { measured, found, ...fingerprints };
     const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, facts);
     const { state } = ended.turn.loaded;
-    // A runner that is killed before it has written its journals leaves them to the next one.
+    // If a runner is killed before it has written its journals, the next one delivers them.
     if (state.mode === 'runner') enqueue(files, now(), ended.effects);
     return { next: state, result: ended };
   });
   const { loopId, iteration, mode } = loaded.state;
   const isCounted = result.effects.some(({ type }) => type === 'record-iteration');
-  // A runner has heard its agent.
+  // A runner has followed its agent itself.
   if (isCounted && mode !== 'runner' && report.text !== '') {
     const event = { type: 'agent.text', at: now(), loopId, iteration, text: report.text };
     recordJournal(files, now(), [{ type: 'record-event', event }]);
@@ -83,7 +83,7 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly found: ProtectionReport | null;
 }
 
-/** Puts protected files back that changed and that no look after a call has seen. */
+/** Restores changed protected files that no look after a call has seen. */
 async function restoreAtEnd(turn: Turn): Promise<ProtectionReport | null> {
   if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') !== false) return null;
   return (await import('../control/look-at-protected.ts')).lookAtAll(turn, 'turn');
@@ -135,7 +135,7 @@ function withAgent(effect: Effect, agent: Omit<AgentRecord, 'durationMs'> | null
   return { ...effect, record: { ...record, outputTokens, agent: { durationMs: record.durationMs, ...agent } } };
 }
 
-/** Figures of an iteration in a session, whose client reports the cost of the whole session only; null if unknown. */
+/** Returns the figures of an iteration in a session, whose client reports only the cost of the whole session; null if unknown. */
 function sessionsAgent(
   before: LoopState,
   after: LoopState,
@@ -147,7 +147,7 @@ function sessionsAgent(
   return usage === null && costUsd === null ? null : { model: null, turns: null, costUsd, usage };
 }
 
-/** Returns the notices of what was done about changed protected files, for the user and the next prompt. */
+/** Returns notices about changed protected files, for the user and the next prompt. */
 export function protectionNotices(found: ProtectionReport | null): EventOf<'noticed'>[] {
   return (found?.toUser ?? []).map((warning, index) => {
     return { type: 'noticed', at: found?.id ?? '', key: `protected ${found?.id} ${index}`, warning };
@@ -172,7 +172,7 @@ function notices(
   return events;
 }
 
-/** Announces a restored state on its own, before anything is decided. */
+/** Announces a restored state before anything is decided. */
 export function announceRestored(turn: Turn): Dispatched {
   const { restored } = turn.loaded;
   if (restored === null) return { turn, effects: [] };
@@ -181,7 +181,7 @@ export function announceRestored(turn: Turn): Dispatched {
   return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
 }
 
-/** Takes the fingerprints that idle detection and the circuit breaker need; null for what is not needed. */
+/** Takes the fingerprints that idle detection and the circuit breaker need; null for those not needed. */
 async function takeFingerprints(
   { context, loaded: { stored } }: Turn,
   text: string,
@@ -201,12 +201,12 @@ async function takeFingerprints(
   };
 }
 
-/** A final message is a few kilobytes; signals stand at its end. */
+/** Size limit of a final message, which usually has a few kilobytes; signals are at its end. */
 const MESSAGE_LIMIT = 1_000_000;
-/** First client measured to report a failed call; in an earlier one a failure would look like a denial. */
+/** First client that is known to report a failed call; in an earlier one a failure would look like a denial. */
 const REPORTS_FAILURES = '2.1.330';
 
-/** Assembles the event, and the marks up to which journals and transcript have been read for it. */
+/** Assembles the event, and the positions up to which journals and transcript were read for it. */
 function iterationEnded(
   { context, loaded: { stored }, transcriptPath }: Turn,
   state: LoopState,
@@ -239,9 +239,9 @@ function compareMarks(before: string | null, after: string | null): IterationEnd
 }
 
 /**
- * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), another one for every
- * other Stop. The client starts both hooks at once and continues when both have answered, so a hook that was started
- * before the last decision belongs to the Stop that was decided. The transcript cannot tell, since it is written late.
+ * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), and a different one for every
+ * other Stop. The client starts both hooks at once and continues when both have answered, so a hook that was started before
+ * the last decision belongs to the decided Stop. The transcript is written too late to tell.
  */
 function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
   const startedAt = ownStart();

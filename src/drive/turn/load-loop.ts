@@ -54,7 +54,7 @@ function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
   const owned = ownership(state, context);
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
-  // An unbound loop whose contract is unreadable cannot begin; the session for which it was started reports that.
+  // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
   const stored = readContract(context.files);
   if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);

@@ -26,7 +26,7 @@ export async function makePrompt(
   if (made === 'aborted') {
     return handleAbort(dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' }).turn);
   }
-  // The prompt file of a session took no time to read: nothing can have come in between.
+  // Reading the prompt file of a session took no time, so nothing can have happened in between.
   if (made !== 'superseded' && made.isTaskFile && !turn.freshContext) return { turn, prompt: made };
   const ready = dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'ready' });
   if (ready.effects.some(isStep)) return ready;
@@ -36,8 +36,8 @@ export async function makePrompt(
 }
 
 /**
- * Looks at the protected files before the task's own commands (`idle`), when a change is the user's, and after them: they
- * may run what the agent has written, so their changes are put back. An agent without hooks needs the first look too.
+ * Examines the protected files before the task's own commands (`idle`), when a change is the user's, and after them: they may
+ * run what the agent has written, so their changes are reverted. An agent without hooks needs the first look too.
  */
 async function lookAroundCommands(turn: Turn, when: 'idle' | 'checks', { notify }: Listener): Promise<void> {
   const { context, loaded } = turn;
@@ -53,7 +53,7 @@ export async function taskKindOf({ loaded }: Turn): Promise<TaskKind> {
   return loaded.stored?.contract.policy.plan ? (await import('../plan/plan-task.ts')).planTask : fileTask;
 }
 
-/** Returns the prompt as it is handed to an agent: whole, or with a pointer to the file that holds it. */
+/** Returns the prompt as an agent receives it: whole, or a pointer to the file that holds it. */
 export function deliveryOf(
   { assembled, path, isTaskFile }: Prompt,
   reinject: Policy['reinject'],
@@ -64,7 +64,7 @@ export function deliveryOf(
     : deliverTaskPrompt(assembled, reinject, { promptPath: path });
 }
 
-/** A contract that the user has accepted meanwhile counts from this iteration on. Returns null if it is gone. */
+/** Applies a contract that the user has accepted meanwhile, from this iteration on. Returns null if it is missing. */
 function underStoredContract(turn: Turn): Turn | null {
   const { loaded, context } = turn;
   if (loaded.stored === null) return turn;

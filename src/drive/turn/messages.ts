@@ -169,12 +169,12 @@ export const AGENT_TEXTS = {
     ),
 } as const;
 
-/** Returns a message as the user reads it, with the program's name before it. */
+/** Returns a message for the user, with the program's name before it. */
 export function withPrefix(message: Message | string, loop?: Pick<MessageContext, 'name' | 'mode'>): string {
   return `ralph-loop: ${show(message, loop)}`;
 }
 
-/** Returns what the user is shown of messages to the agent: accepted changes; null if there are none. */
+/** Returns the accepted changes among messages to the agent, for the user; null if there are none. */
 export function announcement(steering: readonly Pick<Steering, 'text' | 'announces'>[]): string | null {
   const lines = steering.flatMap(({ text, announces }) => (announces === undefined ? [] : [withPrefix(text)]));
   return lines.length === 0 ? null : lines.join('\n');

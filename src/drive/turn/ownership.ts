@@ -8,7 +8,7 @@ import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/i
 import { jsonOrNull } from '../../text/or-else.ts';
 import { instantOf } from '../../text/time.ts';
 
-/** A hook as the client called it, before it looks at the disk. */
+/** Call of a hook by the client, before anything is read from disk. */
 export interface DriverContext {
   readonly input: HookInput;
   readonly env: NodeJS.ProcessEnv;
@@ -68,7 +68,7 @@ export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
   };
 }
 
-/** Compares processes, because `/clear` changes the session and keeps the process. */
+/** Compares processes: `/clear` changes the session and keeps the process. */
 export function sameClient(state: LoopState, client: ClientIdentity): boolean {
   return (
     client.clientPid !== null &&
@@ -85,18 +85,18 @@ export function clientAlive(state: LoopState): boolean {
 /** Environment variable that names the headless launcher's process to the hooks of its client. */
 const LAUNCHER = 'RALPH_LAUNCHER';
 
-/** Returns the variable by which hooks can tell that this process, a headless launcher, has exited. */
+/** Returns the variable that lets hooks detect that this process, a headless launcher, has exited. */
 export function launcherVariable(): Readonly<Record<string, string>> {
   return { [LAUNCHER]: JSON.stringify(identityOf(process.pid)) };
 }
 
-/** Returns whether the headless launcher of this hook's client has exited, so that the loop has no observer. */
+/** Returns whether the headless launcher of this hook's client has exited, which leaves the loop unobserved. */
 export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   const launcher = jsonOrNull(env[LAUNCHER] ?? '') as ProcessIdentity | null;
   return launcher !== null && !isAlive(launcher);
 }
 
-/** Returns whether the process that drives the loop is alive; null if none is known, or consent is awaited. */
+/** Returns whether the process that drives the loop is alive; null if none is known, or the loop awaits consent. */
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);

@@ -11,7 +11,7 @@ import { HOOK_TEXTS } from './messages.ts';
 import type { Dispatched, Driver, Next, Step, Turn } from './turn.ts';
 import { dispatch, handleAbort, isStep } from './turn.ts';
 
-/** Runs effects, and those that follow from them, until the driver has an answer. The only switch over steps. */
+/** Runs effects, and those that follow, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(
   begun: Turn,
   driver: Driver<Answer>,
@@ -77,18 +77,18 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const verified = await abortIfSuperseded(context.files, loaded.state, signal, (ended) =>
     kind.verify({ ...turn, signal: ended }),
   );
-  // The checks ran what the agent has written.
+  // The checks ran code that the agent has written.
   const after = await restoreNow(turn, 'checks');
   const said = [...before, ...after];
   if (verified === 'aborted') return following(said, handleAbort(turn));
-  // Cancelled checks prove nothing, should the loop be at its claim again.
+  // Cancelled checks prove nothing if the loop returns to its claim.
   const facts = verified === 'superseded' ? { results: [CANCELLED] } : verified;
   if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
   return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));
 }
 
-/** Puts changed protected files back and tells the user and the next prompt. Returns the effects of that. */
+/** Restores changed protected files and informs the user and the next prompt. Returns the resulting effects. */
 async function restoreNow(turn: Turn, when: 'verification' | 'checks'): Promise<readonly Effect[]> {
   if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === null) return [];
   const found = (await import('../control/look-at-protected.ts')).lookAtAll(turn, when);
@@ -99,7 +99,7 @@ function following(effects: readonly Effect[], next: Dispatched): Dispatched {
   return effects.length === 0 ? next : { ...next, effects: [...effects, ...next.effects] };
 }
 
-/** Characters of a check's result that the event stream keeps: the end, where the failure stands. */
+/** Number of characters of a check's result in the event stream: its end, which shows the failure. */
 const MOST_TAIL = 4_000;
 
 function recordChecks(

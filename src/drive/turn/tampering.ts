@@ -9,19 +9,19 @@ import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import type { Message } from '../../text/message.ts';
 import { lastRecord } from '../records/journal.ts';
 
-/** Returns whether a state file was rewritten from outside, by its contract and its journal. */
+/** Returns whether a state file was rewritten by another program, according to its contract and its journal. */
 export function isRewritten(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
-  // Consent is recorded in both.
+  // Both record the consent.
   const lacksConsent = !stored.contract.consented && state.status !== 'awaiting-consent' && state.status !== 'ended';
   return hasUnverifiedCompletion(state) || lacksConsent || isTampered(state, stored, files);
 }
 
-/** Returns whether a state contradicts its contract or lies behind its journal, which is written after it. */
+/** Returns whether a state contradicts its contract or is older than its journal, which is written after it. */
 function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
   const { contract, hash } = stored;
   if (state.contractHash !== hash || state.loopId !== contract.loopId) return true;
   if (state.maxIterations !== contract.policy.maxIterations) return true;
-  // A loop began before or when its contract was made; a later start would stretch its time budget.
+  // A loop begins before or with its contract; a later start would extend its time budget.
   if (Date.parse(state.startedAt) > Date.parse(contract.createdAt)) return true;
   const last = lastRecord(files, state.loopId);
   return last !== null && last.iteration > state.iteration;
@@ -30,8 +30,8 @@ function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles):
 const PAUSED_TEXTS: Record<UsersPause, Message> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
 
 /**
- * Returns whether a state says `complete` while its contract still exists. A completed loop is archived and its contract
- * dropped at once, so the process died in between, or the state was forged. In both cases the loop continues and the next
+ * Returns whether a state is `complete` while its contract still exists. Completion archives the loop and removes its
+ * contract at once, so the process died in between or the state was forged. In both cases the loop continues and the next
  * claim is verified.
  */
 export function hasUnverifiedCompletion(state: LoopState): boolean {
@@ -39,10 +39,9 @@ export function hasUnverifiedCompletion(state: LoopState): boolean {
 }
 
 /**
- * Restores the state of a loop whose state file was rewritten, from its contract and journals: awaiting consent if none
- * was given, paused if the user had paused it, otherwise running. Counters come from the last iteration record, streaks
- * restart, and the session is the caller. `epoch` is that of the replaced state, since an older one could no longer be
- * written.
+ * Restores a rewritten state from the contract and journals: awaiting consent if none was given, paused if the user had
+ * paused the loop, otherwise running. Counters come from the last iteration record, streaks restart, and the session is the
+ * caller's. `epoch` is that of the replaced state, because an older one could no longer be written.
  */
 export function restoreState(
   files: LoopFiles,
@@ -73,13 +72,13 @@ export function restoreState(
   return pausedBy === null ? bound : pause(bound, at, pausedBy, PAUSED_TEXTS[pausedBy]);
 }
 
-/** Pauses made by the user, which only the user ends. */
+/** Pauses made by the user, which only the user can end. */
 type UsersPause = Extract<PauseReason, 'operator' | 'interrupted'>;
 
 /** Events that begin or end a pause. Steering and notices do neither. */
 const SAYS_SO = ['loop.', 'iteration.completed', 'iteration.failed', 'iteration.idle'];
 
-/** Returns how the user paused this loop; null unless that is the last word of its events journal. */
+/** Returns how the user paused this loop; null unless that is the last relevant entry of its events journal. */
 function lastPause(files: LoopFiles, loopId: string): UsersPause | null {
   const { type, reason } = lastWhere(files, loopId, SAYS_SO) ?? {};
   return type === 'loop.paused' && (reason === 'operator' || reason === 'interrupted') ? reason : null;

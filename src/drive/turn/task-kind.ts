@@ -13,7 +13,7 @@ import type { Dispatched, Driver, Prompt, PromptStep, Turn } from './turn.ts';
 
 export type Listener = Pick<Driver<unknown>, 'notify' | 'tell'>;
 
-/** What comes of opening a prompt; `made` is a word if slow work was aborted on the way. */
+/** Result of opening a prompt; `made` is a word if slow work was aborted. */
 export type OpenedPrompt = Dispatched | { readonly turn: Turn; readonly made: Prompt | 'aborted' | 'superseded' };
 
 export interface TaskKind {
@@ -22,7 +22,7 @@ export interface TaskKind {
   readonly verify: (turn: Turn) => Promise<{ readonly results: readonly CheckResult[]; readonly plan?: PlanAttempt }>;
 }
 
-/** Names files that the checks rest on and that the task was free to change. */
+/** Reports changes of files that the checks rely on and that the task was free to change. */
 async function noteChanges(
   files: LoopFiles,
   contract: Contract,
@@ -38,12 +38,12 @@ async function noteChanges(
   }
 }
 
-/** Runs the contract's checks; returns none if there is nothing to check. */
+/** Runs the contract's checks; returns none if there are none. */
 export async function runChecks({ context, loaded, signal }: Turn): Promise<readonly CheckResult[]> {
   const { files, env } = context;
   const { stored, state } = loaded;
   if (stored === null) return [];
-  // The stored hash is only a claim; it is proved here, before anything runs.
+  // The stored hash is only a claim; it is verified here, before anything runs.
   if (hashContract(stored.contract) !== state.contractHash) {
     return [{ name: 'contract', outcome: 'changed', detail: show(HOOK_TEXTS.contractChanged, state) }];
   }
@@ -66,6 +66,6 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
   const { checkUnchanged } = await import('../control/check-unchanged.ts');
   const proved = [...scenarios, ...gate];
   const unchanged = checkUnchanged(files, contract, env);
-  // Files that are as they were prove no work: alone they verify nothing.
+  // Unchanged files prove no work: on their own they verify nothing.
   return [...proved, ...unchanged.filter(({ outcome }) => outcome !== 'ok' || proved.length > 0)];
 }

@@ -40,22 +40,22 @@ export function loadedUnder(stored: StoredContract, state: LoopState, restored: 
 export interface Turn {
   readonly context: TurnContext;
   readonly loaded: Loaded;
-  /** Transcript whose queued messages end a wait; null for a driver that is no session. */
+  /** Transcript whose queued messages end a wait; null for a driver without a session. */
   readonly transcriptPath: string | null;
   /** Epoch milliseconds by which the driver must have answered. */
   readonly deadline: number;
   /** Aborted when the driver has to exit, or its client has exited. */
   readonly signal: AbortSignal;
-  /** What a task folder records of the iteration that ended; null for other tasks. */
+  /** Facts for the task folder about the iteration that ended; null for other tasks. */
   readonly task: TaskTurn | null;
   readonly lease: { readonly loopId: string; readonly epoch: number } | null;
-  /** The next prompt goes to an agent that knows nothing of the previous iterations. */
+  /** The next prompt goes to an agent without knowledge of the previous iterations. */
   readonly freshContext: boolean;
-  /** When aborted, the driver leaves the loop as it is for its next call; otherwise the loop is paused. */
+  /** On an abort the driver leaves the loop for its next call; otherwise the loop is paused. */
   readonly keepsLoopOnAbort: boolean;
 }
 
-/** Returns a turn of a driver that starts each agent in a fresh context and may take any time. */
+/** Returns a turn of a driver that starts each agent in a fresh context and has no deadline. */
 export function newTurn(context: TurnContext, loaded: Loaded, more: Partial<Turn> = {}): Turn {
   return {
     ...{ context, loaded, transcriptPath: null, deadline: Number.POSITIVE_INFINITY },
@@ -78,12 +78,12 @@ export function isStep(effect: Effect): effect is Step {
 
 /** The prompt of the next iteration, ready to be delivered. */
 export interface Prompt {
-  /** The step that asked for it, with the notices and the steering that it carries. */
+  /** Step that requested it, with its notices and steering. */
   readonly step: PromptStep;
   readonly assembled: AssembledPrompt;
   /** File that holds the whole prompt, relative to the project; null if there is none. */
   readonly path: string | null;
-  /** The task file holds the body of the prompt, so an agent can be pointed there. */
+  /** The body of the prompt is in the task file, so an agent can be pointed there. */
   readonly isTaskFile: boolean;
 }
 
@@ -132,21 +132,21 @@ export function startFreshTurn(turn: Turn): Dispatched {
   return { turn: first.turn, effects: [{ type: 'prompt', ...inFlight }] };
 }
 
-/** What follows a driver's own part: effects to run, or the answer that ends the call. */
+/** Result of a driver's own part: effects to run, or the answer that ends the call. */
 export type Next<Answer> = Dispatched | { readonly answer: Answer };
 
-/** The part of a turn in which hook, runner and router differ. */
+/** Part of a turn in which hook, runner and router differ. */
 export interface Driver<Answer> {
-  /** Hands the prompt to the agent: a hook answers with it, a runner runs an agent to its end, a router answers a spawn. */
+  /** Delivers the prompt: a hook answers with it, a runner runs an agent to its end, a router answers with a spawn. */
   readonly deliver: (turn: Turn, prompt: Prompt) => Promise<Next<Answer>>;
   readonly wait: (turn: Turn, until: string) => Promise<Next<Answer>>;
-  /** The engine has no further step for the agent. `step` is undefined if it answered with none. */
+  /** Called when the engine has no further step for the agent. `step` is undefined if it returned none. */
   readonly release: (
     turn: Turn,
     step: Extract<Effect, { type: 'allow' | 'ignore' }> | undefined,
   ) => Promise<Next<Answer>>;
   readonly notify: (turn: Turn, message: string) => void;
   readonly tell: Tell;
-  /** Answers once the driver was told to exit. Absent in a hook, whose loop the engine pauses. */
+  /** Answers after the driver was told to exit. Absent in a hook, whose loop the engine pauses. */
   readonly leave?: (turn: Turn) => Answer;
 }

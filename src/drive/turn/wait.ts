@@ -11,7 +11,7 @@ import { parseDuration } from '../../text/time.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { type Dispatched, dispatch, handleAbort, type Turn } from './turn.ts';
 
-/** Reaction time under half a second, at a cost below 0.2 % of a core. */
+/** Poll interval: reacts within half a second, at less than 0.2 % of a core. */
 const POLL_MS = 330;
 
 export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
@@ -21,16 +21,16 @@ export interface Wait {
   /** Epoch milliseconds by which the driver must answer. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** State as the caller saved it. Changes by other processes count from then on, even before this call. */
+  /** State as the caller saved it. Later changes by other processes count, even those before this call. */
   readonly state: LoopState;
   /** Relative path of a file whose change ends the wait, or null. */
   readonly taskPath: string | null;
-  /** Ids of background tasks whose end ends the wait, even one that came before it. */
+  /** Ids of background tasks whose end ends the wait, even if it came earlier. */
   readonly tasks?: readonly string[];
 }
 
 export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
-  // The evidence of the next prompt has to be gathered within the same timeout.
+  // The evidence for the next prompt has to be gathered within the same timeout.
   const commands = turn.loaded.stored?.contract.task?.commands ?? [];
   const evidenceMs = commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
   const end = await waitInTurn(turn, until, turn.deadline - evidenceMs);
@@ -43,7 +43,7 @@ export async function waitInTurn(turn: Turn, until: string, deadline: number): P
   const { loaded, signal, task, context } = turn;
   const { state } = loaded;
   const { files, now } = context;
-  // A task that is edited between two iterations is read when the delay is over.
+  // A task edited between two iterations is read when the delay is over.
   const isPace = state.status === 'waiting' && state.waiting.why === 'pace';
   const heartbeat = task && setInterval(() => projectionOf(files, now(), task.contract).status(now()), BEAT_MS).unref();
   const taskPath = isPace ? null : state.taskPath;
@@ -52,7 +52,7 @@ export async function waitInTurn(turn: Turn, until: string, deadline: number): P
   return end;
 }
 
-/** Waits until a time, or a change of the state, of the task or of the queue, or an abort. Holds no lock. */
+/** Waits until a time, a change of the state, task or queue, or an abort. Holds no lock. */
 export async function waitUntil(
   { context: { files }, transcriptPath }: Pick<Turn, 'context' | 'transcriptPath'>,
   wait: Wait,
@@ -63,9 +63,9 @@ export async function waitUntil(
   const task = taskFile === null ? '' : stamp(taskFile);
   // Comparing polls alone would miss a change between the save and the first poll.
   if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
-  // A state that is missing by now has an empty stamp, so this is none.
+  // A missing state has an empty stamp, which null differs from.
   let state: string | null = null;
-  // Consecutive waits of no length would never let an abort arrive.
+  // Consecutive waits of no length would never let an abort through.
   await new Promise((resolve) => setImmediate(resolve));
   for (;;) {
     if (wait.signal.aborted) return 'aborted';
@@ -103,7 +103,7 @@ function stamp(path: string): string {
   return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 }
 
-/** A missing file or an invalid path never changes. */
+/** Returns a file's stats. A missing file or an invalid path never changes. */
 function statOf(path: string): Stats | undefined {
   return orElse(() => statSync(path), undefined);
 }

@@ -12,11 +12,11 @@ import {
 import { orElse } from '../../text/or-else.ts';
 import { askGit, changedFiles } from './repository.ts';
 
-/** Settings and signs that count in addition to the task file. */
+/** Settings and signs that apply in addition to the task file. */
 const SETTINGS = [PROJECT_CONFIG, '.claude/ralph/guardrails.md', RUN_CONFIG];
 /** Files of a task folder that is the whole project. */
 const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
-/** Files of a loop directory; the rest of it comes from earlier runs. */
+/** Files of a loop directory; its other files come from earlier runs. */
 const LOOP_OWN = [LOOP_CONFIG, 'reflect.md'];
 
 /** Copies task, uncommitted files of its folder and settings; returns relative paths. Follows no links. */
@@ -42,7 +42,7 @@ export function copyIgnored(from: string, to: string, globs: readonly string[], 
     .filter((path) => copyChanged(join(from, path), join(to, path), realpathSync(to)));
 }
 
-/** Returns true if both are plain files with the same content. */
+/** Returns whether both are plain files with the same content. */
 export function isSame(one: string, other: string): boolean {
   // one of them is missing or unreadable
   return orElse(() => isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other)), false);
@@ -60,7 +60,7 @@ function copyChanged(from: string, to: string, root: string): boolean {
   if (!isPlainFile(from) || isSame(from, to)) return false;
   mkdirSync(dirname(to), { recursive: true });
   const parent = realpathSync(dirname(to));
-  // A link that is committed must not lead the copy out of the worktree.
+  // A committed link must not lead the copy out of the worktree.
   if (parent !== root && !parent.startsWith(root + sep)) return false;
   if (lstatSync(to, { throwIfNoEntry: false })?.isSymbolicLink() === true) return false;
   copyFileSync(from, to);

@@ -33,7 +33,7 @@ export interface WorktreeRequest {
 
 export interface MadeWorktree {
   readonly place: WorktreePlace;
-  /** true until its set-up has finished. */
+  /** True until its set-up has finished. */
   readonly needsSetUp: boolean;
   readonly notices: readonly string[];
 }
@@ -58,28 +58,28 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
   });
 }
 
-/** Throws RalphError where the loop can have no worktree. Changes nothing. */
+/** Throws RalphError if the loop cannot have a worktree. Changes nothing. */
 export function checkWorktree({ projectDir, name, existing, env }: WorktreeRequest): void {
   const { dir, branch } = worktreePlace(projectDir, name);
   const record = readWorktreeRecord(projectDir, name, env);
   if (record !== null && isBeingMade(record)) {
     throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));
   }
-  // What a killed run left is removed first.
+  // The remains of a killed run are removed first.
   if (record?.step === 'making' || record?.step === 'removing') return;
   if (!existsSync(dir)) {
     if (existing !== 'resume') refuseBranch(projectDir, branch, env);
     return;
   }
   if (!isRegistered(projectDir, dir, env)) throw new RalphError('refused', WORKTREE_TEXTS.notOurs(dir));
-  // No loop was ever in it: there is nothing to resume.
+  // It never had a loop: there is nothing to resume.
   if (record?.step === 'made' && existing !== 'fresh') {
     throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, dir));
   }
   if (existing === 'refuse') throw new RalphError('refused', WORKTREE_TEXTS.exists(name, dir));
 }
 
-/** Removes what a killed run left: it holds no work, or none that was to be kept. */
+/** Removes the remains of a killed run, which hold no work that was to be kept. */
 function clearAway(
   { projectDir, name, env }: WorktreeRequest,
   { dir, branch }: WorktreePlace,
@@ -130,7 +130,7 @@ function makeNew(
   return { place, needsSetUp: true, notices };
 }
 
-/** Returns true if the branch exists without commits of its own, false if not at all. Throws RalphError otherwise. */
+/** Returns true if the branch exists without commits of its own, false if it does not exist. Throws RalphError otherwise. */
 function refuseBranch(projectDir: string, branch: string, env: NodeJS.ProcessEnv): boolean {
   const valid = userGit(projectDir, ['check-ref-format', '--branch', branch], env);
   if (!valid.ok) throw new RalphError('usage', WORKTREE_TEXTS.badBranch(branch));
@@ -179,7 +179,7 @@ export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: 
   if (record !== null) writeWorktreeRecord(setUp.projectDir, name, env, { ...record, step: 'ready' });
 }
 
-/** Ignores a pattern in this clone alone, for all its work trees: `.gitignore` belongs to the user. */
+/** Ignores a pattern in this clone only, for all its work trees: `.gitignore` belongs to the user. */
 export function exclude(commonDir: string, pattern: string): void {
   const path = join(commonDir, 'info', 'exclude');
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -19,8 +19,8 @@ import {
 } from './worktree-place.ts';
 
 /**
- * Removes a worktree and its branch. Throws `refused` where work would be lost and `force` is false. Returns the branch's
- * last commit (`tip`) and the folder of the journals and the archive of its loops (`kept`), each null if there was none.
+ * Removes a worktree and its branch. Throws `refused` if work would be lost and `force` is false. Returns the branch's last
+ * commit (`tip`) and the folder with the journals and archive of its loops (`kept`), each null if there was none.
  */
 export function removeWorktree(
   projectDir: string,
@@ -39,7 +39,7 @@ export function removeWorktree(
     const registered = isRegistered(projectDir, dir, env);
     if (!registered && record === null) throw new RalphError('no-loop', WORKTREE_TEXTS.noWorktree(name));
     const { step = 'ready', base = '', hadBranch = false } = record ?? {};
-    // One that was never made to its end holds nothing, and of one that is half removed not all files are there.
+    // An incomplete worktree holds no work, and a half-removed one lacks some of its files.
     const whole = step !== 'making' && step !== 'removing';
     const loss = whole ? lossText(worktreeLoss(projectDir, place, env), branch) : [];
     if (loss.length > 0 && !force) throw new RalphError('refused', WORKTREE_TEXTS.wouldLose(name, loss));
@@ -48,7 +48,7 @@ export function removeWorktree(
     // git's own check would refuse copied files; ours has passed.
     const removed = registered ? userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env) : null;
     rmSync(dir, { recursive: true, force: true });
-    // A process that was killed here has left a part that git does not know as a worktree.
+    // A process that was killed here has left a part that git does not recognise as a worktree.
     if (removed?.ok === false) askGit(projectDir, ['worktree', 'prune'], env, `${dir} could not be removed`);
     const tip = tipOf(projectDir, branch, env);
     const gone = tip !== null && (step !== 'making' || !hadBranch);
@@ -58,7 +58,7 @@ export function removeWorktree(
   });
 }
 
-/** Nothing of a loop is deleted, only moved: its state, its journals and its memory. */
+/** Moves a loop's state, journals and memory: nothing of a loop is deleted. */
 function keepJournals(
   mainDir: string,
   { name, projectDir }: WorktreePlace,
@@ -74,7 +74,7 @@ function keepJournals(
 
 /** Work that exists only in a worktree. */
 export interface WorktreeLoss {
-  /** Changed and not committed, and not the same in the main project either. */
+  /** Uncommitted changes that differ from the main project. */
   readonly uncommitted: number;
   /** Commits that no other branch has. */
   readonly unmerged: number;
@@ -85,7 +85,7 @@ export function worktreeLoss(mainDir: string, place: WorktreePlace, env: NodeJS.
   const { dir, branch } = place;
   const there = existsSync(join(dir, '.git'));
   const revisions = tipOf(mainDir, branch, env) === null ? [] : [`refs/heads/${branch}`];
-  // An agent may have left the branch: what it has committed since is on no branch at all, or on another one.
+  // The agent may have left the branch: its later commits are on no branch, or on another one.
   const head = there ? userGit(dir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], env) : null;
   if (head?.ok === true) revisions.push(head.text.trim());
   return {
@@ -94,7 +94,7 @@ export function worktreeLoss(mainDir: string, place: WorktreePlace, env: NodeJS.
   };
 }
 
-/** Formats the loss in parts; empty if nothing would be lost. */
+/** Returns descriptions of the loss; empty if nothing would be lost. */
 export function lossText({ uncommitted: files, unmerged }: WorktreeLoss, branch: string): string[] {
   return [
     ...(files === 0 ? [] : [`${counted(files, 'file')} that ${files === 1 ? 'is' : 'are'} not committed`]),
@@ -107,7 +107,7 @@ function uncommitted(mainDir: string, { dir, projectDir }: WorktreePlace, env: N
   const prefix = projectDir.slice(dir.length + 1);
   const own = prefix === '' ? '' : `${prefix}/`;
   const lost = changed.filter((path) => {
-    // What the loop wrote for itself is kept, and what was copied from the main project is still there.
+    // The loop's own records are kept, and copied files still exist in the main project.
     if (path.startsWith(`${own}.claude/context/`)) return false;
     return !path.startsWith(own) || !isSame(join(dir, path), join(mainDir, path.slice(own.length)));
   });

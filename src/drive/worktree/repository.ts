@@ -7,9 +7,9 @@ import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 
-/** The repository that a project is in, as a worktree is made from it. */
+/** Repository of a project, as needed to create a worktree. */
 export interface Repository {
-  /** Its own work tree, absolute. */
+  /** Root of its own work tree, absolute. */
   readonly root: string;
   /** Path of the project in it, with a final `/`; '' for the repository itself. */
   readonly prefix: string;
@@ -18,7 +18,7 @@ export interface Repository {
   readonly head: string;
 }
 
-/** Throws `refused` where there is no repository, or none with a commit. */
+/** Returns the repository. Throws `refused` if there is none, or it has no commit. */
 export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Repository {
   const found = userGit(projectDir, ['rev-parse', '--show-toplevel', '--git-common-dir', '--show-prefix'], env);
   const [root = '', common = '', prefix = ''] = found.text.split('\n');
@@ -30,7 +30,7 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
   return { root, prefix, commonDir: resolve(projectDir, common), head: head.text.trim() };
 }
 
-/** Returns true if git knows this directory as a work tree of the repository, even if it no longer exists. */
+/** Returns whether git has registered this directory as a work tree, even if it no longer exists. */
 export function isRegistered(projectDir: string, dir: string, env: NodeJS.ProcessEnv): boolean {
   const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
   const wanted = real(dir);
@@ -43,13 +43,13 @@ export function tipOf(projectDir: string, branch: string, env: NodeJS.ProcessEnv
   return ok ? text.trim() : null;
 }
 
-/** Returns the commit that the project is on, in short; null where there is none. */
+/** Returns the abbreviated commit of the project's HEAD; null if there is none. */
 export function headOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const { ok, text } = userGit(projectDir, ['rev-parse', '--short', 'HEAD'], env);
   return ok ? text.trim() : null;
 }
 
-/** Counts the commits of these revisions that no other branch, no remote and not the project's HEAD has. */
+/** Counts the commits of these revisions that are on no other branch, no remote and not in the project's HEAD. */
 export function ownCommits(
   projectDir: string,
   revisions: readonly string[],
@@ -62,18 +62,18 @@ export function ownCommits(
 }
 
 function real(path: string): string {
-  return orElse(() => realpathSync(path), path); // it is gone, and git still knows it
+  return orElse(() => realpathSync(path), path); // removed, but still registered
 }
 
 export interface GitRun {
   readonly ok: boolean;
   readonly text: string;
-  /** Error output of git, trimmed; how it ended if it failed without a word, as by a hook of the user's. */
+  /** Error output of git, trimmed; a description of the exit if git printed nothing, for example because a user's hook failed. */
   readonly complaint: string;
 }
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
-/** Git's words where another process is making or removing a worktree at that moment, whose files are still empty. */
+/** Error of git while another process creates or removes a worktree, whose files are still empty. */
 const BEING_MADE = /failed to read \S*worktrees\/.*commondir/;
 
 /** Runs git as the user does, without variables that select another repository. Throws `refused` if git is not installed. */
@@ -118,7 +118,7 @@ export function changedFiles(
   env: NodeJS.ProcessEnv,
 ): { readonly changed: readonly string[]; readonly removed: readonly string[] } {
   const prefix = askGit(directory, ['rev-parse', '--show-prefix'], env, WHAT);
-  // Others may be committing: a status that refreshed the index would stand in their way.
+  // Other processes may be committing; a status that refreshes the index would get in their way.
   const options = ['--no-optional-locks', '-c', 'status.renames=false'];
   const words = [...options, 'status', '--porcelain=v1', '-z', '--untracked-files=all', '--', '.'];
   const text = askGit(directory, words, env, WHAT);

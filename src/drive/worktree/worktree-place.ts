@@ -5,17 +5,17 @@ import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 
-/** Location of a loop's worktree, whether it exists or not. Paths are absolute. */
+/** Location of a loop's worktree, existing or not. Paths are absolute. */
 export interface WorktreePlace {
   readonly name: string;
   readonly branch: string;
   /** Root of the work tree. */
   readonly dir: string;
-  /** The project in it: the same folder of the repository as the main project. */
+  /** Project in it: the same folder of the repository as the main project. */
   readonly projectDir: string;
 }
 
-/** Returns the location for the loop `name` (a LOOP_NAME), without a call of git. */
+/** Returns the location for the loop `name` (a LOOP_NAME), without calling git. */
 export function worktreePlace(projectDir: string, name: string): WorktreePlace {
   const dir = join(projectDir, WORKTREES, name);
   return { name, branch: `ralph/${name}`, dir, projectDir: join(dir, prefixOf(projectDir)) };
@@ -54,19 +54,19 @@ function prefixOf(projectDir: string): string {
   }
 }
 
-/** Progress of a worktree's creation or removal, kept outside the project, out of reach of its agents. */
+/** Progress of a worktree's creation or removal, stored outside the project, out of reach of its agents. */
 export interface WorktreeRecord {
-  /** `making`: files are being checked out. `made`: set-up has not finished. `ready`: it has. `removing`: it may be half gone. */
+  /** `making`: files are being checked out. `made`: before set-up. `ready`: set up. `removing`: it may be half removed. */
   readonly step: 'making' | 'made' | 'ready' | 'removing';
   /** Commit from which it was created. */
   readonly base: string;
-  /** true if the branch existed before. */
+  /** True if the branch existed before. */
   readonly hadBranch: boolean;
   /** Process that creates or removes it. */
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }
 
-/** Reads the record; null if it is missing or unusable: git knows the rest. */
+/** Reads the record; null if it is missing or invalid: git has the rest. */
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
   const found = readRecord<WorktreeRecord>(path(projectDir, name, env));
   const { step = '', base, maker } = found ?? {};
@@ -87,7 +87,7 @@ export function dropWorktreeRecord(projectDir: string, name: string, env: NodeJS
   removeIfThere(path(projectDir, name, env));
 }
 
-/** Returns true while another process creates or removes it. */
+/** Returns whether another process is creating or removing it. */
 export function isBeingMade({ step, maker }: WorktreeRecord): boolean {
   return step !== 'ready' && maker.pid !== process.pid && isAlive(maker);
 }
