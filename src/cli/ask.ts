@@ -30,9 +30,9 @@ const [INPUT, OUTPUT] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\
 const LONGEST_ANSWER = 1_000;
 
 export interface Question {
-  /** The command as the user gives it, for refusals. */
+  /** Command as the user types it, for refusals. */
   readonly command: string;
-  /** Says what needs a terminal; by default, the command. */
+  /** Message for a missing terminal; default: a sentence that names the command. */
   readonly refusal?: Message;
   readonly heading: string;
   readonly lines: readonly string[];
@@ -40,9 +40,9 @@ export interface Question {
 }
 
 /**
- * Shows the lines at the controlling terminal, and reads the word `yes` from it, whatever options, variables and standard
- * input say. Returns who agreed, or null for any other answer. Throws `refused` without a terminal, and at the terminal of
- * the loop's own client.
+ * Shows the lines at the controlling terminal and reads the word `yes` from it, regardless of options, variables and standard
+ * input. Returns who agreed, or null for any other answer. Throws `refused` without a terminal, and at the terminal of the
+ * loop's own client.
  */
 export function askInPerson(files: LoopFiles, { command, refusal, heading, lines, question }: Question): Person | null {
   const terminal = terminalOf(process.pid);
@@ -74,7 +74,7 @@ function openTerminal(refusal: Message | string): [input: number, output: number
   }
 }
 
-/** Reads one line. A process in the background cannot read from its terminal, which counts as no answer. */
+/** Reads one line. A background process cannot read from its terminal, which counts as no answer. */
 function readAnswer(input: number): string {
   const bytes = Buffer.alloc(LONGEST_ANSWER);
   let length = 0;
@@ -95,7 +95,7 @@ const MODES = `What may the agent do without asking?
   auto               What the client itself judges to be safe.
   bypassPermissions  Everything that you may do on this machine; use it in a sandbox.`;
 
-/** Asks the user at the terminal for a permission mode. Returns null for none. Throws `mode-missing` without a terminal. */
+/** Asks for a permission mode at the terminal; null for an empty answer. Throws `mode-missing` without a terminal. */
 export async function askForMode({ values, mayAsk, err }: CommandContext): Promise<string | null> {
   if (values['yes'] === true) {
     err(withPrefix('--yes without a permission mode means acceptEdits: the agent may write files and run the checks.'));
@@ -108,7 +108,7 @@ export async function askForMode({ values, mayAsk, err }: CommandContext): Promi
   return answer || null;
 }
 
-/** Calls the function at most once: asking the client for its version takes a moment. */
+/** Returns a function that calls `find` at most once: asking the client for its version takes a moment. */
 export function once<T extends object>(find: () => T): () => T {
   let result: T | null = null;
   return () => {

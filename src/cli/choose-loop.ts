@@ -25,14 +25,14 @@ import { orElse } from '../text/or-else.ts';
 import { quoted, shellWord } from '../text/quote.ts';
 import type { CommandContext } from './command.ts';
 
-/** A loop in brief. `status`: the loop's, or what is wrong with its state file. `taskPath`: relative to the project. */
+/** Summary of a loop. `status`: the loop's, or the problem of its state file. `taskPath`: relative to the project. */
 export interface BriefLoop {
   readonly name: string | null;
   readonly status: string;
   readonly taskPath: string;
 }
 
-/** A loop whose state file exists and has not ended, whether it can be read or not. */
+/** Loop whose state file exists and has not ended, readable or not. */
 interface ActiveLoop extends BriefLoop {
   readonly files: LoopFiles;
   readonly found: Exclude<ReadState, { kind: 'absent' }>;
@@ -60,19 +60,19 @@ function liveIn({ projectDir, env }: Where): ActiveLoop[] {
   });
 }
 
-/** Returns the live loops on a task file, or on the one in a task folder. `path` is absolute or from the current directory. */
+/** Returns the live loops on a task file, or on the one in a task folder. `path` may be relative to the current directory. */
 export function liveLoopsOn(where: Where, path: string): ActiveLoop[] {
   return liveLoops(where).filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
 }
 
-/** Returns whether a path or the name of a loop directory means this task file, or the folder that it is in. */
+/** Returns whether a path or the name of a loop directory refers to this task file or its folder. */
 export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
   const target = realPath(resolve(pathNamed(projectDir, path)));
   const task = realPath(join(projectDir, taskPath));
   return task === target || (hasFolder(taskKind(task)) && dirname(task) === target);
 }
 
-/** Returns the only path among a command's words, or null. Throws `usage` for more than one, and for one beside --loop. */
+/** Returns the only path among a command's words, or null. Throws `usage` for several, and for one combined with --loop. */
 export function pathOrLoop({ positionals, values }: CommandContext, command: string): string | null {
   const path = onePath(command, positionals);
   if (path === null || values['loop'] === undefined) return path;
@@ -88,7 +88,7 @@ export function chosenLoop(
   const usage = `${command} ${PATH_OR_NAME}`;
   if (path !== null) {
     const loops = liveLoopsOn(context, path);
-    // The other loops on this task have names to tell them apart.
+    // The other loops on this task are named.
     const unnamed = loops.find(({ name }) => name === null);
     return (
       (unnamed ?? onlyOf(loops, `loops are active on ${path}`, usage))?.files ??
@@ -99,7 +99,7 @@ export function chosenLoop(
   return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
 }
 
-/** Describes the loop of this project, or on this path, that ended last. */
+/** Describes the last ended loop of this project, or on this path. */
 export function endedLast({ projectDir, env }: Where, path: string | null): LoopReport | null {
   const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
   const [latest] = loopNames(projectDir, env)
@@ -111,14 +111,14 @@ export function endedLast({ projectDir, env }: Where, path: string | null): Loop
 
 const PATH_OR_NAME = 'PATH, or --loop NAME';
 
-/** Returns the only one of these loops, if there is one. Throws `usage` with a list and the command to give if there are several. */
+/** Returns the only loop, if there is one. Throws `usage` with a list and the command to use if there are several. */
 export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, usage: string): T | undefined {
   if (loops.length <= 1) return loops[0];
   const text = `${loops.length} ${what}:\n${loopTable(loops)}\n`;
   throw new RalphError('usage', advise(text, 'Choose one', usage));
 }
 
-/** Returns the loop that a start without task and name resumes. Throws `usage` with a list for several. */
+/** Returns the loop that a start without task and name resumes. Throws `usage` with a list if there are several. */
 export function loopToResume(context: CommandContext, command: string): LoopFiles {
   const { projectDir, env } = context;
   const usage = `${command} --resume --task ${PATH_OR_NAME}`;
@@ -160,7 +160,7 @@ export function noLoop(text: string): never {
   throw new RalphError('no-loop', advise(text, 'List the loops', 'list'));
 }
 
-/** Resolves links; of a file that is gone, those of its folder. */
+/** Resolves links; for a missing file, those of its folder. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -194,15 +194,15 @@ export function taskPlace(projectDir: string, word: string) {
   return {
     /** Absolute, symbolic links resolved. */
     dir,
-    /** Its RALPH.md or task.md, relative to the project, `/` between its parts. The file itself may be gone. */
+    /** Its RALPH.md or task.md, relative to the project, with `/` as separator. The file itself may be missing. */
     taskPath,
     run: runFiles(dir),
   };
 }
 
-/** Returns the name of a missing task file, by the status of the folder's last run. */
+/** Returns the name of a missing task file, from the status of the folder's last run. */
 function goneFile(dir: string): string {
-  // The caller that shows the run state reports a problem.
+  // The caller that shows the run state reports the problem.
   const path = orElse(() => readRunState(runFiles(dir))?.status?.taskPath, undefined);
   return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
 }
@@ -214,14 +214,14 @@ export function onePath(name: string, positionals: readonly string[]): string | 
   throw new RalphError('usage', `${name} takes one path, not ${positionals.length}. Quote a path with spaces.`);
 }
 
-/** Returns the loop directory, absolute, that a word names if no such path exists and it holds a task; else the word. */
+/** Returns the absolute loop directory that a word names if no such path exists and the directory has a task; else the word. */
 export function pathNamed(projectDir: string, word: string): string {
   if (!mayName(word) || existsSync(resolve(word))) return word;
   const folder = join(projectDir, LOOP_DIRECTORIES, word);
   return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
 }
 
-/** Reads a task file. Throws `task-missing` with the name `shown` if it cannot be read, with the text and advice of `missing` if there is none. */
+/** Reads a task file. Throws `task-missing` with the name `shown`; adds text and advice of `missing` if there is no file. */
 export function readTaskText(path: string, shown: string, missing: Partial<Message> = {}): string {
   try {
     return readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');

@@ -16,17 +16,17 @@ import { commandHelp, commandList, VERSION } from './help.ts';
 import { commandName, parseOptions } from './parse.ts';
 import { isAgent, refuseAgent } from './refuse-agent.ts';
 
-/** Commands about a loop, which may be in a worktree; every other command is about the project. */
+/** Commands about a loop, which may be in a worktree; all other commands are about the project. */
 const ABOUT_A_LOOP = new Set(
   'status attach explain logs stop cancel pause resume wake steer accept archive reset'.split(' '),
 );
 
 const MODES: Readonly<Record<string, LoopMode>> = { run: 'runner', router: 'router' };
 
-/** The loop that the command is about, for the commands that an error advises. */
+/** Loop that the command is about, for the commands advised by an error. */
 let loop: Pick<MessageContext, 'name' | 'mode'> = { name: null, mode: 'hook' };
 
-/** Runs one command line, and sets the exit code of the process. */
+/** Runs one command line and sets the exit code of the process. */
 export async function main(argv: readonly string[]): Promise<void> {
   try {
     process.exitCode = await dispatch(argv);
@@ -40,7 +40,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Returns what an agent does about its command in a sandbox, its user's or the loop's own; null for any other error. */
+/** Returns advice to an agent whose command failed in a sandbox, the user's or the loop's own; null for any other error. */
 function withinSandbox(error: unknown, [command]: readonly string[]): string | null {
   const { env } = process;
   if ((command !== 'router' && command !== 'tdd') || !isAgent(env)) return null;
@@ -161,7 +161,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-/** Codes of a folder that cannot be made because a file is in the way. */
+/** Codes for a folder that cannot be created because a file is in the way. */
 const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 
 /** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
@@ -176,13 +176,13 @@ export function systemErrorText(error: unknown, refusal = whyNotWritable): strin
   return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
 }
 
-/** Returns the path that an error of the system says is read-only, or null. */
+/** Returns the path that a system error reports as read-only, or null. */
 function readOnlyPath(error: unknown): string | null {
   const { path } = error as NodeJS.ErrnoException;
   return codeOf(error, whyNotWritable) === 'EROFS' && path !== undefined ? path : null;
 }
 
-/** Node.js says ENOENT of a folder with those above it that it may not make on a read-only file system. */
+/** Returns the error's code. Node.js reports ENOENT for nested folders that it cannot create on a read-only file system. */
 function codeOf(error: unknown, refusal: typeof whyNotWritable): string | undefined {
   const { path, syscall, code } = error as NodeJS.ErrnoException;
   const hidden = syscall === 'mkdir' && code === 'ENOENT' && path !== undefined ? refusal(nearest(path)) : null;
@@ -195,7 +195,7 @@ function nearest(path: string): string {
   return existsSync(above) || above === path ? above : nearest(above);
 }
 
-/** Returns the system's code if nothing can be made in a folder, else null. */
+/** Returns the system's error code if nothing can be created in a folder, else null. */
 function whyNotWritable(folder: string): string | null {
   try {
     accessSync(folder, constants.W_OK);

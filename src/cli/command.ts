@@ -6,26 +6,26 @@ export interface CommandContext {
   /** Values of the command's options, checked by node's parseArgs. */
   readonly values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
   readonly positionals: readonly string[];
-  /** Everything after `--`, passed through untouched. */
+  /** Words after `--`, passed through unchanged. */
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly projectDir: string;
   /** Files of the loop that `--loop NAME` or RALPH_LOOP names, or of the default loop. */
   readonly files: LoopFiles;
-  /** true unless `--json` was given: the answer is text. */
+  /** True unless `--json` was given: the answer is text. */
   readonly forPeople: boolean;
-  /** true if that text goes to a terminal. */
+  /** True if that text goes to a terminal. */
   readonly atTerminal: boolean;
-  /** true if the user can be asked, too: standard input is a terminal as well. */
+  /** True if the user can also be asked: standard input is a terminal as well. */
   readonly mayAsk: boolean;
   readonly paint: Paint;
   readonly now: () => string;
-  /** Prints a text, in a terminal wrapped between words. */
+  /** Prints a text, wrapped between words in a terminal. */
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** Prints the answer of a command: its data with `--json`, else its text. */
   readonly answer: (data: object, text: () => string) => void;
-  /** Prints data for a program, whatever the options. */
+  /** Prints data for a program, regardless of the options. */
   readonly json: (data: object) => void;
 }
 
@@ -35,13 +35,13 @@ export interface Command {
   readonly summary: string;
   /** Usage line after the command's name. */
   readonly usage: string;
-  /** What it does, for `--help`: at most three sentences. */
+  /** Description for `--help`: at most three sentences. */
   readonly help: string;
   readonly example: string;
   readonly options?: Record<string, OptionDefinition>;
-  /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */
+  /** Control commands refuse inside an agent's shell (CLAUDECODE=1) and name the way out. */
   readonly control?: true;
-  /** Returns the exit code. Throws RalphError for what the user can fix. */
+  /** Returns the exit code. Throws RalphError for problems that the user can fix. */
   run(context: CommandContext): Promise<number> | number;
 }
 
@@ -51,7 +51,7 @@ export type OptionDefinition = NonNullable<ParseArgsConfig['options']>[string] &
   readonly value?: string;
 };
 
-/** Reads options from a table of `short, name VALUE...` and help: with VALUE it takes one, with `...` several. */
+/** Builds options from a table of `short, name VALUE...` and help text: VALUE makes the option take one, `...` several. */
 export function options(table: Readonly<Record<string, string>>): Record<string, OptionDefinition> {
   const rows = Object.entries(table).map(([key, help]): [string, OptionDefinition] => {
     const [, short, name = '', value, multiple] = /^(?:(\w), )?([\w-]+)(?: (.+?)(\.{3})?)?$/.exec(key) ?? [];

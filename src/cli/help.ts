@@ -40,7 +40,7 @@ function optionLines([left, right]: readonly [string, string], width: number): s
   return hanging(`  ${left.padEnd(width)}  `, right);
 }
 
-/** Wraps words after a label; the following lines are indented by the width of the label. */
+/** Wraps words after a label and indents continuation lines by the label's width. */
 function hanging(label: string, text: string): string[] {
   const lines: string[] = [];
   let line = label;

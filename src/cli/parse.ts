@@ -10,10 +10,10 @@ type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
 
 const ARG_IS_FOR = 'start, run and resume set the arguments of a task folder.';
 
-/** Ends the usage of a command that starts one. */
+/** End of the usage of commands that start a client. */
 const FOR_THE_CLIENT = '[-- CLIENT OPTIONS]';
 
-/** Reads a command's own and the common options. Words after `--` are for the client if the command starts one. */
+/** Parses a command's own and the common options. Words after `--` are for the client if the command starts one. */
 export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
   const end = command.usage.endsWith(FOR_THE_CLIENT) ? args.indexOf('--') : -1;
   const own = end === -1 ? args : args.slice(0, end);
@@ -25,7 +25,7 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
       allowPositionals: true,
       strict: true,
     });
-    // "reset docs" must not reset the default loop when the one named docs was meant.
+    // "reset docs" must not reset the default loop if the user meant the loop docs.
     const stray = takesWords(command) ? undefined : positionals[0];
     return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}".` };
   } catch (error) {
@@ -33,7 +33,7 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
   }
 }
 
-/** Says in our words what node's parseArgs has found; its own are for those who write the code. */
+/** Rewords an error of node's parseArgs, whose messages address programmers. */
 function misuse({ name }: Command, { message }: Error): Pick<ParsedOptions, 'problem' | 'unknown'> {
   const option = /'(-[^' ]+)/.exec(message)?.[1] ?? '';
   if (/^Unknown option/.test(message)) {
@@ -46,12 +46,12 @@ function misuse({ name }: Command, { message }: Error): Pick<ParsedOptions, 'pro
   return { problem: `${option} needs a value.${dashed}` };
 }
 
-/** Returns whether the usage names a word beside the options and their values. */
+/** Returns whether the usage contains a word besides the options and their values. */
 function takesWords({ usage }: Command): boolean {
   return /[A-Z]/.test(usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, ''));
 }
 
-/** Returns the first word that is no common option nor its value, or null, and the other words. */
+/** Returns the first word that is neither a common option nor its value, or null, and the other words. */
 export function commandName(argv: readonly string[]): {
   readonly name: string | null;
   readonly args: readonly string[];

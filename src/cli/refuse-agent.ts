@@ -6,12 +6,12 @@ import { projectPath } from '../task/project-file.ts';
 import { RalphError } from '../text/message.ts';
 import { foreignSegment } from './task/scaffold.ts';
 
-/** Returns whether the caller may be an agent: in its shell, below its client, or below a command that a runner uses as its agent. */
+/** Returns whether the caller may be an agent: in its shell, below its client, or below a runner's agent command. */
 export function isAgent(env: NodeJS.ProcessEnv): boolean {
   return env['CLAUDECODE'] === '1' || env['RALPH_DRIVER'] === 'runner' || insideLoopsClient();
 }
 
-/** Throws `refused` in an agent's shell: only the user steers a loop, at another terminal. */
+/** Throws `refused` in an agent's shell: only the user controls a loop, from another terminal. */
 export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   if (!isAgent(env)) return;
   throw new RalphError('refused', {
@@ -23,7 +23,7 @@ export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   });
 }
 
-/** Says whether an agent may write to a path: where it really is, or null outside the project; whose folder it is in. */
+/** Returns the real location of a path, null outside the project, and the program that owns its folder, if any. */
 export function placeForAgent(projectDir: string, path: string): { real: string | null; taken: string | undefined } {
   const root = realpathSync(projectDir);
   const inside = projectPath(root, root, path);

@@ -15,17 +15,17 @@ import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 interface OperatorCommandParts extends Omit<Command, 'usage' | 'control' | 'run'>, Partial<Pick<Command, 'usage'>> {
-  /** Chooses the loop; by default the one on the path that is the command's only word. */
+  /** Chooses the loop; default: the one on the path that is the command's only word. */
   readonly loopOf?: (context: CommandContext) => LoopFiles;
   readonly answer: (done: Operated) => string;
   readonly command: (context: CommandContext, state: LoopState) => OperatorCommand;
 }
 
-/** For the help of every command that is about a live loop. */
+/** Help text for every command about a live loop. */
 export const WHICH_LOOP =
   'PATH is the task folder or file of the loop; without PATH and --loop the command applies to the only live loop.';
 
-/** Defines a command to a live loop: one event for the engine, one answer. */
+/** Defines a command for a live loop: one event for the engine, one answer. */
 export function operatorCommand(parts: OperatorCommandParts): Command {
   const { name, summary, usage, help, example, options = {} } = parts;
   return {
@@ -190,12 +190,12 @@ function agreesToReset(files: LoopFiles, { taskPath, iteration, maxIterations }:
   return askInPerson(files, { command: 'reset --force', heading, lines, question: 'Reset it?' }) !== null;
 }
 
-/** A state that the engine cannot work on goes into the archive as it is. */
+/** Archives a state that the engine cannot read, unchanged. */
 function putAside({ files, now }: CommandContext): string {
   const at = now();
   const path = withState(files, LOCK_WAIT, (current) => {
     if (current.kind === 'corrupt') {
-      // Moved by this: the state file is gone afterwards.
+      // The state file has been moved away here.
       return { next: 'keep', result: quarantine(files, at, 'corrupt') };
     }
     if (current.kind !== 'four-keys') return { next: 'keep', result: null };

@@ -24,7 +24,7 @@ const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; 
     router: { command: ROUTER_COMMAND, words: ['start'] },
   };
 
-/** Options of a start that choose the loop or what happens to it. */
+/** Options of a start that select the loop or its treatment. */
 const OF_A_START = ['task', 'path', 'resume', 'fresh', 'consent', 'mode'];
 
 const OPTIONS = Object.fromEntries(
@@ -55,20 +55,20 @@ export const RESUME_COMMAND: Command = {
   },
 };
 
-/** Returns the loop that --loop names or the only live one, else the one that ended last. */
+/** Returns the loop that --loop names or the only live one, else the last ended one. */
 function loopMeant(context: CommandContext): LoopFiles {
   if (context.files.name !== null || liveLoops(context).length > 0) return chosenLoop(context, 'resume');
   return loopToResume(context, 'resume');
 }
 
-/** Returns the loop of this name that has ended; null if the word is a path, or no loop had that name. */
+/** Returns the ended loop of this name; null if the word is a path, or there was no such loop. */
 function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
   if (!LOOP_NAME.test(word) || existsSync(resolve(word))) return null;
   const files = loopFiles(projectDir, word, env);
   return lastLoopIn(files) === null ? null : files;
 }
 
-/** Resumes a loop where it is driven, or starts its driver again. */
+/** Resumes a loop in its running driver, or restarts the driver. */
 function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> | number {
   const state = lastLoopIn(files);
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
@@ -81,7 +81,7 @@ function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> 
   return startDriver(context, mode, values, loopFiles(context.projectDir, files.name, context.env));
 }
 
-/** Returns the options that launch a session's loop again: headless if it was, else where the user is at a terminal. */
+/** Returns the options that relaunch a session's loop: headless as before, otherwise only if the user is at a terminal. */
 function launchOf({ mayAsk }: CommandContext, files: LoopFiles, state: LoopState | null): CommandContext['values'] {
   const found = findContract(files);
   const stored = typeof found === 'string' ? state && findEndedContract(files, state.loopId) : found;
@@ -104,7 +104,7 @@ function startDriver(
   return command.run({ ...context, values: { ...context.values, ...values }, positionals: words, files });
 }
 
-/** Resuming what an agent asked for is agreeing to it: the user is shown the loop, and asked. */
+/** Shows the user a loop that an agent requested and asks for consent: resuming it means agreeing to it. */
 function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopState): Promise<number> | number {
   if (process.stdin.isTTY !== true && context.values['yes'] !== true) {
     throw new RalphError('refused', about(START_TEXTS.needsConsent, { name: files.name, mode }));
@@ -121,7 +121,7 @@ function isResumable(files: LoopFiles): boolean {
   return ['paused', 'awaiting-consent'].includes(found.state.status) || needsDriver(files, found.state);
 }
 
-/** Returns whether no process drives the loop any more; a loop that awaits consent is not resumed by starting it. */
+/** Returns whether no process drives the loop any more; starting a driver does not resume a loop that awaits consent. */
 function needsDriver(files: LoopFiles, state: LoopState): boolean {
   if (readState(files.state).kind !== 'loop') return true;
   return state.status !== 'awaiting-consent' && (state.status === 'ended' || isDriverAlive(files, state) === false);

@@ -1,4 +1,4 @@
-/** What `ralph-loop fleet` can do: the word after it. */
+/** Actions of `ralph-loop fleet`: the word after it. */
 export const ACTIONS = [
   'worker',
   'add',

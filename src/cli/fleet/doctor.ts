@@ -20,7 +20,7 @@ interface FleetFinding {
   readonly message: string;
 }
 
-/** Looks at what the fleet needs of its server: what it holds survives a restart, and it never drops a job. */
+/** Checks the requirements on the fleet's server: its data survives a restart, and it never drops a job. */
 async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Promise<FleetFinding[]> {
   const info = await redis.info();
   const value = (name: string): string => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
@@ -40,7 +40,7 @@ async function serverFindings({ redis }: FleetServer, key: FleetKey | null): Pro
   ];
 }
 
-/** Checks what a worker needs. The exit code is 1 if an error remains. */
+/** Checks the requirements of a worker. The exit code is 1 if there is an error. */
 export async function fleetDoctor(context: CommandContext): Promise<number> {
   const newKey = (): FleetKey => new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
   const key = nullIfRefused(newKey); // has a row of its own
@@ -78,14 +78,11 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
 
 interface Requeued {
   readonly queued: readonly string[];
-  /** Loops whose checkpoint carries no submission that the fleet has signed. */
+  /** Loops whose checkpoint has no submission signed by the fleet. */
   readonly refused: readonly string[];
 }
 
-/**
- * Queues every loop of a repository that has not ended and has no job, or those that are named, however they ended.
- * Throws RalphError `state-io` if git fails.
- */
+/** Queues every unfinished loop of a repository without a job, or the named ones. Throws `state-io` if git fails. */
 async function requeueLoops(context: FleetContext, place: FleetPlace, url: string): Promise<Requeued> {
   const { server, key, env, positionals } = context;
   const plain = plainUrl(url);
@@ -109,7 +106,7 @@ async function requeueLoops(context: FleetContext, place: FleetPlace, url: strin
     if (positionals.length > 0 && !isNamed) continue;
     const meta = await readCheckpoint(mirror, sha, own).catch(() => null);
     const [known] = await loopsNamed(server, [id]);
-    // A loop that was retried and not taken up since has a later generation than its checkpoint.
+    // A loop that was retried but not yet taken over has a later generation than its checkpoint.
     const last = Math.max(meta?.generation ?? 1, known?.generation ?? 1);
     const outcome = last === meta?.generation ? meta.outcome : null;
     if (isNamed && outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, outcome));

@@ -14,32 +14,32 @@ import { noWeb } from '../web/no-web.ts';
 import type { FleetContext } from './fleet-options.ts';
 
 const TICK_MS = 1_000;
-/** Loops in the list. */
+/** Maximum number of loops in the list. */
 const MOST = 200;
 
 interface Listed {
   readonly loop: FleetLoop;
   readonly row: LoopRow;
   readonly version: number;
-  /** Events of its history so far. */
+  /** Number of events of its history so far. */
   readonly taken: number;
 }
 
 interface Opened {
   readonly history: LoopHistory;
   readonly reader: EventReader;
-  /** The last read: they follow each other. */
+  /** Last read; reads are serialised. */
   read: Promise<void>;
   taken: number;
 }
 
-/** Serves the dashboard over the loops of the fleet until a signal ends it. What the page asks for is signed here. */
+/** Serves the dashboard over the loops of the fleet until a signal ends it. Signs the requests of its pages. */
 export async function serveFleet(context: FleetContext): Promise<number> {
   const { serveFeed } = await import('../web/serve.ts').catch(noWeb);
   return serveFeed(context, new FleetFeed(context));
 }
 
-/** The loops of a fleet: the list from its queue, a loop's history from its events, requests as signed commands. */
+/** Loops of a fleet: the list from its queue, a loop's history from its events, requests as signed commands. */
 class FleetFeed extends NewsFeed {
   readonly start = 'ralph-loop fleet add TASK --repo URL';
   readonly #context: FleetContext;
@@ -65,7 +65,7 @@ class FleetFeed extends NewsFeed {
     return reportOf(subjectOf(listed), history, this.#context.now(), isKnown ? known : NOTHING);
   }
 
-  /** The commits are in the repository of the workers. */
+  /** Returns no commits: they are in the workers' repository. */
   async work(key: string): Promise<Work | null> {
     return (await this.#find(key)) === undefined ? null : { commits: [], uncommitted: null };
   }
@@ -79,7 +79,7 @@ class FleetFeed extends NewsFeed {
     return (await this.#answered(controlLoop(this.#context, loopId, kind, text))).message;
   }
 
-  /** Throws RalphError while the server is away: a page that asks gets an answer. */
+  /** Finds a loop in the list. Throws RalphError while the server is unreachable, so that the page gets an answer. */
   async #find(key: string): Promise<Listed | undefined> {
     this.#refuseLost();
     if (!this.#listed.has(key)) await this.#look();
@@ -108,7 +108,7 @@ class FleetFeed extends NewsFeed {
     };
   }
 
-  /** Reads the queue, and of the loops that pages show whether they have new events. Returns whether anything has changed. */
+  /** Reads the queue and checks the loops on open pages for new events. Returns whether anything has changed. */
   async #look(): Promise<boolean> {
     this.#refuseLost();
     const { loops, total } = await this.#answered(fleetStatus(this.#context.server, MOST));
@@ -199,7 +199,7 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
   };
 }
 
-/** Masks secrets and shortens the paths of whichever worker wrote a text. */
+/** Returns a function that masks secrets and shortens the paths of the worker that wrote a text. */
 function shownText(loopId: string): (text: string) => string {
   const name = loopId.replaceAll('.', '\\.');
   const place = new RegExp(`[^\\s"'\`]*/loops/${name}(?:~\\d+)?/work[/]?`, 'g');

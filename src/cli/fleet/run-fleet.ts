@@ -42,7 +42,7 @@ const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<n
   dashboard: async (context) => (await import('./fleet-feed.ts')).serveFleet(context),
 };
 
-/** Runs one action of the fleet. Throws RalphError where packages, server or key are missing. */
+/** Runs one action of the fleet. Throws RalphError if packages, server or key are missing. */
 export async function runFleet(action: FleetAction, context: CommandContext): Promise<number> {
   if (action === 'doctor' && context.values['requeue'] !== true) return fleetDoctor(context);
   const runsOn = action === 'worker' || context.values['follow'] === true;
@@ -61,7 +61,7 @@ export async function runFleet(action: FleetAction, context: CommandContext): Pr
   }
 }
 
-/** Asks a loop for something. The words after the id are the message of `steer`. */
+/** Sends a command to a loop. The words after the id are the message of `steer`. */
 async function askLoop(context: FleetContext, kind: FleetControl): Promise<number> {
   const { positionals } = context;
   const text = kind === 'steer' ? positionals.slice(1).join(' ').trim() : '';
@@ -93,10 +93,10 @@ async function showLogs(context: FleetContext): Promise<number> {
 const LOCK = 'RALPH_FLEET_LOCK';
 const LOCK_MS = 30_000;
 const DAY_MS = 24 * 3_600_000;
-/** Cores for one loop: an agent and its checks. */
+/** Number of cores for one loop: an agent and its checks. */
 const CORES = 3;
 
-/** Works on loops of the fleet until a signal ends it: after their iterations, at the second signal at once. */
+/** Works on loops of the fleet until a signal: the first one ends it after the current iterations, the second at once. */
 export async function runWorker(context: FleetContext): Promise<number> {
   const { server, key, env, err } = context;
   const place = placeOfFleet(context);
@@ -107,7 +107,7 @@ export async function runWorker(context: FleetContext): Promise<number> {
     if (context.forPeople) err(withPrefix(text));
     else context.out(JSON.stringify({ type: 'notice', at: context.now(), message: text }));
   };
-  // Work trees that killed workers left: what counts of them is published.
+  // Work trees of killed workers: their relevant state is published.
   for (const stale of staleWorkspaces({ ...place, env: loopEnvironment(place, env) })) closeWorkspace(stale);
   const forget = (): Promise<void> => forgetOld(server, new Date(Date.now() - 30 * DAY_MS).toISOString());
   await forget();
@@ -129,7 +129,7 @@ export async function runWorker(context: FleetContext): Promise<number> {
   return 0;
 }
 
-/** Reads RALPH_FLEET_LOCK (30s): the time after which the loop of a worker that has died is taken over. */
+/** Reads RALPH_FLEET_LOCK (30s): the time after which a dead worker's loop is taken over. */
 function lockTime(): number {
   const text = fleetVariables()[LOCK];
   if (text === undefined) return LOCK_MS;
@@ -138,10 +138,10 @@ function lockTime(): number {
   throw new RalphError('usage', WORKER_TEXTS.lockTime(LOCK, text));
 }
 
-/** Take-overs in a row after which a loop ends: it may be what kills its workers. */
+/** Consecutive take-overs after which a loop ends, because it may be killing its workers. */
 const TAKE_OVERS = 5;
 
-/** Queues tasks as they stand at a commit of their repository, and prints one id for each. */
+/** Queues tasks as of a commit of their repository, and prints one id for each. */
 export async function addTasks(context: FleetContext): Promise<number> {
   const { positionals, values, env, server, key, err, projectDir } = context;
   const [url, ...others] = valuesOf(context, 'repo');
@@ -159,7 +159,7 @@ export async function addTasks(context: FleetContext): Promise<number> {
     maxTakeOvers: wholeOf(context, 'take-overs', TAKE_OVERS, 100),
     submittedBy: `${userInfo().username}@${hostname()}`,
     submittedAt: context.now(),
-    // Without --yes nothing that starts a program is agreed to: the refusal lists it.
+    // Without --yes, no setting that starts a program is agreed to; the refusal lists them.
     agrees: (risky) => values['yes'] === true || risky.length === 0,
   });
   const queued: { readonly id: string; readonly task: string; readonly branch: string }[] = [];

@@ -8,11 +8,11 @@ import { dollarText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import { type FleetContext, idOf } from './fleet-options.ts';
 
-/** Loops that a list shows without --all, and refused jobs. */
+/** Maximum number of loops in a list without --all, and of refused jobs. */
 const MOST = 50;
 const MOST_REFUSED = 10;
 
-/** Shows the loops of the fleet, or one of them. The exit code is that of reading, not of the loops. */
+/** Shows the loops of the fleet, or one of them. The exit code tells whether reading worked, not how the loops stand. */
 export async function showStatus(context: FleetContext): Promise<number> {
   const { positionals, server, answer } = context;
   if (positionals.length > 0) {
@@ -52,7 +52,7 @@ function countsOf(loops: readonly FleetLoop[]): Record<string, number> {
   return counts;
 }
 
-/** Returns the state in a word: the outcome of a loop that has ended. */
+/** Returns the state in one word: for an ended loop, its outcome. */
 function stateText({ state, result }: FleetLoop): string {
   return state === 'ended' && result !== null ? result.outcome : state;
 }
@@ -73,7 +73,7 @@ function rowOf(loop: FleetLoop): string[] {
   return cells.map(printable);
 }
 
-/** Returns what the loop has cost; null if unknown, as for an agent that reports nothing. */
+/** Returns the loop's cost; null if unknown, for example because its agent does not report it. */
 function costOf({ progress, result }: FleetLoop): number | null {
   const { costUsd, tokens } = result ?? progress ?? { costUsd: null, tokens: 0 };
   return costUsd === 0 && tokens === 0 ? null : costUsd;

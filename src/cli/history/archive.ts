@@ -18,7 +18,7 @@ import { type Command, type CommandContext, options } from '../command.ts';
 
 interface ArchivedFile {
   readonly file: string;
-  /** null for a file without a loop, such as an unreadable state. */
+  /** Null for a file without a loop, such as an unreadable state. */
   readonly loop: EndedLoop | null;
 }
 
@@ -60,7 +60,7 @@ function archive(context: CommandContext, path: string): number {
 
 const DAY_MS = 86_400_000;
 
-/** Removes old archived states after a question that names them; without a terminal only with --yes. */
+/** Removes old archived states after a question that lists them; without a terminal only with --yes. */
 async function pruneArchive(context: CommandContext, age: string): Promise<number> {
   const { files, values, mayAsk, now, answer, err } = context;
   const days = /^(\d{1,5})d$/.exec(age)?.[1];

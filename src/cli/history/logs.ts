@@ -46,7 +46,7 @@ export const LOGS_COMMAND: Command = {
       const torn = read.reduce((sum, lines) => sum + lines.torn, 0);
       if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
       const all = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
-      // Once it follows, every new line is of the current loop.
+      // When following, every new line belongs to the current loop.
       const wanted = told || values['all'] === true ? undefined : (loopId ?? all.at(-1)?.['loopId']);
       const entries = all.filter(
         (entry) => isWanted(entry, values) && (wanted === undefined || entry['loopId'] === wanted),
@@ -66,7 +66,7 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
-/** Decisions always; iterations unless events alone are wanted; what agents, tools and checks did if it is asked for. */
+/** Returns whether to print an entry: decisions always, iterations unless --events, activity only with --activity. */
 function isWanted({ type }: Entry, { events, activity }: CommandContext['values']): boolean {
   if (activity === true) return true;
   return type === 'iteration.ended' ? events !== true : !isActivity(type);
@@ -89,13 +89,13 @@ function tableOf(
   return 0;
 }
 
-/** A loop's files, and its id if it is not simply the one recorded last there. */
+/** Files of a loop, and its id unless it is the last recorded one. */
 interface LoggedLoop {
   readonly files: LoopFiles;
   readonly loopId?: string;
 }
 
-/** Returns the loop of the path, else the named or default one; if that has recorded nothing, the only live or the last loop. */
+/** Returns the loop on the path, else the named or default one; if that has no records, the only live or the last loop. */
 function loggedLoop(context: CommandContext): LoggedLoop {
   const { files } = context;
   if (context.positionals.length > 0 || context.values['path'] !== undefined) return loopOn(context, pathOf(context));
@@ -129,7 +129,7 @@ function time(entry: Readonly<Record<string, unknown>>): string {
   return String(entry['at'] ?? entry['endedAt'] ?? '');
 }
 
-/** Copies the run of a task folder to a folder of its own. Throws RalphError for every misuse. */
+/** Copies the run of a task folder into a new folder. Throws RalphError for every misuse. */
 function exportLogs(context: CommandContext): number {
   const { values, projectDir, env, answer, err } = context;
   for (const name of ['events', 'iterations', 'activity', 'follow', 'all', 'loop']) {

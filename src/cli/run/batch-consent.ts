@@ -32,7 +32,7 @@ import { atOnceOf, limitsOf, refuseForeign, wordsOf } from './batch-options.ts';
 import { setUpRequest } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
 
-/** Checks a plan whose tasks are to run side by side, before anything is created. Throws RalphError with all problems. */
+/** Checks a plan whose tasks will run side by side, before anything is created. Throws RalphError with all problems. */
 export async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   const { projectDir, env, values, positionals, rest, mayAsk } = context;
   refuseForeign(context, 'plan');
@@ -60,7 +60,7 @@ export async function beginPlan(context: CommandContext): Promise<PlanBatch | nu
   };
 }
 
-/** Returns the record with the limits of its plan: the budget is for all of the tasks. */
+/** Returns the record with the limits of its plan: the budget covers all tasks. */
 export function withPolicy(batch: Batch, policy: Policy): Batch {
   if (batch.plan === undefined) return batch;
   const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
@@ -68,7 +68,7 @@ export function withPolicy(batch: Batch, policy: Policy): Batch {
   return { ...batch, limits: { maxCostUsd, maxTokens, maxTimeMs }, plan };
 }
 
-/** Returns the record of a plan's tasks that are taken up again, or of tasks that are not those of a plan as it is. */
+/** Returns the record of a plan's tasks that are resumed, or of independent tasks unchanged. */
 export function takeUp({ values, projectDir }: CommandContext, batch: Batch): Batch {
   const { plan } = batch;
   const given = values['max-tasks'];
@@ -87,13 +87,13 @@ interface Asked {
   readonly label: string;
   readonly request: StartRequest;
   readonly prepared: PreparedContract;
-  /** Options that the user's answers add. */
+  /** Options added by the user's answers. */
   readonly words: string[];
 }
 
 /**
- * Checks everything that a run of each task would refuse, before anything is created, and asks here, once for all, what
- * it would ask: the loops have no terminal. Returns null if the user says no. Throws RalphError with all problems.
+ * Checks everything that a run of each task would refuse, before anything is created, and asks all of its questions once
+ * here, because the loops have no terminal. Returns null if the user declines. Throws RalphError with all problems.
  */
 export async function agreedBatch(
   context: CommandContext,
@@ -126,7 +126,7 @@ export async function agreedBatch(
   return context.values['resume'] === true ? whole : withPolicy(whole, first.prepared.resolved.policy);
 }
 
-/** Prepares each task that has not ended. Returns null if the user is asked for a permission mode and gives none. */
+/** Prepares each task that has not ended. Returns null if the user declines to choose a permission mode. */
 async function askedTasks(
   context: CommandContext,
   command: Command,
@@ -165,7 +165,7 @@ async function askedTasks(
   return mode === null ? null : [...asked, ...withoutMode.map((prepare) => prepare(mode))];
 }
 
-/** Returns the command line that the run of a task has, in its worktree if its loop has begun; null is the plan. */
+/** Returns the command line of a task's run, in its worktree if its loop has begun; null is the plan. */
 function ownContext(context: CommandContext, command: Command, batch: Batch, task: BatchTask | null): CommandContext {
   const { projectDir, env } = context;
   const { resume: _, ...given } = context.values;
@@ -180,7 +180,7 @@ function ownContext(context: CommandContext, command: Command, batch: Batch, tas
   return { ...context, ...own, rest: batch.rest, positionals: [], values };
 }
 
-/** Returns each warning once, with the tasks that it is about. */
+/** Returns each warning once, with the tasks that it applies to. */
 function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyMap<string, readonly string[]> {
   const tasks = new Map<string, string[]>();
   for (const { label, prepared } of asked) {
@@ -191,7 +191,7 @@ function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyM
   return tasks;
 }
 
-/** Names the uncommitted changes that new worktrees lack: they begin at the last commit, with the task's own files. */
+/** Names the uncommitted changes missing from new worktrees, which begin at the last commit plus the task's own files. */
 function nameLeftOut({ projectDir, env, err }: CommandContext, { tasks }: Batch): void {
   if (!tasks.some(({ step }) => step === 'waiting')) return;
   const { changed, removed } = changedFiles(projectDir, env);

@@ -9,7 +9,7 @@ import { SETTING_OPTIONS } from '../start/start-options.ts';
 
 const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 
-/** Options that would have no effect on several tasks, on those of a plan, and on those that are resumed. */
+/** Options without effect on several tasks, on those of a plan, and on resumed ones. */
 const FOREIGN = {
   tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
   plan: ['loop', 'tdd', 'arg', 'consent', 'require-verified'],
@@ -24,7 +24,7 @@ export function refuseForeign({ values, files }: CommandContext, what: keyof typ
   if (files.name !== null) throw new RalphError('usage', PARALLEL_TEXTS.loopVariable(files.name));
 }
 
-/** Returns the options that hold for each loop alone; the budget is for all of them together. */
+/** Returns the options that apply to each loop separately; the budget covers all of them together. */
 export function wordsOf(context: CommandContext): string[] {
   const { values } = context;
   const single = [...Object.keys(SETTING_OPTIONS), 'agent', 'worktree-setup', 'require-verified'].filter(
@@ -37,7 +37,7 @@ export function wordsOf(context: CommandContext): string[] {
   return [...given, ...valuesOf(context, 'set').map((pair) => `--set=${pair}`)];
 }
 
-/** Returns the words without a permission mode, which has to be given at each start. */
+/** Returns the words without the permission mode, which has to be given at each start. */
 export function withoutMode(words: readonly string[]): string[] {
   const isMode = /^--(?:permission-mode(?:=.*)?|dangerously-skip-permissions)$/;
   return words.filter((word, at) => !isMode.test(word) && words[at - 1] !== '--permission-mode');

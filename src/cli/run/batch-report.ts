@@ -9,7 +9,7 @@ import { cells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
 
-/** Returns what `--json` prints of a task. */
+/** Returns a task as `--json` prints it. */
 export function published({ name, taskPath, planTask, step, end }: BatchTask): object {
   return {
     loop: name,
@@ -21,7 +21,7 @@ export function published({ name, taskPath, planTask, step, end }: BatchTask): o
   };
 }
 
-/** Returns the report at the end of a run, its table at most so many columns wide if that is possible. */
+/** Returns the report at the end of a run; its table has at most `width` columns if possible. */
 export function reportLines(
   { tasks, refused, plan }: BatchEnd & { readonly plan?: PlanEnd },
   projectDir: string,
@@ -60,7 +60,7 @@ const FIGURES: readonly (readonly [string, (end: End) => number | null, (value: 
   ['time', ({ durationMs }) => durationMs, timeText],
 ];
 
-/** Returns each figure that is known of any task: its name, those of the tasks, and their sum. */
+/** Returns the figures that are known for any task: the name, the value for each task, and the sum. */
 function figuresOf(tasks: readonly BatchTask[]): { name: string; values: string[]; sum: string }[] {
   return FIGURES.flatMap(([name, of, text]) => {
     const values = tasks.map(({ end }) => (end === null ? null : of(end)));
@@ -70,13 +70,13 @@ function figuresOf(tasks: readonly BatchTask[]): { name: string; values: string[
   });
 }
 
-/** Returns what all tasks have used, on one line. */
+/** Returns the total usage of all tasks, on one line. */
 export function totals(tasks: readonly BatchTask[]): string {
   const parts = figuresOf(tasks).map(({ name, sum }) => (name.endsWith('s') ? `${sum} ${name}` : `${name} ${sum}`));
   return parts.length === 0 ? '' : `${parts.join(' · ')} in total`;
 }
 
-/** A row for each task, with the reason below it if it is not done, and their sums. Unknown figures have no column. */
+/** Returns a row for each task, with the reason below it if it is not done, and the sums. Unknown figures have no column. */
 function taskTable(tasks: readonly BatchTask[], branches: readonly string[], width: number): string[] {
   const figures = figuresOf(tasks).map(({ name, values, sum }) => {
     const shown = [name, ...values, sum];
@@ -90,7 +90,7 @@ function taskTable(tasks: readonly BatchTask[], branches: readonly string[], wid
     table(named.map((_, at) => columns.map((column) => column[at] ?? ''))).split('\n');
   const last = branches.every((branch) => branch === '') ? [] : [['branch', ...branches]];
   const drawn = [linesOf([named, ...narrow, ...last]), linesOf([named, ...narrow])];
-  // Where a name leaves no room it has a line of its own.
+  // A name that leaves no room gets a line of its own.
   const stacked = linesOf([[''], ...narrow]).map((line, at) => `${named[at]}\n${line}`);
   const fits = drawn.find((lines) => lines.every((line) => cells(line) <= width)) ?? stacked;
   return fits.map((line, at) => [line, ...reasonLines(tasks[at - 1])].join('\n'));
@@ -104,12 +104,12 @@ export function counts(tasks: readonly BatchTask[]): string {
   return `${tasks.filter(({ end }) => end?.status === 'complete').length} of ${tasks.length}`;
 }
 
-/** Returns why a task is not done; nothing for one that is, or has not begun. */
+/** Returns why a task is not done; nothing if it is, or has not begun. */
 export function whyOf({ end }: BatchTask): string[] {
   return end === null || end.code === 0 ? [] : [printable(end.problem ?? end.message)];
 }
 
-/** Returns the commit of an integrated task, or the branch of a worktree that is there. */
+/** Returns the commit of an integrated task, or the branch of an existing worktree. */
 export function whereOf({ name, end }: BatchTask, there: readonly string[]): string {
   return end?.commit ?? (there.includes(name) ? `ralph/${name}` : '');
 }

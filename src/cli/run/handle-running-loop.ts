@@ -5,7 +5,7 @@ import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from '../control/operator-commands.ts';
 
-/** Asks what to do if the loop already runs. Returns the context to continue with, or null to start nothing. */
+/** Asks what to do if the loop is already running. Returns the context to continue with, or null to start nothing. */
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | null> {
   const { mayAsk, err } = context;
   if (!mayAsk || !isRunning(context)) return context;
@@ -31,7 +31,7 @@ function isRunning({ files }: CommandContext): boolean {
   return found.kind === 'loop' && found.state.status !== 'ended' && isDriverAlive(files, found.state) === true;
 }
 
-/** Asks for the name of another loop. Returns null if it is invalid or runs, too. */
+/** Asks for the name of another loop. Returns null if it is invalid or also running. */
 async function another(context: CommandContext): Promise<CommandContext | null> {
   const { projectDir, env, values, err } = context;
   const name = (await ask('its name: ')) ?? '';

@@ -21,7 +21,7 @@ import type { CommandContext } from '../command.ts';
 import { approveSettings } from '../start/approve.ts';
 import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
 
-/** A run, with its worktree; null for a loop that works in the project itself. */
+/** A run and its worktree; null for a loop that works in the project itself. */
 interface RunPlace {
   readonly context: CommandContext;
   readonly worktree: WorktreePlace | null;
@@ -53,7 +53,7 @@ export async function inWorktree(context: CommandContext): Promise<RunPlace> {
   return { context: within(context, place, taskPath), worktree: place };
 }
 
-/** Returns the worktree that a bare name or --loop means if the project itself has no loop of that name. */
+/** Returns the worktree named by a bare word or --loop if the project itself has no loop of that name. */
 function worktreeToResume({ values, projectDir, files, env }: CommandContext): string | null {
   const names = worktreePlaces(projectDir).map(({ name }) => name);
   const { task } = values;
@@ -81,7 +81,7 @@ function prepareSetUp(context: CommandContext, task: string | null): PreparedCon
   return prepared;
 }
 
-/** Returns what is known of a start before its worktree is there. */
+/** Returns the facts about a start that are known before its worktree exists. */
 export function setUpRequest(
   context: CommandContext,
   task: string | null,
@@ -91,7 +91,7 @@ export function setUpRequest(
   return startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
 }
 
-/** Returns the same command in the worktree, with the task that is there. */
+/** Returns the same command in the worktree, with the task there. */
 function within(context: CommandContext, place: WorktreePlace, taskPath: string | null): CommandContext {
   const { projectDir, name } = place;
   const { task: _task, path: _path, ...values } = context.values;
@@ -104,10 +104,10 @@ function within(context: CommandContext, place: WorktreePlace, taskPath: string 
   };
 }
 
-/** Returns where the work of a run is, and the commands to look at it, merge it and clean up. The merge is the user's. */
+/** Returns the location of a run's work, and the commands to review it, merge it and clean up. The user merges it. */
 export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): string {
   const { branch, dir, name } = place;
-  // null if git cannot tell; the branch exists all the same.
+  // null if git cannot tell; the branch exists anyway.
   const lost = nullIfRefused(() => worktreeLoss(mainDir, place, env));
   const has =
     lost === null ? '' : ` (${counted(lost.unmerged, 'commit')}, ${counted(lost.uncommitted, 'file')} not committed)`;

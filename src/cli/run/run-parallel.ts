@@ -25,7 +25,7 @@ import { counts, published, reportLines, totals, whereOf, whyOf } from './batch-
 import { runTask } from './run-task.ts';
 import { loopView } from './runner-lines.ts';
 
-/** Runs several tasks, each in a worktree of its own, or resumes those of a run that was interrupted. */
+/** Runs several tasks, each in its own worktree, or resumes those of an interrupted run. */
 export async function runParallel(context: CommandContext, command: Command): Promise<number> {
   const { projectDir, env, values, err } = context;
   const resumes = values['resume'] === true;
@@ -86,7 +86,7 @@ function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
   return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
 }
 
-/** Finds the tasks, and adds problems of their names. Returns null if the user does not start one of them now. */
+/** Finds the tasks and collects problems of their names. Returns null if the user decides not to start one of them. */
 async function begun(context: CommandContext, former: Batch | null, problems: string[]): Promise<Batch | null> {
   const { projectDir, values, positionals, rest } = context;
   const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
@@ -152,21 +152,21 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
   });
 }
 
-/** The HTML report of loops that run side by side. */
+/** HTML report of loops that run side by side. */
 export interface BatchPages {
-  /** Takes up what is shown of a loop, at its end: its worktree may be removed then. */
+  /** Collects the data of a loop when it ends, because its worktree may then be removed. */
   readonly take: (name: string) => Promise<void>;
   readonly write: (tasks: readonly BatchTask[]) => Promise<void>;
 }
 
-/** Returns the report that `--report` asks for; null for none. Throws RalphError where it could not be written. */
+/** Returns the report that `--report` asks for; null if there is none. Throws RalphError if it could not be written. */
 export async function batchPages(context: CommandContext): Promise<BatchPages | null> {
   const { values, projectDir, env, err } = context;
   if (typeof values['report'] !== 'string') return null;
   const { dataOf, placeOf, shownLoop, writePage } = await import('../web/write-report.ts').catch(noWeb);
   const path = placeOf(values['report'], context);
   const loops = new Map<string, ReportData>();
-  // A failure changes no exit code: the loops themselves have ended.
+  // A failure does not change the exit code: the loops themselves have ended.
   const told = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
@@ -179,7 +179,7 @@ export async function batchPages(context: CommandContext): Promise<BatchPages | 
       const loop = shownLoop(loopFiles(worktreePlace(projectDir, name).projectDir, name, env));
       if (loop !== null) loops.set(name, await dataOf(context, loop));
     });
-  /** A task without a loop is in the title alone. */
+  /** A task without a loop appears only in the title. */
   const rowsOf = (task: BatchTask, there: readonly string[]): LoopRow[] => {
     const { name, planTask, end } = task;
     const row = loops.get(name)?.row;

@@ -18,7 +18,7 @@ import type { CommandContext } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
-/** Resolves the words after `run` to a task. Returns null if the user does not start it now. Throws `usage`. */
+/** Resolves the words after `run` to a task. Returns null if the user decides not to start it. Throws `usage`. */
 export async function runTask(context: CommandContext): Promise<CommandContext | null> {
   const { positionals, values, projectDir } = context;
   const [word, ...more] = positionals;
@@ -44,7 +44,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   );
 }
 
-/** Returns whether the word looks like a path, or names an existing task from the current directory or the project. */
+/** Returns whether the word looks like a path, or is an existing task relative to the current directory or the project. */
 function isPath(word: string, projectDir: string): boolean {
   if (/^[^\s]*[\\/]|\.md$/.test(word)) return true;
   return [resolve(word), resolve(projectDir, word)].some(
@@ -52,7 +52,7 @@ function isPath(word: string, projectDir: string): boolean {
   );
 }
 
-/** Returns the task file, absolute, of a loop directory. Throws `task-invalid` if a new one has to be filled in. */
+/** Returns the absolute task file of a loop directory. Throws `task-invalid` if a new one has to be filled in. */
 async function loopDirectoryFile(context: CommandContext, name: string): Promise<string> {
   const { projectDir } = context;
   const shown = loopDirectoryTask(name);
@@ -76,7 +76,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   );
 }
 
-/** Returns '' without a terminal or for an empty line, and null if the user cancels the question. */
+/** Asks for the goal. Returns '' without a terminal or for an empty line, null if the user cancels. */
 async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string | null> {
   if (!mayAsk || values['yes'] === true) return '';
   err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
@@ -87,7 +87,7 @@ function withGoal(template: string, goal: string): string {
   return template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, (_, heading: string) => `${heading}${goal}`);
 }
 
-/** Throws `usage` for `--arg` with a task that is only created now, and declares no argument yet. */
+/** Throws `usage` for `--arg` with a task that does not exist yet and thus declares no argument. */
 function refuseArguments({ values }: CommandContext, word: string): void {
   if (values['arg'] === undefined) return;
   throw new RalphError(
@@ -100,7 +100,7 @@ function refuseArguments({ values }: CommandContext, word: string): void {
   );
 }
 
-/** Returns what a loop on this task may use at most, under the options of the command line. Throws `usage` for invalid ones. */
+/** Returns the limits of a loop on this task, under the options of the command line. Throws `usage` for invalid ones. */
 function billOf(context: CommandContext, path: string, text: string): string {
   const { projectDir, env } = context;
   const { kind, frontmatter } = checkTaskFile(path, text);

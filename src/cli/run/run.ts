@@ -65,7 +65,7 @@ export const RUN_COMMAND: Command = {
   },
 };
 
-/** Returns whether the command line is about several tasks: it names them, or resumes them. */
+/** Returns whether the command line is about several tasks: it names them or resumes them. */
 function isBatch({ positionals, values, files, projectDir, env }: CommandContext): boolean {
   if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
   const isNamed = positionals.length > 0 || ['task', 'path', 'consent'].some((key) => values[key] !== undefined);
@@ -125,7 +125,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   }
 }
 
-/** Writes the report that was asked for. A failure is reported and changes no exit code: the loop itself has ended. */
+/** Writes the requested report. A failure is reported and does not change the exit code: the loop itself has ended. */
 async function reportAtEnd(context: CommandContext, files: StartedLoop['files'], out: string): Promise<void> {
   try {
     const { shownLoop, writeReport } = await import('../web/write-report.ts').catch(noWeb);
@@ -148,7 +148,7 @@ async function withMode(context: CommandContext, projectDir: string): Promise<nu
   }
 }
 
-/** Finds the loop of `run --consent [NAME]`; the agent's settings hold unless the user gives others. */
+/** Finds the loop of `run --consent [NAME]`; the agent's settings apply unless the user gives others. */
 export function requestedLoop(context: CommandContext): CommandContext {
   const { values } = context;
   const stray = ['task', 'path', 'resume', 'fresh', 'worktree', 'arg', 'tdd'].find((key) => values[key] !== undefined);
@@ -166,7 +166,7 @@ export function requestedLoop(context: CommandContext): CommandContext {
   return { ...context, files, positionals: [], values: { ...values, ...own } };
 }
 
-/** A router's loop is not among them: it stays with its session, and `start --consent` approves it. */
+/** Returns the loop that awaits a run. A router's loop stays with its session, and `start --consent` approves it. */
 function loopAwaitingRun(context: CommandContext): LoopFiles {
   const { positionals, values, projectDir, env } = context;
   const word = onePath('run --consent', positionals);

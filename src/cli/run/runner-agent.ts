@@ -14,11 +14,11 @@ import { modeIn } from '../start/start-request.ts';
 
 interface RunnerAgent {
   readonly startAgent: StartAgent;
-  /** Variables that the agent gets in addition to the user's environment. */
+  /** Variables added to the user's environment for the agent. */
   readonly agentEnv: Readonly<Record<string, string>>;
 }
 
-/** Returns the agent that works on the iterations of a started loop: its command, or the client. */
+/** Returns the agent for the iterations of a started loop: its command, or the client. */
 export function runnerAgent(
   { env, rest }: Pick<CommandContext, 'env' | 'rest'>,
   started: StartedLoop,
@@ -38,7 +38,7 @@ export function runnerAgent(
   return { startAgent: start, agentEnv: own.env };
 }
 
-/** Runs the user's command in a shell; the prompt goes to its standard input. */
+/** Runs the user's command in a shell and passes the prompt on standard input. */
 function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEnv): RunnerAgent {
   const shell = findShell(env);
   if (shell === null)
@@ -46,12 +46,12 @@ function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEn
   const { program } = shell;
   return {
     startAgent: (_, options) => startCommandAgent({ ...options, program, args: shell.arguments(command) }),
-    // The hooks ignore a Claude Code that the command starts.
+    // The hooks ignore any Claude Code that the command starts.
     agentEnv: { ...own.env, RALPH_ACTIVE: '0' },
   };
 }
 
-/** An agent that does not load the user's settings keeps what these forbid: isolation takes nothing from its limits. */
+/** Keeps the prohibitions of the user's settings for an agent that does not load these: isolation removes no limits. */
 function withUserRules(
   own: AgentSettings,
   { isolation }: StartedLoop['settings'],
@@ -68,7 +68,7 @@ function clientArgs(
 ): string[] {
   return [
     ...['--settings', JSON.stringify(own)],
-    // Hooks and servers of the user are left out, those of the project are part of the loop.
+    // Leaves out the user's hooks and servers; those of the project are part of the loop.
     ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
     ...(modeIn(rest) === null && permissionMode !== null ? ['--permission-mode', permissionMode] : []),
     ...(model === null ? [] : ['--model', model]),

@@ -11,7 +11,7 @@ import type { CommandContext } from '../command.ts';
 
 type Lines<T extends RunnerEvent['type']> = (event: Extract<RunnerEvent, { type: T }>, attached: boolean) => string[];
 
-/** The lines that show an event to people; the other events say nothing to them. */
+/** Lines that show an event to people; other events have none. */
 const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
   'loop-started': ({ name, taskPath }, attached) => [
     withPrefix(`${name === null ? 'The loop' : `Loop ${name}`} works on ${taskPath}.`),
@@ -55,15 +55,15 @@ export function runnerLines(event: RunnerEvent, attached = false): readonly stri
 }
 
 interface View {
-  /** Shows an event; `loop` names its loop where several run side by side. */
+  /** Shows an event; `loop` names its loop if several run side by side. */
   readonly tell: (event: RunnerEvent, loop?: string) => void;
   readonly live?: (controls: LiveControls) => void;
-  /** Returns the loop that the keys act on. */
+  /** Returns the loop that the keys control. */
   readonly focus?: () => string;
   readonly close: () => void;
 }
 
-/** Shows a loop, of this process or another: live in a terminal, in plain lines elsewhere, as data with --json. */
+/** Shows a loop of this or another process: live in a terminal, as plain lines elsewhere, as data with --json. */
 export async function loopView({ values, env, mayAsk, out }: CommandContext, attached = false): Promise<View> {
   const close = (): void => undefined;
   if (values['json'] === true) {
@@ -80,11 +80,11 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
   const tell = (event: RunnerEvent, loop?: string): void => {
     const lines = runnerLines(event, attached);
     if (loop === undefined && lines.length > 0) out(lines.join('\n'));
-    // Lines of several loops are told apart by the name in front.
+    // The name in front distinguishes the lines of several loops.
     else for (const line of lines.join('\n').split('\n')) if (line !== '') out(`[${loop}] ${line}`);
   };
   return { tell, close };
 }
 
-/** Events that say nothing once they are over. */
+/** Events that mean nothing once they are over. */
 const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);

@@ -57,7 +57,7 @@ export const ROUTER_COMMAND: Command = {
     const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
     if (loop === null) return 1;
-    // A loop that the user starts goes to the first session that calls `next`.
+    // A loop that the user starts belongs to the first session that calls `next`.
     if (action === 'start' && context.atTerminal && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), report);
     if (answer === null) return 143;
@@ -74,14 +74,14 @@ function actionOf({ positionals }: CommandContext) {
   throw new RalphError('usage', advise(said, 'Usage', `router ${ACTIONS.join(' | ')}`));
 }
 
-/** Returns the files of the loop that was started, or that this session drives already; null if the user refused it. */
+/** Returns the files of the started loop, or of the one that this session already drives; null if the user refused it. */
 async function start(context: CommandContext): Promise<LoopFiles | null> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
   const consented = !isAgent(context.env);
   const own = { mode: 'router', consented, headless: false, launched: false, clientVersion: null } as const;
   const request = startRequest(context, target, own);
-  // A repeated start leaves the plan unchecked: the files of a task at work are not committed.
+  // A repeated start skips the check of the plan, because files of the current task are not committed.
   const { plan, from } = context.values;
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   if (isDriven(files, { ...request, plan: requested })) return files;

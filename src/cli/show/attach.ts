@@ -16,7 +16,7 @@ import { STOP } from '../control/operator-commands.ts';
 import { loopView } from '../run/runner-lines.ts';
 
 const POLL_MS = 300;
-/** Polls after the end of a loop in which its runner can still report it. */
+/** Polls after the end of a loop during which its runner can still report it. */
 const MOST_POLLS = 3;
 
 export const ATTACH_COMMAND: Command = {
@@ -56,7 +56,7 @@ export async function attach(context: CommandContext, files: LoopFiles): Promise
         ended ||= event.type === 'loop-ended' && gone > 0;
       }
       view.live?.(controlsOf(context, files, left));
-      // Its driver tells of the end once the state is archived, if it still can.
+      // The driver reports the end after archiving the state, if it still can.
       if (!ended && gone > MOST_POLLS) {
         view.tell(endOf(files, loopId));
         ended = true;
@@ -70,7 +70,7 @@ export async function attach(context: CommandContext, files: LoopFiles): Promise
   }
 }
 
-/** The end of a loop whose driver did not tell of it. */
+/** Returns the end of a loop whose driver did not report it. */
 function endOf(files: LoopFiles, loopId: string) {
   const { status, state, message } = standing(files, loopId);
   return {
@@ -84,7 +84,7 @@ function endOf(files: LoopFiles, loopId: string) {
   } as const;
 }
 
-/** The keys of a run, as far as another process can act on the loop: each is one of the control commands. */
+/** Returns the keys that another process can offer; each is one of the control commands. */
 function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => void): LiveControls {
   const give = (command: OperatorCommand): void => void operate(files, env, now(), () => command);
   return {

@@ -34,7 +34,7 @@ export interface Explanation {
   readonly status: string | null;
   readonly loopId: string | null;
   readonly iteration: number | null;
-  /** Time of that event, or since when the status holds. */
+  /** Time of that event, or the start of the status. */
   readonly at: string | null;
   readonly why: string;
   readonly next: string;
@@ -44,7 +44,7 @@ export interface Explanation {
   readonly notices: readonly ShownNotice[];
 }
 
-/** Event types without a cause in them. */
+/** Event types that explain nothing. */
 const ROUTINE = new Set([
   'loop.started',
   'iteration.completed',
@@ -98,7 +98,7 @@ export function explained(state: LoopState, { files, live }: Pick<LoopReport, 'f
   return { active, name: files.name, loopId, iteration, events, notices: noticesOf(files, loopId), ...standing };
 }
 
-/** Says how a loop stands, why, and what to do next, from its state alone. `archived`: it was put away before its end. */
+/** Returns a loop's status, its reason and the next step, from its state alone. `archived`: it was archived before its end. */
 export function standingOf(
   state: LoopState,
   driverAlive: boolean | null | 'archived',
@@ -139,7 +139,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint, now }: 
   ].join('\n');
 }
 
-/** Describes the live loop that other commands would take, or else one that is over. Throws `usage` or `no-loop`. */
+/** Describes the live loop that other commands would choose, or else an ended one. Throws `usage` or `no-loop`. */
 function explainedLoop(context: CommandContext): LoopReport {
   const { env } = context;
   const path = pathOrLoop(context, 'explain');

@@ -24,7 +24,7 @@ export function iterationTable(entries: readonly Entry[], paint: Paint): string 
   return table([head, ...rows]);
 }
 
-/** Prints more for a pipe, without bars: one line for each iteration, `-` for unknown. */
+/** Formats all figures for a pipe, without bars: one line for each iteration, `-` for unknown. */
 export function iterationColumns(entries: readonly Entry[]): string {
   const tokens = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'];
   const first = ['iteration', 'kind', 'time', 'cost'];
@@ -65,7 +65,7 @@ function plain(entry: Entry, name: string): string {
   return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
 }
 
-/** Reads a figure; null for anything else, since a journal in the project may hold anything. */
+/** Reads a figure; null for anything else, because a journal in the project may contain anything. */
 function number(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }

@@ -7,7 +7,7 @@ import { figuresOf } from './iteration-table.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Formats a journal entry for people. Unknown types are shown as they are: newer versions add some. */
+/** Formats a journal entry for people. Unknown types, which newer versions may add, are shown unchanged. */
 export function journalLine(entry: Entry, paint: Paint): string {
   const { type, at = entry['endedAt'] ?? '' } = entry;
   const isEvent = typeof type === 'string' && type !== 'iteration.ended';
@@ -36,13 +36,13 @@ const NOT_DETAILS = new Set(
   ),
 );
 
-/** Longer than any event that this program writes. */
+/** Size limit, longer than any event that this program writes. */
 const MOST_TEXT = 64 * 1024;
 
 function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
-  // The message comes last: it is a sentence of its own.
+  // The message comes last because it is a complete sentence.
   const parts = [entry['status'], factsText(entry, (key) => !NOT_DETAILS.has(key)), message];
   const shown = parts.filter((part) => typeof part === 'string' && part).join('; ');
   const oneLine = printable(shown.slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ');

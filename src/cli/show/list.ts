@@ -35,14 +35,14 @@ interface ListedLoop {
   readonly iteration: number;
   /** Task file, relative to its project; null if unknown. */
   readonly path: string | null;
-  /** null for a loop that has not started. */
+  /** Null for a loop that has not started. */
   readonly startedAt: string | null;
   readonly costUsd: number | null;
-  /** The client, host or runner that holds the loop; null if none does. */
+  /** Client, host or runner that holds the loop; null if there is none. */
   readonly holder: { readonly pid: number; readonly alive: boolean } | null;
-  /** null for a loop of the project itself. */
+  /** Null for a loop of the project itself. */
   readonly worktree: { readonly dir: string; readonly branch: string } | null;
-  /** Last heartbeat in its task folder; null for other loops, and if there was none within half an hour. */
+  /** Last heartbeat in its task folder; null for other loops, and if there was none in the last half hour. */
   readonly heartbeat: string | null;
   readonly live: LiveLoop | null;
   readonly lastLoop: EndedLoop | null;
@@ -53,7 +53,7 @@ const NOTHING = {
   ...{ live: null, lastLoop: null },
 } as const;
 
-/** Lists every loop of a project: live, over, or not started, and after them those of its worktrees. */
+/** Lists every loop of a project: live, ended or not started, and then those of its worktrees. */
 function listedLoops({ projectDir, env, now }: CommandContext): ListedLoop[] {
   const loops = describeProject(projectDir, env).flatMap((loop) => listed(loop, now()));
   const paths = new Set(loops.map(({ path }) => path));
@@ -84,7 +84,7 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
   ];
 }
 
-/** Lists loop directories with a task that no loop has worked on. */
+/** Lists loop directories whose task has never run. */
 function notStarted(projectDir: string): ListedLoop[] {
   return orElse(() => readdirSync(join(projectDir, LOOP_DIRECTORIES)), [])
     .map((name) => ({ name, path: loopDirectoryTask(name) }))
@@ -124,7 +124,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
   return fits ? wide : rows.map((row) => block(row, paint)).join('\n\n');
 }
 
-/** Formats a loop below its name, for lines that the terminal would wrap. */
+/** Formats a loop as a block below its name, if table lines would wrap. */
 function block([name = '', ...cells]: readonly string[], paint: Paint): string {
   const told = cells.flatMap((cell, index) => {
     const title = HEAD[index + 1] ?? '';

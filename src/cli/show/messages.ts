@@ -71,7 +71,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   error: resume('Fix what the message names.'),
 };
 
-/** Advises what to do after a loop is over. */
+/** Advises what to do after a loop has ended. */
 export function afterEnd(as: TerminalStatus, verified: boolean): Message | string {
   if (as !== 'complete') return AFTER[as];
   return verified

@@ -19,11 +19,11 @@ export type Status = (InactiveLoop | LiveLoop) & {
   readonly run?: RunState | null;
   /** Other live loops, if the requested one is not live; absent if there are none. */
   readonly loops?: readonly BriefLoop[];
-  /** How the checks stand; absent before the first one. */
+  /** Status of the checks; absent before the first one. */
   readonly checks?: CheckStand;
   /** Records of the last iterations, oldest first; absent if there are none. */
   readonly recent?: readonly Readonly<Record<string, unknown>>[];
-  /** Report of the loop that ended last; absent while one is live. */
+  /** Report of the last ended loop; absent while one is live. */
   readonly report?: EndReport;
 };
 
@@ -59,7 +59,7 @@ export function noLoopOnText(taskPath: string): string {
   return `No loop is active on ${taskPath}.`;
 }
 
-/** Says where to look when the requested loop is not live. */
+/** Names the other live loops, or the last ended one, if the requested loop is not live. */
 function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
   if (loops !== undefined) {
     return ['Active here; name one by its path or --loop NAME:', loopTable(loops)];
@@ -102,7 +102,7 @@ function stateText(status: LiveLoop, at: string): string {
   return status.stopRequested ? `${status.status}, stopping after this iteration` : status.status;
 }
 
-/** `3 of 10`. */
+/** Formats a count, such as `3 of 10`. */
 export function checklistText({ done, total }: ChecklistCount): string {
   return total === 0 ? 'no items yet' : `${done} of ${total}`;
 }

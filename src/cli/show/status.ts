@@ -40,10 +40,10 @@ async function reportOf(
   return state && endReport(files, state, context.env);
 }
 
-/** Iterations that a status shows; `logs --iterations` shows them all. */
+/** Number of iterations that a status shows; `logs --iterations` shows all. */
 const RECENT = 10;
 
-/** Describes the loop that was named, the default one, the only live one or the last one; several live loops are listed. */
+/** Describes the named loop, the default one, the only live one or the last one; lists several live loops. */
 function statusHere(context: CommandContext): Status {
   const { files, env } = context;
   const report = describeLoop(files, env);
@@ -57,7 +57,7 @@ function statusHere(context: CommandContext): Status {
   return { ...status, message, loops: live.map(({ name, status, taskPath }) => ({ name, status, taskPath })) };
 }
 
-/** Describes the live loop on a path or, from what its task folder has kept, the one that is over. */
+/** Describes the live loop on a path, or the ended one that its task folder recorded. */
 function statusOnPath(context: CommandContext, path: string): Status {
   const { projectDir, env } = context;
   if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env));

@@ -2,7 +2,7 @@ import { readStdin } from '../../claude/hook-io/stdio.ts';
 import { printStatusLine } from '../../drive/status/status-line.ts';
 import type { Command } from '../command.ts';
 
-/** More than a status line of the client ever says. */
+/** Size limit, beyond any status line input of the client. */
 const STDIN_LIMIT = 4 * 1024 * 1024;
 
 export const STATUSLINE_COMMAND: Command = {

@@ -20,7 +20,7 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   if (commands.length === 0) {
     throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
   }
-  // The text of a task file is the agent's to change: what the user agrees to must be what they read.
+  // The agent can change the text of a task file: the user must agree to exactly what they read.
   const veiled = commands.find((one) => printable(one) !== one);
   if (veiled !== undefined) {
     throw new RalphError(
@@ -46,10 +46,10 @@ async function agreed(context: CommandContext): Promise<boolean> {
 /** Asks at a terminal for commands that must pass before completion, and writes them into the frontmatter. */
 export async function askValidation(context: CommandContext, task: string | null): Promise<void> {
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
-  if (!existsSync(path)) return; // start says so, with what to do
+  if (!existsSync(path)) return; // start reports it
   const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   const { kind, frontmatter } = checkTaskFile(path, text);
-  // A task folder has a gate and acceptance commands of its own.
+  // A task folder has its own gate and acceptance commands.
   if (kind !== 'prompt' || frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
   context.err('This task file has no validation commands, which must pass before the loop can complete.');
   context.err('Enter them, one per line (such as: npm test); an empty line continues.');

@@ -33,7 +33,7 @@ export const REQUEST_HEADING = 'An agent has requested this loop:';
 
 type Asking = Pick<CommandContext, 'err'>;
 
-/** Shows what a start takes over from an agent. undefined: nothing to approve. null: the user said no. */
+/** Shows the parts of a start that come from an agent. undefined: nothing to approve. null: the user declined. */
 export function approveStart(context: Asking, files: LoopFiles, request: StartRequest): Approval | undefined | null {
   if (!request.consented) return undefined;
   checkExistingLoop(readState(files.state), request);
@@ -105,7 +105,7 @@ type WarnedOf = Pick<Contract, 'unsandboxed' | 'agent' | 'policy' | 'task' | 'td
   readonly validation: readonly unknown[];
 };
 
-/** `client` is the version of the client that the user will start, if that is not the loop's. */
+/** Prints warnings. `client` is the version of the client that the user will start, if it is not the loop's. */
 export function printWarnings(
   context: CommandContext,
   { warnings, stored }: StartedLoop,
@@ -133,16 +133,13 @@ export function warningTexts(
   return texts;
 }
 
-/** Says why `sandbox.mode: auto` gives none. */
+/** Explains why `sandbox.mode: auto` does not use one. */
 function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): string {
   const problem = clientSandboxProblem(env);
   return problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.withoutAuto(problem);
 }
 
-/**
- * Notes the way back to the project as it is now, and names its uncommitted changes. A resumed loop keeps its way back and
- * gets the git settings of now.
- */
+/** Records the way back to the current commit, and names uncommitted changes. A resume keeps the way back of its start. */
 export async function withStartPoint<T extends StartRequest>(
   { env, err, values }: CommandContext,
   request: T,
@@ -164,7 +161,7 @@ export async function withStartPoint<T extends StartRequest>(
   return { ...request, startPoint: found.point };
 }
 
-/** Returns whether a completion would be accepted unverified. A required gate may ask for outputs and open questions alone. */
+/** Returns whether a completion would be accepted unverified. A required gate may consist of outputs and open questions only. */
 function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf): boolean {
   if (tdd !== undefined) return false; // the scenarios are proved one by one
   const gate = task?.gate === 'required' ? task : null;
@@ -183,24 +180,24 @@ export function areHooksInstalled(projectDir: string): boolean {
   return existsSync(join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'));
 }
 
-/** Prints on standard error what a client that the user starts by hand will not do for this loop. */
+/** Prints on standard error what a client that the user starts by hand lacks for this loop. */
 export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
   if (state.mode !== 'hook') return;
   const { guardrails, sandbox } = stored.contract;
   if (!areHooksInstalled(projectDir)) err(withPrefix(show(START_TEXTS.noHooks)));
   if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
-  // A plan, which has rules of its own, is recognised by `lifted`.
+  // `lifted` identifies a plan, which has rules of its own.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));
 }
 
-/** Asks once, at a terminal, whether an agent with bypassPermissions runs in the sandbox. The answer can be remembered. */
+/** Asks once, at a terminal, whether an agent with bypassPermissions runs in the sandbox. The answer can be stored. */
 export async function askSandbox(context: CommandContext, request: StartRequest): Promise<StartRequest> {
   if (prepareContract(request).terms.unsandboxed !== 'not-set') return request;
   const mode = await askSandboxMode(context);
   return mode === null ? request : { ...request, flags: { ...request.flags, 'sandbox.mode': mode } };
 }
 
-/** Returns the mode that the user chooses; null for a no, and where no user can be asked. */
+/** Returns the mode that the user chooses; null if they decline or cannot be asked. */
 export async function askSandboxMode(context: CommandContext): Promise<'on' | 'off' | null> {
   const { mayAsk, values, env, projectDir, err } = context;
   if (!mayAsk || values['yes'] === true || clientSandboxProblem(env) !== null) return null;

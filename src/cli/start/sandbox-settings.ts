@@ -9,7 +9,7 @@ import { gitExcludes } from '../../sandbox/git-excludes.ts';
 import { tddCalls } from '../../sandbox/messages.ts';
 import { secretNames } from '../../sandbox/terms.ts';
 
-/** Adds the sandbox of a started loop to the settings of its client; without one they stay as they are. */
+/** Adds the sandbox of a started loop to the settings of its client; without one they stay unchanged. */
 export function withSandbox<T extends AgentSettings>(
   settings: T,
   { files, stored }: Pick<StartedLoop, 'files' | 'stored'>,

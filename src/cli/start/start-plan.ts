@@ -19,7 +19,7 @@ export async function planToStart(
 ): Promise<{ readonly from: string | null } | null> {
   const { values, env, projectDir } = context;
   const resumes = values['resume'] === true;
-  // A loop that is resumed or approved is known to be one over a plan.
+  // A resumed or approved loop is already known to be one over a plan.
   const before = resumes || values['consent'] === true ? lastLoopIn(files) : null;
   if (values['plan'] !== true && before?.plan === undefined) {
     const stray = ['from', 'max-tasks'].find((name) => values[name] !== undefined);
@@ -42,14 +42,14 @@ export async function planToStart(
   return { from: start.from };
 }
 
-/** Throws RalphError for a plan over a loop at work, before any problem of the files it works on is reported. */
+/** Throws RalphError for a plan with a running loop, before any problem of the loop's files is reported. */
 export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles): void {
   if (values['plan'] !== true) return;
   const request = { existing: existingLoopPolicy(values), consented: !isAgent(env) };
   checkExistingLoop(readState(files.state), request);
 }
 
-/** Refuses to resume a loop on one task of a plan by itself: beside it others may be committing. */
+/** Refuses to resume a loop on one task of a plan by itself: loops beside it may be committing. */
 export function refuseAlone(files: LoopFiles, isSupervised: boolean): void {
   const { policy, taskPath } = readContract(files)?.contract ?? {};
   const only = policy?.plan?.only;
@@ -61,7 +61,7 @@ const RESUME_ALL = 'Resume all of them from the project';
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
   const name = planBranch(plan);
-  // An existing branch may hold another state of the plan.
+  // An existing branch may contain another version of the plan.
   if (await hasBranch(context.projectDir, name, context.env)) {
     throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
   }

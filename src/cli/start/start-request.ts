@@ -21,7 +21,7 @@ import { type CommandContext, valuesOf } from '../command.ts';
 
 type StartTarget = ReturnType<typeof startTarget>;
 
-/** Parts of the request that `start`, `run` and `router start` each set in their own way. */
+/** Parts of the request that `start`, `run` and `router start` set differently. */
 type OwnTerms = Pick<
   StartRequest,
   'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed'
@@ -53,7 +53,7 @@ export function existingLoopPolicy(values: CommandContext['values']): StartReque
 const SETTINGS = 'max-tasks max-iterations permission-mode model effort agent worktree-setup reflect-every'.split(' ');
 const BUDGETS = 'max-time max-cost max-tokens'.split(' ');
 
-/** Returns the settings that options give, by key path of the frontmatter. */
+/** Returns the settings given as options, by key path of the frontmatter. */
 export function startFlags(context: CommandContext): Record<string, string> {
   const { values, rest } = context;
   const mode = modeIn(rest);
@@ -72,7 +72,7 @@ export function startFlags(context: CommandContext): Record<string, string> {
   return Object.fromEntries(flags.flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));
 }
 
-/** Returns the former settings that still hold, and the new ones. `permission_mode` has to be given at each start. */
+/** Returns the former settings that still apply, and the new ones. `permission_mode` has to be given at each start. */
 function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, string>>): Contract['flags'] {
   const keys = Object.keys(flags).map(snakeCase);
   const dropped = ['permission_mode', ...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
@@ -108,7 +108,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const names = Object.keys(read.args);
   if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
     throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
-  // A start that replaces an unreadable contract reports the arguments that have to be given again.
+  // A start that replaces an unreadable contract reports the arguments to be given again.
   const former = resumes ? nullIfRefused(() => readContract(files)?.contract ?? endedContract(files)) : null;
   if (resumes && task === null && former === null && lastLoopIn(files) === null)
     throw new RalphError('no-loop', START_TEXTS.nothingToResume);
@@ -125,7 +125,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   };
 }
 
-/** Returns the task given by `--task` or `--path`: from the current directory if it exists there, else from the project. */
+/** Returns the task given by `--task` or `--path`: relative to the current directory if it exists there, else to the project. */
 function taskOption({ values, projectDir }: CommandContext): string | null {
   const { task, path } = values;
   if (task !== undefined && path !== undefined)
@@ -145,7 +145,7 @@ function defaultLoop(context: CommandContext, command: string): LoopFiles {
   return values['consent'] === true ? loopAwaitingConsent(context) : files;
 }
 
-/** Returns the task folder whose loop `--fresh --loop NAME` starts over. */
+/** Returns the task folder whose loop `--fresh --loop NAME` restarts. */
 function restartedFolder({ values, files }: CommandContext): string | null {
   if (values['fresh'] !== true || files.name === null) return null;
   const task = lastTaskOf(files);
@@ -163,7 +163,7 @@ function endedContract(files: LoopFiles): Contract | null {
 
 const TDD_TASK = '.claude/ralph/TDD.md';
 
-/** Returns the task file of a TDD loop that names none, relative to the project. Creates it from the template. */
+/** Returns the task file of a TDD loop that does not name one, relative to the project. Creates it from the template. */
 function tddTask(projectDir: string): string {
   const path = join(projectDir, TDD_TASK);
   if (!existsSync(path)) {
@@ -173,7 +173,7 @@ function tddTask(projectDir: string): string {
   return TDD_TASK;
 }
 
-/** Fills in options that were not given from the file of `--input`. Throws `usage` with all problems. */
+/** Fills in missing options from the file of `--input`. Throws `usage` with all problems. */
 export function withInput(context: CommandContext): CommandContext {
   const { values, projectDir, env } = context;
   const path = values['input'];
@@ -205,7 +205,7 @@ function optionsOf(input: SkillInput, hasPath: boolean): CommandContext['values'
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-/** Returns settings as `--set` takes them; those of the command line come later and take precedence. */
+/** Returns settings in the form of `--set`; those of the command line come later and take precedence. */
 function settingsOf({ completionSignal, circuitBreakerThreshold, settings = {} }: SkillInput): string[] {
   return [
     ...(completionSignal === undefined ? [] : [`completion_signal=${completionSignal}`]),

@@ -75,7 +75,7 @@ export const START_COMMAND: Command = {
       if (!(await adoptValidation(context, task))) return 1;
     }
     const asks = !byAgent && asksQuestions(context);
-    // A test-first loop is proved by its scenarios.
+    // The scenarios prove a test-first loop.
     if (asks && values['tdd'] !== true) {
       const { askValidation } = await import('./adopt-validation.ts');
       await askValidation(context, task);
@@ -84,7 +84,7 @@ export const START_COMMAND: Command = {
     const plan = await planToStart(context, files, task, asks);
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
-    // Too old a client is refused, also for a start by hand later; one that is missing, where it is needed.
+    // A client that is too old is refused, even for a later start by hand; a missing one only if it is needed.
     const find = (): FoundClient => requireClient(context.env);
     const client = byAgent ? null : launched ? find() : nullIfRefused(find, 'client-missing');
     const clientVersion = launched ? (client?.version ?? null) : null;
@@ -148,7 +148,7 @@ function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop
   return commandLine({ command }, { name: files.name, mode: state.mode, program: programName() });
 }
 
-/** Returns the mode of the loop. A loop that an agent requests runs by itself, not in a session of the user. */
+/** Returns the mode of the loop. A loop requested by an agent runs by itself, not in a session of the user. */
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
   if (mode === 'router')
@@ -188,7 +188,7 @@ function consent(context: CommandContext, byAgent: boolean): number {
   return exitCode('complete');
 }
 
-/** Returns whether the user sits at a terminal and has not answered every question beforehand. */
+/** Returns whether the user is at a terminal and has not answered all questions in advance. */
 function asksQuestions({ files, mayAsk, values }: CommandContext): boolean {
   // A start over an existing loop may be refused, which would waste the answer.
   if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;

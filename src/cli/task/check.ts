@@ -46,7 +46,7 @@ export const CHECK_COMMAND: Command = {
   },
 };
 
-/** Not a warning: a project of documents may have nothing that a command could measure. */
+/** A note, not a warning: the work on documents may not be measurable by commands. */
 const UNMEASURED =
   'Note: no command and no required output measures the work, so the agent’s word decides. If a command can, add it under "validation:".';
 
@@ -78,7 +78,7 @@ interface Setting {
   readonly source: Source;
 }
 
-/** Effective value of every key that is no group, by path. */
+/** Returns the effective value of every key that is not a group, by path. */
 function settingsIn(values: EffectiveValues, sources: Readonly<Record<string, Source>>): Record<string, Setting> {
   const leaves = KEY_PATHS.flatMap((path): [string, Setting][] => {
     const value = valueAt(values, path);
@@ -90,7 +90,7 @@ function settingsIn(values: EffectiveValues, sources: Readonly<Record<string, So
   return Object.fromEntries(leaves);
 }
 
-/** Lists the values that are set or depend on the file's name. */
+/** Lists the values that are set or depend on the file name. */
 function settingsText(settings: Readonly<Record<string, Setting>>, kind: TaskKind): string[] {
   const depends = ['completion_gate', ...Object.keys(BY_FILE[kind].values)];
   const rows = Object.entries(settings)

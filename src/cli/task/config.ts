@@ -53,7 +53,7 @@ function limit(text: string): number {
   throw new RalphError('usage', `--max-iterations must be an integer from 1 to 100, but is "${text}".`);
 }
 
-/** Settings that a loop on PROMPT.md would start with now. Throws `task-invalid` with the problems of all sources. */
+/** Returns the settings that a loop on PROMPT.md would start with now. Throws `task-invalid` with the problems of all sources. */
 export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
@@ -63,7 +63,7 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
     frontmatter: checked?.frontmatter ?? null,
     ...readConfigs(projectDir, DEFAULT_TASK, env, false),
   });
-  // A template that is not filled in yet has settings.
+  // A template that is not filled in yet still has settings.
   const wrong = checked?.frontmatter === null ? checked.problems : [];
   const errors = [...wrong, ...resolved.problems].filter(({ severity }) => severity === 'error');
   if (!resolved.ok || errors.length > 0) {

@@ -16,7 +16,7 @@ import { readTaskText, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
 
-/** A longer text is a document that belongs in RALPH.md itself. */
+/** Maximum number of characters; a longer text belongs in RALPH.md itself. */
 const LIMIT = 20_000;
 
 export const DRAFT_COMMAND: Command = {
@@ -47,7 +47,7 @@ function draftOf({ projectDir, env, values }: CommandContext, task: string): Dra
   return draftTask(task, projectSignals(projectDir, env), typeof values['agent'] !== 'string');
 }
 
-/** A name given with --name must be free; a derived name gets a number if it is taken. */
+/** Returns the path of a new task. A name given with --name must be free; a derived name gets a number if it is taken. */
 function placeFor(context: CommandContext, { name }: Draft, base = baseDir(context)): string {
   const given = context.values['name'];
   if (typeof given === 'string') {
@@ -77,7 +77,7 @@ function write(context: CommandContext, draft: Draft, path: string): number {
   return 0;
 }
 
-/** Drafts `.ralph/NAME/RALPH.md`. Returns null if the user does not start it. `billOf` tells the cost limits. */
+/** Drafts `.ralph/NAME/RALPH.md`. Returns null if the user decides not to start it. `billOf` describes the cost limits. */
 export async function draftToRun(
   context: CommandContext,
   words: string,
@@ -113,7 +113,7 @@ interface Reviewed {
   readonly path: string;
 }
 
-/** Asks until the user decides; a text with errors cannot be started. The end of the input takes the last choice. */
+/** Asks until the user decides; a text with errors cannot be started. The end of the input means the last choice. */
 async function decide(context: CommandContext, what: keyof typeof CHOICES, { read, edit, path }: Reviewed) {
   const letters = [...CHOICES[what].matchAll(/\[(\w)\](\w*)/g)].map(([, letter = '', rest = '']) => [
     letter,
@@ -152,12 +152,12 @@ async function reviewDraft(context: CommandContext, draft: Draft, path: string):
   return letter === 's';
 }
 
-/** Removes the comment in the first line, which is for programs. */
+/** Removes the comment in the first line, which is meant for programs. */
 function withoutMetadata(text: string): string {
   return text.replace(/^<!-- ralph-loop: .*-->\n/, '');
 }
 
-/** Shows an existing task file, which is edited in place, until the user starts or leaves it. Returns whether to start. */
+/** Shows an existing task file, which is edited in place, until the user starts or leaves it. Returns whether to start it. */
 async function reviewTaskFile(context: CommandContext, path: string, shown: string): Promise<boolean> {
   const { env, err } = context;
   const read = (): string => readTaskText(path, shown);
@@ -166,7 +166,7 @@ async function reviewTaskFile(context: CommandContext, path: string, shown: stri
   return (await decide(context, 'file', { read, edit: () => openEditor(path, env, err), path })) === 's';
 }
 
-/** Prints problems, or errors alone. Returns true if the text has no error. */
+/** Prints problems, or errors alone. Returns whether the text has no error. */
 function printProblems(
   { err, projectDir: dir, env }: CommandContext,
   text: string,
@@ -204,10 +204,10 @@ function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['e
   if (error !== undefined || status !== 0) err(`The editor failed (${error?.message ?? `exit code ${status}`}).`);
 }
 
-/** Text that can only be a path. */
+/** Pattern for text that can only be a path. */
 const PATH_ALONE = /^(?:\.{0,2}\/\S*|\S*\/|(?:\S*\/)?RALPH\.md)$/;
 
-/** Returns the RALPH.md that the only argument names; null for words. Throws `usage` for any other path. */
+/** Returns the RALPH.md that the only argument names; null for plain words. Throws `usage` for any other path. */
 function taskToOpen({ values, positionals, projectDir, err }: CommandContext): string | null {
   const [word, ...more] = positionals;
   if (word === undefined || more.length > 0 || values['name'] !== undefined) return null;

@@ -109,7 +109,7 @@ function whatIsNext(tasks: PlanFile['tasks'], { next, stop, passed }: PlanChoice
   }
 }
 
-/** Above the limit of a plan, so that a plan that is too long is still read and reported. */
+/** Limit above that of a plan, so that a plan that is too long is still read and reported. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
 /** Prints the status of a plan file; returns false if the file holds no tasks. */

@@ -45,7 +45,7 @@ const ROLES: Readonly<Record<string, Role>> = { tests: 'tests', build: 'build', 
 const MISSING: Readonly<Record<string, string>> = { tests: 'test', dependencies: 'audit' };
 const ENTRY = /^ {2}- name: (\w+)\n {4}run: .*\n((?: {4}.*\n)*)/gm;
 
-/** Puts the project's own commands in the place of a preset's, and leaves out those that were not found. */
+/** Replaces a preset's commands by the project's own, and removes those that were not found. */
 function withProjectCommands(template: string, { projectDir, env }: CommandContext): string {
   const found = namedCommands(projectSignals(projectDir, env).commands);
   const missing = new Set<string>();
@@ -80,7 +80,7 @@ export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 
   return values['project'] === undefined ? process.cwd() : projectDir;
 }
 
-/** Absolute path of a new task folder's RALPH.md. Throws `usage` or `refused` if it is not allowed there. */
+/** Returns the absolute path of a new task folder's RALPH.md. Throws `usage` or `refused` if it is not allowed there. */
 export function newTaskFile(base: string, name: string): string {
   const plain = name.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   const problem = relativePathProblem(plain);
@@ -99,7 +99,7 @@ export function foreignSegment(path: string): string | undefined {
   return path.split(/[\\/]/).find((segment) => NOT_FOR_AGENTS.test(segment));
 }
 
-/** Throws `refused`, with nothing changed, if something exists there. */
+/** Writes a task file. Throws `refused`, with nothing changed, if something already exists there. */
 export function writeTaskFile(path: string, text: string): void {
   if (existsSync(path)) throw refusal(path);
   try {

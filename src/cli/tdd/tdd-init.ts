@@ -50,7 +50,7 @@ export function tddInit(context: CommandContext): number {
 /** Options that create a list. */
 const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 
-/** Shows an agent's list, or the changed scripts of a list. Returns what was approved; null if there is nothing to approve. */
+/** Shows an agent's list, or the changed scripts of a list. Returns the approval; null if there is nothing to approve. */
 function approveList(context: CommandContext): Approval | 'no' | null {
   const { files, now, values, env } = context;
   const list = listThere(files, now());
@@ -80,7 +80,7 @@ function environmentTerms(environment: TddRecord['environment']): ConsentTerms {
   return Object.entries(environment).map(([name, value]) => [`environment ${name}`, value]);
 }
 
-/** Returns the list with its scripts as they are now, if `--accept` was given. */
+/** Returns the list with the current scripts, if `--accept` was given. */
 function adopted({ files, values }: CommandContext, record: TddRecord): TddRecord {
   if (values['accept'] !== true) return record;
   const scripts = scriptsOfList(files.projectDir, record.scenarios);
@@ -116,7 +116,7 @@ function begun(
   return adopted === null ? made : withProofs(made, adopted);
 }
 
-/** Adopts the proofs in a foreign state file; who consents to the list consents to them too. */
+/** Adopts the proofs of an existing state file; consent to the list includes them. */
 function withProofs(record: TddRecord, { completedScenarios, evidenceLog, currentScenario }: TddState): TddRecord {
   const known = (id: string): boolean => record.scenarios.some((scenario) => scenario.id === id);
   return {
@@ -185,7 +185,7 @@ function askedList({ values }: CommandContext) {
     timeoutSeconds: null,
   }));
   return {
-    /** null if no scenarios were named: those of an existing state file are adopted. */
+    /** Scenarios to store; null if none were given: those of an existing state file are adopted. */
     wanted: typeof input === 'string' ? readInput(input) : named.length > 0 ? named : null,
     command: paired ? null : (commands[0] ?? null),
     timeoutSeconds: typeof timeout === 'string' ? Number(timeout) : null,

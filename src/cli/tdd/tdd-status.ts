@@ -8,7 +8,7 @@ import { tddFiles, withTdd } from '../../state/tdd-store.ts';
 import { type Paint, table } from '../../term/format.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Prints data, which agents read, except to a user at a terminal. */
+/** Prints data, which agents read, or text for a user at a terminal. */
 export function tddStatus(context: CommandContext): number {
   const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
   if (found.kind === 'none') {
@@ -24,7 +24,7 @@ export function tddStatus(context: CommandContext): number {
   return 0;
 }
 
-/** Shows a user the list, and what to do with one that no loop works on yet. */
+/** Shows the list to a user, with the next step for one that no loop works on yet. */
 export function sayList(
   { files: { name }, out, paint }: CommandContext,
   record: TddRecord,

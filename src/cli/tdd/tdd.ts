@@ -143,7 +143,7 @@ function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): vo
 
 const loopOf = ({ files: { name } }: CommandContext): LoopRef => ({ name, mode: 'hook' });
 
-/** Tells a user how a scenario stands, with the last lines of what its command printed, and what to do next. */
+/** Tells a user the status of a scenario, with the last output of its command and the next step. */
 function sayStep(context: CommandContext, head: string, output: string, next: Message): void {
   const lines = reasonLines(printable(`${head}\n${output}`)).map((line) => line.slice(2));
   context.out([...lines, '', withPrefix(next, loopOf(context))].join('\n'));

@@ -5,7 +5,7 @@ import { WEB_FILE } from '../../state/process/code-cache.ts';
 import { RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 
-/** Explains why the page's code is missing: the copy that `init` puts into a project lacks its file. Throws. */
+/** Explains why the page's code is missing: the copy that `init` puts into a project does not contain it. Throws. */
 export function noWeb(error: Error): never {
   if (existsSync(join(bundleDir(), 'scripts', WEB_FILE))) throw error;
   const why = "the project's copy leaves out the pages of report and dashboard.";

@@ -36,14 +36,14 @@ export const REPORT_COMMAND: Command = {
   },
 };
 
-/** Returns the loop that is named, that works on the path, that is live, or that ended last. Throws `no-loop` or `usage`. */
+/** Returns the named loop, the one on the path, the live one or the last ended one. Throws `no-loop` or `usage`. */
 function reportedLoop(context: CommandContext): ShownLoop {
   const { values, env, projectDir } = context;
   const word = onePath('report', context.positionals);
   if (word !== null && values['loop'] !== undefined) {
     throw new RalphError('usage', 'report takes a name or path, or --loop, not both.');
   }
-  // A loop of that name may be in a worktree, as those of a parallel run are.
+  // A loop of that name may be in a worktree, for example one of a parallel run.
   const name = word === null || existsSync(resolve(word)) ? context.files.name : word;
   const project = projectOfLoop(projectDir, name, env);
   const isName = name === word && word !== null && loopNames(project, env).includes(word);

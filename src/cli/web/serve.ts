@@ -40,7 +40,7 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
   return serveFeed(context, new LoopFeed(source, now));
 }
 
-/** Carries out what was asked for on the page, and records that it came from there. */
+/** Carries out a request from the page, and records its origin. */
 function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessEnv, at: string): string {
   const done = operate(files, env, at, (state) => commandFor(request, state, files));
   const { loopId, iteration } = done.before;
@@ -91,7 +91,7 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
   }
 }
 
-/** Returns the given project and every other one of this user in which a loop was started and that still exists. */
+/** Returns the given project and all other existing projects of this user in which a loop was started. */
 function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
   const root = outsideRoot(env);
   const folders = existsSync(root)
@@ -101,7 +101,7 @@ function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
   return [...new Set([projectDir, ...others.filter((path) => existsSync(path)).sort()])];
 }
 
-/** A project's folder names the project; one of a former version only in the contract of a live loop. */
+/** Returns the projects that a folder names. A folder of a former version names one only in the contract of a live loop. */
 function projectsNamedIn(folder: string): string[] {
   const files = namesIn(folder).filter((name) => name === PROJECT_FILE || /^contract(?:\..+)?\.json$/.test(name));
   return files.flatMap((name) => {
@@ -142,10 +142,10 @@ function portOf(value: unknown): number {
   throw new RalphError('usage', `--port ${String(value)}: use a number up to 65535.`);
 }
 
-/** Time that a browser has to read the address. */
+/** Time for the browser to read the address. */
 const OPENING_MS = 30_000;
 
-/** Opens the page by a file that only this user can read: other users see the words of a started program. */
+/** Opens the page through a file that only this user can read: other users see the arguments of a started program. */
 function openPage(context: CommandContext, url: string): string {
   const folder = outsideRoot(context.env);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

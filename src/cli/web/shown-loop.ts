@@ -7,7 +7,7 @@ import { archivedLoops, lastArchived } from '../../state/with-state.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 
-/** Returns the live loop of these files, or the one that ended last there; null if there has been none. */
+/** Returns the live loop of these files, or the last ended one; null if there has been none. */
 export function shownLoop(files: LoopFiles): ShownLoop | null {
   const found = readState(files.state);
   if (found.kind === 'loop') return shown(files, found.state, found.state.status !== 'ended');

@@ -22,26 +22,26 @@ export async function writeReport(context: Place, loop: ShownLoop, out: string):
   return writePage(path, await dataOf(context, loop));
 }
 
-/** Writes a report to the place that was found for it, and returns its path, relative to the current directory. */
+/** Writes a report to an approved place and returns its path, relative to the current directory. */
 export function writePage(path: string, data: ReportData | BatchData): string {
   writeAtomically(path, reportPage(data));
   return relative(process.cwd(), path) || path;
 }
 
-/** Returns what the report of a loop shows. */
+/** Returns the data of a loop's report. */
 export async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData> {
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);
   const { iterations } = history;
   const commits = await commitsOf(loop, iterations, [1, iterations.length], now(), env);
   for (const iteration of iterations) iteration.commits = commits.get(iteration.index) ?? [];
-  // The project's files are those of the loop that is live or ended last, not of an earlier one.
+  // The project's files belong to the live or last ended loop, not to an earlier one.
   const isLatest = loop.live || shownLoop(loop.files)?.state.loopId === loop.state.loopId;
   const uncommitted = isLatest ? await uncommittedOf(loop, env) : null;
   return { ...reportData(loop, history, now()), uncommitted };
 }
 
-/** Returns where a report may be written: over nothing but another report, and for an agent within the project. */
+/** Returns the path for a report: it may only overwrite another report, and an agent's must be in the project. */
 export function placeOf(out: string, { projectDir, env }: Place): string {
   if (out === '') throw new RalphError('usage', '--out is empty: name an HTML file.');
   const path = resolve(out);
