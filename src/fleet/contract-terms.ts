@@ -9,18 +9,18 @@ import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';
 
-/** A task in a work tree, with the settings that a submission gives it. */
+/** Task in a work tree, with the settings of its submission. */
 export interface FleetTask extends Pick<Submission['contract'], 'flags' | 'args'> {
   readonly projectDir: string;
   readonly name: string;
-  /** Relative to the project. */
+  /** Path relative to the project. */
   readonly task: string;
 }
 
-/** Variables that are settings of a loop: one of the fleet takes its settings from the repository and its submission. */
+/** Variables with settings of a loop. In the fleet, settings come from the repository and the submission. */
 const SETTINGS = ['RALPH_MAX_ITERATIONS', 'RALPH_COMPLETION_SIGNAL', 'RALPH_CIRCUIT_BREAKER_THRESHOLD', 'RALPH_LOOP'];
 
-/** Returns the environment of a loop: without the settings of this machine, which no other machine has. */
+/** Returns the environment of a loop, without this machine's settings, which other machines lack. */
 export function loopEnvironment({ dir }: FleetPlace, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !SETTINGS.includes(name));
   return { ...Object.fromEntries(kept), RALPH_USER_CONFIG: join(dir, 'no-user-config.json') };
@@ -30,18 +30,18 @@ export interface FleetTerms {
   readonly terms: ConsentTerms;
   readonly digest: string;
   readonly policy: Policy;
-  /** Relative to the project. */
+  /** Path relative to the project. */
   readonly taskPath: string;
   /** Command that sets up each new work tree, with its sandbox; null if there is none. */
   readonly setUp: string | null;
   readonly sandbox: Sandbox | undefined;
-  /** What a run of the loop starts with. */
+  /** Contract with which a run of the loop starts. */
   readonly fixed: PreparedContract;
-  /** Settings of the repository that start programs or widen permissions, and that this machine has not agreed to. */
+  /** Settings of the repository that start programs or widen permissions and that this machine has not agreed to. */
   readonly risky: readonly RiskySetting[];
 }
 
-/** Reads the task and returns what its user agrees to, the same on every machine. Throws RalphError with every problem. */
+/** Reads the task and returns its terms, identical on every machine. Throws RalphError with every problem. */
 export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string): FleetTerms {
   const fixed = { consented: true, headless: true, launched: true, clientVersion: null, mode: 'runner' } as const;
   const request: ContractRequest = { ...task, env, at, bundleDir: null, ...fixed };
@@ -63,7 +63,7 @@ export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string):
   };
 }
 
-/** Agrees on this machine to settings that the signed submission covers. */
+/** Records consent on this machine to settings that the signed submission covers. */
 export function agreeTo({ risky }: FleetTerms, env: NodeJS.ProcessEnv): void {
   if (risky.length > 0) rememberAgreed(env, risky);
 }

@@ -10,7 +10,7 @@ import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
 import { addLoop, loopNamed } from './queue/loop-index.ts';
 import type { LoopProgress } from './worker/loop-result.ts';
 
-/** What a member of the fleet signs with, and where it sends what it signed. */
+/** Key with which a member of the fleet signs, and the server that receives its requests. */
 export interface FleetMember {
   readonly server: FleetServer;
   readonly key: FleetKey;
@@ -23,7 +23,7 @@ export interface Controlled {
   readonly generation: number;
 }
 
-/** Returns what a loop can be asked for as it stands. */
+/** Returns the controls that a loop accepts in its current state. */
 export function controlsOf({ state, result }: Pick<FleetLoop, 'state' | 'result'>): FleetControl[] {
   if (state === 'forgotten' || result?.outcome === 'complete') return [];
   if (state !== 'ended' && state !== 'failed') return ['steer', 'pause', 'cancel'];
@@ -34,7 +34,7 @@ export function isPaused(result: FleetLoop['result']): boolean {
   return result?.outcome === 'paused' || result?.outcome === 'fleet-budget';
 }
 
-/** Signs a request to a loop and sends it; `text` is the message of `steer`. Throws RalphError where the loop takes none. */
+/** Signs a request to a loop and sends it; `text` is the message of `steer`. Throws RalphError if the loop does not accept it. */
 export async function controlLoop(member: FleetMember, id: string, kind: FleetControl, text = ''): Promise<Controlled> {
   if (text.length > MOST_TEXT) throw new RalphError('usage', FLEET_TEXTS.longText(text.length, MOST_TEXT));
   const loop = await loopStatus(member.server, await loopNamed(member.server, id));
@@ -51,7 +51,7 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
   return command(member, loop, kind, text);
 }
 
-/** A loop that waits is taken up at once, so that the command reaches it. */
+/** Sends a command. A waiting loop is taken up at once, so that the command reaches it. */
 async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, text: string): Promise<Controlled> {
   const { server, key } = member;
   const { loopId, generation, state, result, account } = loop;
@@ -65,13 +65,13 @@ async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, 
   return { message: CONTROL_TEXTS[kind], generation };
 }
 
-/** A job that a worker has just taken is no longer delayed: its holder reads the command. */
+/** Ends the delay of a job. One that a worker has just taken is no longer delayed, and its holder reads the command. */
 async function promote(job: Job | undefined): Promise<void> {
   if (job === undefined || !(await job.isDelayed())) return;
   await job.promote().catch(() => undefined);
 }
 
-/** Returns the progress of a loop that has ended. A result without a checkpoint, as of a blocked loop, does not have it. */
+/** Returns the progress of an ended loop. A result without a checkpoint, such as that of a blocked loop, lacks it. */
 function lastProgress({ progress, result }: FleetLoop): LoopProgress | null {
   if (progress === null) return null;
   const { iterations: iteration, ...used } = result?.sha ? result : { ...progress, iterations: progress.iteration };
@@ -86,7 +86,7 @@ async function nextGeneration({ server, key }: FleetMember, loop: FleetLoop): Pr
   if (job === undefined) throw new RalphError('no-loop', FLEET_TEXTS.forgotten(loopId));
   const envelope = envelopeOf(job.data);
   const isOurs = envelope !== null && key.hasSealed(envelope) && jobIdOf(envelope.submission) === job.id;
-  // What was not signed is not signed now.
+  // An unsigned submission is not signed now.
   if (envelope === null || !isOurs) throw new RalphError('refused', FLEET_TEXTS.unsigned(loopId));
   const next: Submission = { ...envelope.submission, generation: generation + 1 };
   await addLoop(server, key, next, lastProgress(loop));

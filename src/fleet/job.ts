@@ -6,10 +6,10 @@ import { canonicalJson } from '../text/canonical-json.ts';
 import { RalphError } from '../text/message.ts';
 import { FLEET_TEXTS } from './messages.ts';
 
-/** Size of a submission as JSON, in bytes. */
+/** Maximum size of a submission as JSON, in bytes. */
 const MOST_BYTES = 256 * 1024;
 
-/** Names a loop of the fleet: the task's name and ten random characters; the branch is `ralph/ID`. */
+/** Pattern for the id of a loop of the fleet: the task's name and ten random characters; its branch is `ralph/ID`. */
 export const FLEET_ID = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,52}-[0-9a-z]{10}$/;
 export const WORD = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
@@ -17,11 +17,11 @@ const hexadecimal = (length: number) => z.string().regex(new RegExp(`^[0-9a-f]{$
 const commit = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
 const word = z.string().regex(WORD);
 
-/** A loop as it was submitted: written once, signed, never changed. */
+/** Submission of a loop: written once, signed, never changed. */
 export const submission = z.strictObject({
   v: z.literal(1),
   loopId: z.string().regex(FLEET_ID),
-  /** Counts from 1; a loop that is resumed or retried after an end has the next one. */
+  /** Number from 1; a loop that is resumed or retried after an end gets the next one. */
   generation: z.int().min(1).max(10_000),
   /** Name of the loop in its project. */
   name: z.string().regex(LOOP_NAME),
@@ -29,12 +29,12 @@ export const submission = z.strictObject({
   base: z.strictObject({ ref: z.string().min(1).max(255), sha: commit }),
   branch: z.string().regex(/^ralph\/[a-zA-Z0-9][a-zA-Z0-9._-]*$/),
   checkpointRef: z.string().regex(/^refs\/ralph\/[a-zA-Z0-9][a-zA-Z0-9._-]*$/),
-  /** Relative to the project; the digest is the SHA-256 of the file at `base.sha`. */
+  /** Path relative to the project; the digest is the SHA-256 of the file at `base.sha`. */
   task: z.strictObject({ path: z.string().min(1).max(1024), digest: hexadecimal(64) }),
   contract: z.strictObject({
-    /** SHA-256 over `terms`. */
+    /** SHA-256 of `terms`. */
     digest: hexadecimal(64),
-    /** What the submitter agreed to, as keys and values that are the same on every machine. */
+    /** Terms that the submitter agreed to, as keys and values that are identical on every machine. */
     terms: z.array(z.tuple([z.string(), z.string()])),
     /** Settings of the command line, by key path, and arguments of the task. */
     flags: z.record(z.string(), z.string()),
@@ -42,7 +42,7 @@ export const submission = z.strictObject({
   }),
   limits: z.strictObject({ iterationTimeoutMs: z.int().min(0), maxTakeOvers: z.int().min(0).max(100) }),
   needs: z.strictObject({ labels: z.array(word).max(20) }),
-  /** Loops that have to be complete before this one starts. */
+  /** Loops that must be complete before this one starts. */
   after: z.array(z.string().regex(FLEET_ID)).max(50),
   account: word,
   publish: z.enum(['none', 'branch', 'pull-request']),
@@ -50,7 +50,7 @@ export const submission = z.strictObject({
   submittedAt: z.string().max(40),
 });
 
-/** What the queue holds of a loop. */
+/** Data of a loop in the queue. */
 export const envelope = z.strictObject({ submission, signature: hexadecimal(64) });
 
 export type Submission = z.infer<typeof submission>;
@@ -60,7 +60,7 @@ export function jobIdOf({ loopId, generation }: Pick<Submission, 'loopId' | 'gen
   return `${loopId}.${generation}`;
 }
 
-/** Returns the submission of a job's data; null for anything else, including what is larger than a submission may be. */
+/** Returns the submission in a job's data; null if it is invalid or too large. */
 export function envelopeOf(data: unknown): Envelope | null {
   const text = JSON.stringify(data) ?? '';
   if (Buffer.byteLength(text) > MOST_BYTES) return null;
@@ -68,14 +68,14 @@ export function envelopeOf(data: unknown): Envelope | null {
   return parsed.success && isConsistent(parsed.data.submission) ? parsed.data : null;
 }
 
-/** Throws RalphError `usage` for a submission that no worker would take. */
+/** Throws RalphError `usage` for a submission that no worker would accept. */
 export function checkSubmission(value: Submission): void {
   const size = Buffer.byteLength(JSON.stringify(value));
   if (size > MOST_BYTES - 1024) throw new RalphError('usage', FLEET_TEXTS.tooLarge(size));
   submission.parse(value);
 }
 
-/** A reference names its loop: what one loop may move is no other's. */
+/** Returns whether the references belong to the loop: a loop may only move its own. */
 function isConsistent({ loopId, branch, checkpointRef, repository }: Submission): boolean {
   const isOwn = branch === `ralph/${loopId}` && checkpointRef === `refs/ralph/${loopId}`;
   return isOwn && repository.id === repositoryId(repository.url);
@@ -87,10 +87,10 @@ export function repositoryId(url: string): string {
   return sha256(normal).slice(0, 16);
 }
 
-/** Shortest key, in characters: 128 bits in hexadecimal. */
+/** Minimum length of a key: 128 bits in hexadecimal. */
 const LEAST = 32;
 
-/** The fleet's key: signs with HMAC-SHA256. It is never stored, printed or passed on. */
+/** Key of the fleet: signs with HMAC-SHA256. It is never stored, printed or passed on. */
 export class FleetKey {
   readonly #key: string;
 
@@ -100,7 +100,7 @@ export class FleetKey {
     this.#key = key;
   }
 
-  /** Returns 16 hexadecimal digits by which members find out that they have the same key. */
+  /** Returns 16 hexadecimal digits by which members can compare their keys. */
   get fingerprint(): string {
     return this.#sign('key', 'ralph-loop fleet').slice(0, 16);
   }
@@ -122,7 +122,7 @@ export class FleetKey {
     return isSame(this.signCommand(command), signature);
   }
 
-  /** `kind` keeps a signature of one kind from serving as one of another. */
+  /** Signs a value; `kind` keeps a signature of one kind from being used for another. */
   #sign(kind: string, value: unknown): string {
     return createHmac('sha256', this.#key)
       .update(`ralph-fleet-1\n${kind}\n${canonicalJson(value)}`)
@@ -130,7 +130,7 @@ export class FleetKey {
   }
 }
 
-/** What the signature of a command covers. */
+/** Part of a command that its signature covers. */
 export interface SignedPart {
   readonly id: string;
   readonly kind: string;

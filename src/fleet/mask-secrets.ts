@@ -1,10 +1,10 @@
 import { secretNames } from '../sandbox/terms.ts';
 
 const MASK = '***';
-/** A shorter value would mask ordinary words. */
+/** Minimum length of a secret; a shorter value would mask ordinary words. */
 const SHORTEST = 8;
 
-/** Returns what replaces the values of an environment's secrets in a text, as they are and as JSON writes them. */
+/** Returns a function that masks the values of an environment's secrets in a text, both plain and as JSON. */
 export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
   const values = secretNames(env, []).map((name) => env[name] ?? '');
   const forms = values
@@ -13,7 +13,7 @@ export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
   return (text) => forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
 }
 
-/** Does the same to the bytes of a file, whatever else they are. */
+/** Masks them in the bytes of a file, whatever its format. */
 export function maskBytes(bytes: Buffer, env: NodeJS.ProcessEnv): Buffer {
   const latin = Object.entries(env).map(
     ([name, value]) => [name, Buffer.from(value ?? '').toString('latin1')] as const,

@@ -68,7 +68,7 @@ export const FLEET_TEXTS = {
     `the submission of ${id} is not signed with this fleet’s key; nothing of it was used.`,
 } as const;
 
-/** What a command to a loop does. */
+/** Messages about the effect of a command on a loop. */
 export const CONTROL_TEXTS = {
   steer: 'The agent receives it at its next tool call, or with its next prompt.',
   pause: 'The loop pauses after the current iteration.',
@@ -76,7 +76,7 @@ export const CONTROL_TEXTS = {
   again: 'The loop is queued again from its last checkpoint.',
 } as const;
 
-/** Reasons that end or hold a loop, and what a worker says of itself. */
+/** Reasons for the end or wait of a loop, and messages of a worker. */
 export const WORKER_TEXTS = {
   refusedJob: 'not signed with this fleet’s key, or changed since',
   replayed: 'an older submission of a loop that has continued since',

@@ -15,26 +15,26 @@ import { closeWorkspace, openWorkspace, type Workspace } from './git/workspace.t
 import { checkSubmission, repositoryId, type Submission } from './job.ts';
 import { FLEET_TEXTS } from './messages.ts';
 
-/** What is the same for all tasks that are submitted together. */
+/** Terms shared by all tasks that are submitted together. */
 export interface SubmitRequest
   extends Pick<Submission, 'needs' | 'after' | 'account' | 'publish' | 'submittedBy' | 'submittedAt'> {
   readonly url: string;
-  /** A branch, a tag or a commit of the repository. */
+  /** Branch, tag or commit of the repository. */
   readonly base: string;
-  /** Task files or folders, relative to the repository's top. */
+  /** Task files or folders, relative to the repository's root. */
   readonly tasks: readonly string[];
   readonly flags: Readonly<Record<string, string>>;
   readonly args: Readonly<Record<string, string>>;
   readonly maxTakeOvers: number;
-  /** Asked for settings of the repository that start programs or widen permissions. */
+  /** Asks for consent to settings of the repository that start programs or widen permissions. */
   readonly agrees: (risky: readonly RiskySetting[]) => boolean;
 }
 
 const ID_DIGITS = 10;
 
 /**
- * Reads the tasks as they stand at the base commit, and returns what their user agrees to by submitting them. Throws
- * RalphError with the problems of all of them, with nothing queued.
+ * Reads the tasks at the base commit, and returns the terms that their user agrees to by submitting them. Throws RalphError
+ * with the problems of all of them, with nothing queued.
  */
 export async function prepareSubmissions(
   place: FleetPlace,
@@ -58,7 +58,7 @@ export async function prepareSubmissions(
         return [submissionOf(ws, { ...request, repository, base, task }, own)];
       } catch (error) {
         if (!(error instanceof RalphError) || error.code === 'mode-missing') throw error;
-        // The work tree that the task was read in is gone by then.
+        // The work tree in which the task was read no longer exists by then.
         problems.push(error.message.replaceAll(ws.dir, url));
         return [];
       }

@@ -5,25 +5,25 @@ import { askGit, bytesOfGit, type GitCall, listed, pathBytes } from './git.ts';
 import { RUNTIME } from './loop-state.ts';
 import { agentGit, agentIndex, ownCall, scratch, type Workspace } from './place.ts';
 
-/** A file that a checkpoint does not hold. Its version of the last commit, if any, takes its place. */
+/** File that a checkpoint does not contain. Its version of the last commit, if any, takes its place. */
 export interface LeftOut {
   readonly path: string;
-  /** `repository`: a folder with a git folder of its own; `special`: such as a socket. */
+  /** `repository`: a folder with its own git folder; `special`: for example a socket. */
   readonly why: 'size' | 'repository' | 'unreadable' | 'special';
 }
 
 export interface Captured {
   readonly head: string;
-  /** Trees: the files as they are; what is staged; blobs of a conflict, null without one. */
+  /** Trees of the current files, of the index, and of the blobs of a conflict (null without one). */
   readonly work: string;
   readonly index: string;
   readonly conflict: string | null;
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Larger files would make every later fetch slow. */
+/** Size limit: larger files would make every later fetch slow. */
 export const MOST_FILE_BYTES = 50 * 1024 * 1024;
-/** Name of the list of the index entries of a conflict, in their tree. */
+/** Name of the list of a conflict's index entries, in their tree. */
 export const ENTRIES = 'entries';
 const WHAT = 'the work tree was read';
 
@@ -35,25 +35,25 @@ export async function capture(ws: Workspace): Promise<Captured> {
   return { head, work, ...(await indexTrees(ws, '0'.repeat(head.length))), leftOut: files.leftOut };
 }
 
-/** Returns the commit that the agent's repository is at. */
+/** Returns the HEAD commit of the agent's repository. */
 export function headOf(ws: Workspace): Promise<string> {
   const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
   return askGit(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], call, WHAT);
 }
 
-/** What differs from a commit. A path has a character for each of its bytes. */
+/** Differences from a commit. A path has one character for each of its bytes. */
 export interface ChangedFiles {
   readonly kept: readonly string[];
   readonly gone: readonly string[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Finds what differs from the commit, the loop's runtime files apart. */
+/** Finds the differences from the commit, except the loop's runtime files. */
 export async function changedFiles(ws: Workspace, head: string): Promise<ChangedFiles> {
   return sorted(ws, await changedPaths(ws, head));
 }
 
-/** Lists what may differ from the commit: staged, changed, deleted and untracked files, without ignored ones. */
+/** Lists files that may differ from the commit: staged, changed, deleted and untracked ones, without ignored ones. */
 async function changedPaths(ws: Workspace, head: string): Promise<Set<string>> {
   const call = ownCall(ws, agentIndex(ws));
   const exclude = join(agentGit(ws), 'info', 'exclude');
@@ -93,7 +93,7 @@ function sorted(ws: Workspace, paths: ReadonlySet<string>): ChangedFiles {
 const absolute = (ws: Workspace, path: string): Buffer => Buffer.concat([Buffer.from(`${ws.dir}/`), pathBytes(path)]);
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** Tells whether a path and all above it are folders: what is behind a link is elsewhere. */
+/** Returns a test for whether a path and all of its parents are folders: what is behind a link is elsewhere. */
 function folderCheck(ws: Workspace): (path: string) => boolean {
   const known = new Map([['', true]]);
   const isFolder = (path: string): boolean => {
@@ -116,7 +116,7 @@ function isReadable(path: Buffer): boolean {
   }
 }
 
-/** Writes the tree of a commit with these changes. `call` says by which git folder, whose attributes hold for them. */
+/** Writes the tree of a commit with these changes. The git folder of `call` provides the attributes that apply to them. */
 export function treeOf(
   head: string,
   { kept, gone }: Pick<ChangedFiles, 'kept' | 'gone'>,
@@ -132,13 +132,13 @@ export function treeOf(
   });
 }
 
-/** Removes entries, those of a conflict included. */
+/** Removes entries, including those of a conflict. */
 async function remove(call: GitCall, paths: readonly string[], nothing: string): Promise<void> {
   const input = pathBytes(paths.map((path) => `0 ${nothing}\t${path}\0`).join(''));
   await askGit(['update-index', '-z', '--index-info'], { ...call, input }, WHAT);
 }
 
-/** What is staged, and the three sides of every file in conflict, which no tree can hold at their path. */
+/** Writes the index, and the three sides of every file in conflict, which no tree can hold at their path. */
 async function indexTrees(ws: Workspace, nothing: string): Promise<Pick<Captured, 'index' | 'conflict'>> {
   return withIndex(ws, async (index) => {
     if (existsSync(agentIndex(ws))) copyFileSync(agentIndex(ws), index);
@@ -151,7 +151,7 @@ async function indexTrees(ws: Workspace, nothing: string): Promise<Pick<Captured
   });
 }
 
-/** Each entry is `MODE SHA STAGE<tab>PATH`, as `update-index --index-info` takes it back. */
+/** Writes a tree of entries `MODE SHA STAGE<tab>PATH`, the format of `update-index --index-info`. */
 async function conflictTree(ws: Workspace, entries: readonly string[]): Promise<string> {
   const call = ownCall(ws);
   const input = pathBytes(entries.map((entry) => `${entry}\0`).join(''));
@@ -166,7 +166,7 @@ async function conflictTree(ws: Workspace, entries: readonly string[]): Promise<
   return askGit(['mktree', '-z'], { ...call, input: lines }, WHAT);
 }
 
-/** Runs `work` with the path of an index of its own. */
+/** Runs `work` with the path of a separate index. */
 export async function withIndex<T>(ws: Workspace, work: (index: string) => Promise<T>): Promise<T> {
   const index = join(scratch(ws), `index.${uniqueToken()}`);
   try {

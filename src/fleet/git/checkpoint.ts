@@ -11,12 +11,12 @@ import { type PushOutcome, pushRef } from './mirror.ts';
 import type { Workspace } from './place.ts';
 import { assertOwnRepository, checkCommit, lastCheckpoint, lastPath, ownCall, ownGit, scratch } from './place.ts';
 
-/** Name of the file in a checkpoint's `state/`. */
+/** Name of a file in a checkpoint's `state/`. */
 export const META_FILE = 'fleet.json';
 
 const count = z.int().min(0);
 
-/** What a checkpoint says of its loop. */
+/** Description of a loop in its checkpoint. */
 export const checkpointMeta = z.object({
   v: z.literal(1),
   loopId: z.string().min(1).max(200),
@@ -24,16 +24,16 @@ export const checkpointMeta = z.object({
   attempt: count,
   iteration: count,
   takeOvers: count,
-  /** Whether its worker ended the claim by itself; false while it works on. */
+  /** True if its worker ended the claim itself; false while it works. */
   signedOff: z.boolean(),
-  /** Id of the last command that was applied. */
+  /** Id of the last applied command. */
   lastCommand: z.string().max(200).nullable(),
   contractDigest: z.string().max(200),
   spent: z.object({ costUsd: z.number().min(0).nullable(), tokens: z.number().min(0) }),
-  /** How the loop ended in this generation, and why; null while it goes on. */
+  /** How and why the loop ended in this generation; null while it continues. */
   outcome: z.string().max(100).nullable().default(null),
   reason: z.string().max(20_000).default(''),
-  /** What was submitted, signed, so that a loop can be queued again from its repository alone. */
+  /** Signed submission, so that a loop can be queued again from its repository alone. */
   submission: z.unknown().optional(),
   at: z.iso.datetime(),
   leftOut: z
@@ -42,11 +42,11 @@ export const checkpointMeta = z.object({
 });
 
 export type CheckpointMeta = z.infer<typeof checkpointMeta>;
-/** The same without what `makeCheckpoint` finds out itself. */
+/** Description without the fields that `makeCheckpoint` determines itself. */
 export type NewCheckpointMeta = Omit<CheckpointMeta, 'leftOut' | 'outcome' | 'reason'> &
   Partial<Pick<CheckpointMeta, 'outcome' | 'reason'>>;
 
-/** Reads what a checkpoint says, from the mirror or a workspace. Throws RalphError `state-corrupt` if it is none. */
+/** Reads a checkpoint's description, from the mirror or a workspace. Throws RalphError `state-corrupt` if it is invalid. */
 export async function readCheckpoint(
   place: string | Workspace,
   sha: string,
@@ -61,7 +61,7 @@ export async function readCheckpoint(
   try {
     value = JSON.parse(found.output.toString('utf8'));
   } catch (error) {
-    throw invalid('its description is no JSON', error);
+    throw invalid('its description is not valid JSON', error);
   }
   const parsed = checkpointMeta.safeParse(value);
   if (!parsed.success) throw invalid(z.prettifyError(parsed.error), parsed.error);
@@ -70,15 +70,15 @@ export async function readCheckpoint(
 
 const WHAT = 'the checkpoint was made';
 const NAME = 'ralph-loop';
-/** Files that a checkpoint lists as left out. */
+/** Maximum number of omitted files that a checkpoint lists. */
 const MOST_LISTED = 1_000;
 
 /**
- * Makes a commit with the files, what is staged and the loop's state, and returns its name. Its parents are the commit of
- * the work tree, so that the agent's own commits travel along, and the last checkpoint that this workspace was opened from
- * or pushed. Files above 50 MiB and repositories within are left out and listed in it; ignored files are left out. Leaves
- * work tree and index of the agent as they are, and runs no program of the repository. No two commits have one name.
- * Throws RalphError `refused` if the agent replaced its repository, `state-io` if git fails.
+ * Makes a commit with the files, the index and the loop's state, and returns its name. Its parents are the commit of the work
+ * tree, so that the agent's own commits are included, and the last checkpoint that this workspace was opened from or pushed.
+ * Files above 50 MiB and nested repositories are omitted and listed in it; ignored files are omitted. Does not change the
+ * agent's work tree and index, and runs no program of the repository. No two commits have the same name. Throws RalphError
+ * `refused` if the agent replaced its repository, `state-io` if git fails.
  */
 export async function makeCheckpoint(
   ws: Workspace,
@@ -98,7 +98,7 @@ export async function makeCheckpoint(
   const tree = await askGit(['mktree', '-z'], { ...ownCall(ws), input }, WHAT);
   const last = lastCheckpoint(ws);
   const parents = [head, ...(last === null ? [] : [last])].flatMap((parent) => ['-p', parent]);
-  // Two workers that make the same checkpoint make two commits: else both would count as the one that was pushed.
+  // Two workers that make the same checkpoint make two commits; otherwise both would count as the pushed one.
   const message = `Checkpoint of the loop ${ws.loopId}, iteration ${meta.iteration}\n\nToken: ${uniqueToken()}-${crypto.randomUUID()}\n`;
   const who = ['AUTHOR', 'COMMITTER'].flatMap((role) => [
     [`GIT_${role}_NAME`, NAME],
@@ -127,10 +127,10 @@ async function stateTree(ws: Workspace, meta: CheckpointMeta, env: NodeJS.Proces
 }
 
 /**
- * Moves the reference in the repository from `expected` (null: it does not exist) to the checkpoint, in one step. Of any
- * number of workers that expect the same, one is `pushed`. Push the same checkpoint again after `unreachable`: one whose
- * answer was lost is found there. Throws RalphError `usage`, with nothing pushed, for a checkpoint that does not continue
- * `expected`. `tell` gets git's complaint, without credentials.
+ * Moves the reference in the repository from `expected` (null: it does not exist) to the checkpoint, in one step. Of all
+ * workers that expect the same, only one is `pushed`. Push the same checkpoint again after `unreachable`: if only the answer
+ * was lost, it is found there. Throws RalphError `usage`, with nothing pushed, for a checkpoint that does not continue
+ * `expected`. `tell` receives git's error, without credentials.
  */
 export async function pushCheckpoint(
   ws: Workspace,

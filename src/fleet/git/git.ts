@@ -8,26 +8,26 @@ import { GIT_TEXTS } from './messages.ts';
 
 export interface GitCall {
   readonly env: NodeJS.ProcessEnv;
-  /** Git folder, absolute: git looks for no other, whatever the agent wrote into its work tree. */
+  /** Absolute git folder: git uses no other, whatever the agent wrote into its work tree. */
   readonly gitDir?: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly workTree?: string;
-  /** Folder that git is started in: the work tree or the git folder if absent. */
+  /** Working directory of git; default: the work tree or the git folder. */
   readonly cwd?: string;
   readonly index?: string;
-  /** Folder of git objects that are written, in place of the one in the git folder. */
+  /** Folder for written objects, instead of that in the git folder. */
   readonly objects?: string;
   readonly input?: Buffer | string;
-  /** Whether git may connect to another repository. */
+  /** True if git may connect to another repository. */
   readonly network?: boolean;
-  /** More variables, such as the identity of a commit. */
+  /** Further variables, such as the identity of a commit. */
   readonly more?: Readonly<Record<string, string>>;
 }
 
 export interface GitEnd {
   readonly ok: boolean;
   readonly code: number | null;
-  /** Names of files are bytes, so that nothing is decoded unasked. */
+  /** Output as bytes, because file names must not be decoded. */
   readonly output: Buffer;
   /** Error output, without credentials, at most 2,000 characters. */
   readonly complaint: string;
@@ -38,7 +38,7 @@ const NETWORK_MS = 600_000;
 const MOST_COMPLAINT = 2_000;
 const MOST_OUTPUT = 512 * 1024 * 1024;
 
-/** Settings above every configuration: no hook, no program of a repository, no signature, nothing in the background. */
+/** Settings that override every configuration: no hook, no program of a repository, no signature, nothing in the background. */
 const SETTINGS: readonly (readonly [string, string])[] = [
   ['core.hooksPath', devNull],
   ['core.fsmonitor', 'false'],
@@ -55,10 +55,10 @@ const SETTINGS: readonly (readonly [string, string])[] = [
   ['protocol.file.allow', 'always'],
 ];
 
-/** What a user sets to reach their repositories; every other variable of git is dropped. */
+/** Pattern for variables by which users reach their repositories; all other variables of git are dropped. */
 const KEPT = /^GIT_(?:CONFIG_(?!PARAMETERS$)|SSH|ASKPASS|SSL_|PROXY_|HTTP_)/;
 
-/** Runs git without a terminal. Throws RalphError `refused` if it is not installed; every other failure is in the answer. */
+/** Runs git without a terminal. Throws RalphError `refused` if it is not installed; any other failure is in the answer. */
 export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
   const { env, gitDir, workTree, cwd, input = '', network = false } = call;
   const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
@@ -83,7 +83,7 @@ export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
     child.stderr.on('data', (chunk: Buffer) => {
       complaint = `${complaint}${chunk.toString('utf8')}`.slice(-MOST_COMPLAINT);
     });
-    // A git that ends before it has read everything reports the reason itself.
+    // A git that ends before reading all input reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const late = setTimeout(() => child.kill('SIGKILL'), network ? NETWORK_MS : LOCAL_MS);
@@ -101,19 +101,19 @@ export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
   });
 }
 
-/** Returns git's output without its last newline. Throws RalphError `state-io` with `what` and git's complaint. */
+/** Returns git's output without its last newline. Throws RalphError `state-io` with `what` and git's error. */
 export async function askGit(words: readonly string[], call: GitCall, what: string): Promise<string> {
   return (await bytesOfGit(words, call, what)).toString('utf8').replace(/\n$/, '');
 }
 
-/** Returns git's output. Throws RalphError `state-io` with `what` and git's complaint. */
+/** Returns git's output. Throws RalphError `state-io` with `what` and git's error. */
 export async function bytesOfGit(words: readonly string[], call: GitCall, what: string): Promise<Buffer> {
   const { ok, output, complaint } = await git(words, call);
   if (!ok) throw new RalphError('state-io', GIT_TEXTS.failed(what, complaint));
   return output;
 }
 
-/** Splits a NUL-separated list; each entry stands for its bytes, one character each. */
+/** Splits a NUL-separated list; each entry has one character for each of its bytes. */
 export function listed(output: Buffer): string[] {
   return output
     .toString('latin1')
@@ -121,7 +121,7 @@ export function listed(output: Buffer): string[] {
     .filter((entry) => entry !== '');
 }
 
-/** Returns the bytes of a path as `listed` returns it. */
+/** Returns the bytes of a path from `listed`. */
 export const pathBytes = (path: string): Buffer => Buffer.from(path, 'latin1');
 
 function environment({ env, gitDir, workTree, index, objects, network = false, more }: GitCall): NodeJS.ProcessEnv {

@@ -10,15 +10,12 @@ import { RalphError } from '../../text/message.ts';
 import { maskBytes } from '../mask-secrets.ts';
 import { GIT_TEXTS } from './messages.ts';
 
-/** Runtime files of a work tree, relative to it, with a slash at the end. */
+/** Folder of the runtime files, relative to the work tree, with a final slash. */
 export const RUNTIME = '.claude/context/runtime/';
 
-/** Locks, drafts and holders of this machine's processes, and the file that hides the folder. */
+/** Pattern for locks, drafts and holders of this machine's processes, and for the file that hides the folder. */
 const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder(?:\.json)?|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
-/**
- * Files outside the project that a loop needs elsewhere. A resume makes the snapshot of protected files and the view of
- * git for its own machine.
- */
+/** Pattern for outside files that a loop needs elsewhere. A resume recreates the snapshot and the view of git. */
 const OUTSIDE =
   /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
 const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
@@ -29,8 +26,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const folders = z.object({ project: z.string().min(1), home: z.string().min(1) });
 
 /**
- * Copies what the loops of a project keep, in it and outside it, to `runtime/` and `outside/` of a new folder. Secrets of
- * the environment that an agent said are masked; a contract, whose hash has to stay, holds none.
+ * Copies the stored data of a project's loops, inside and outside it, to `runtime/` and `outside/` of a new folder. Masks
+ * secrets of the environment that an agent wrote; a contract, whose hash must remain, contains none.
  */
 export function collectState(project: string, env: NodeJS.ProcessEnv, to: string): void {
   const { runtimeDir, outsideDir } = filesOf(project, env);
@@ -45,9 +42,9 @@ export function collectState(project: string, env: NodeJS.ProcessEnv, to: string
 }
 
 /**
- * Puts what `collectState` copied where the loops of a project at this path look for it. A contract whose hash was sound
- * names the folders of this machine, and the state names its new hash; a contract that was tampered with stays so.
- * Throws RalphError `refused` if the way to the runtime files is a link, `state-corrupt` for an invalid folder.
+ * Restores the data from `collectState` for the loops of a project at this path. A contract with a valid hash gets the
+ * folders of this machine, and the state its new hash; a contract that was tampered with remains so. Throws RalphError
+ * `refused` if a link leads to the runtime files, `state-corrupt` for an invalid folder.
  */
 export function restoreState(from: string, project: string, env: NodeJS.ProcessEnv): void {
   const files = filesOf(project, env);
@@ -74,7 +71,7 @@ export function restoreState(from: string, project: string, env: NodeJS.ProcessE
   }
 }
 
-/** Paths of the files of any loop of the project. Throws RalphError `refused` if a link leads to them. */
+/** Returns the paths of the files of any loop of the project. Throws RalphError `refused` if a link leads to them. */
 function filesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles {
   const files = loopFiles(project, null, env);
   for (let at = files.runtimeDir; at !== files.projectDir; at = dirname(at)) {
@@ -84,7 +81,7 @@ function filesOf(project: string, env: NodeJS.ProcessEnv): LoopFiles {
   return files;
 }
 
-/** Lists the regular files below a folder that belong to no process; links are not followed. */
+/** Lists the regular files below a folder that do not belong to a process; links are not followed. */
 function regularFiles(folder: string): string[] {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -121,7 +118,7 @@ function movedContract(path: string, old: Folders, here: Folders, hashes: Map<st
   return `${JSON.stringify({ hash, contract }, null, 2)}\n`;
 }
 
-/** The process that worked on the loop is on another machine, where its number means another one. */
+/** Removes the process that worked on the loop: on this machine its number means another one. */
 function movedState(path: string, hashes: ReadonlyMap<string, string>): string | null {
   const state = readRecord<Record<string, unknown>>(path);
   if (typeof state !== 'object' || state === null || !('contractHash' in state)) return null;
@@ -131,16 +128,13 @@ function movedState(path: string, hashes: ReadonlyMap<string, string>): string |
   return `${JSON.stringify(moved, null, 2)}\n`;
 }
 
-/** Folders that a contract names by their absolute paths and that are elsewhere on another machine. */
+/** Folders that a contract names by absolute paths and that differ between machines. */
 interface Folders {
   readonly project: string;
   readonly home: string;
 }
 
-/**
- * Returns the contract as it reads where project and home folder are others. The task file's text stays byte for byte.
- * A program stays pinned by its content.
- */
+/** Returns the contract for other folders. The task file's text stays byte for byte, programs stay pinned by content. */
 export function relocateContract(contract: Contract, from: Folders, to: Folders): Contract {
   const moves = [[from.project, to.project] as const, [from.home, to.home] as const].sort(
     ([a], [b]) => b.length - a.length,

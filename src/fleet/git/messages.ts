@@ -2,7 +2,7 @@ import { printable } from '../../term/format.ts';
 
 const shown = (text: string): string => printable(text).slice(0, 200);
 
-/** What the fleet says about mirrors, workspaces, checkpoints and branches. */
+/** Messages about mirrors, workspaces, checkpoints and branches. */
 export const GIT_TEXTS = {
   badRepositoryId: (id: string) => `"${shown(id)}" is not a repository id: use 16 hexadecimal digits.`,
   badLoopId: (id: string) => `"${shown(id)}" is not a loop id: use letters, digits, ".", "_" and "-".`,
@@ -27,7 +27,7 @@ export const GIT_TEXTS = {
     `checkpoint ${sha.slice(0, 12)} does not continue ${expected.slice(0, 12)}, so it is not pushed.`,
 };
 
-/** What the outcome of a publication says. */
+/** Messages about the outcome of a publication. */
 export const PUBLISH_TEXTS = {
   none: 'Nothing was pushed.',
   same: (branch: string) => `Branch ${branch} has no commits of its own.`,

@@ -10,15 +10,15 @@ import { GIT_TEXTS } from './messages.ts';
 import type { FleetPlace, FleetRepository, Workspace } from './place.ts';
 import { checkRef, environmentOf, mirrorPath, ownCall, plainUrl } from './place.ts';
 
-/** A first fetch of a large repository takes minutes, and others wait for it. */
+/** Maximum wait: a first fetch of a large repository takes minutes, and others wait for it. */
 const WAIT_MS = 1_800_000;
 const WHAT = 'the mirror was made';
 const BRANCHES_AND_TAGS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
 
 /**
- * Fetches the repository into the machine's bare mirror of it, and `refs` with it; returns the mirror's path. One process
- * at a time; what a killed one left is cleared away. Nothing is ever removed from its objects: workspaces borrow them.
- * Throws RalphError `state-io` if the repository does not answer.
+ * Fetches the repository and `refs` into the machine's bare mirror of it; returns the mirror's path. Runs are serialised; the
+ * remains of a killed one are removed. Objects are never removed, because workspaces borrow them. Throws RalphError
+ * `state-io` if the repository does not answer.
  */
 export async function fetchMirror(
   place: FleetPlace,
@@ -50,7 +50,7 @@ export async function fetchMirror(
 
 const LOOK_MS = 100;
 
-/** Waits until no live process holds it and takes it. Throws RalphError `lock-timeout` after `waitMs`. */
+/** Takes the hold once no live process has it. Throws RalphError `lock-timeout` after `waitMs`. */
 async function awaitHold(path: string, waitMs: number): Promise<Hold> {
   for (const end = performance.now() + waitMs; ; await sleep(LOOK_MS)) {
     const hold = takeHold(path);
@@ -61,7 +61,7 @@ async function awaitHold(path: string, waitMs: number): Promise<Hold> {
   }
 }
 
-/** Makes the empty mirror under another name, so that a mirror is never half made; its names have the remote's length. */
+/** Makes the empty mirror under another name, so that a mirror is never incomplete; its names have the remote's length. */
 async function makeMirror(mirror: string, url: string, env: NodeJS.ProcessEnv): Promise<void> {
   const draft = `${mirror}.${uniqueToken()}.new`;
   mkdirSync(draft, { mode: 0o700 });
@@ -86,12 +86,12 @@ function dropDrafts(mirror: string): void {
   }
 }
 
-/** Attempts on locks that killed processes left; each has one file. */
+/** Maximum number of attempts; each removes one lock file of a killed process. */
 const MOST_LOCKS = 50;
-/** Longer than git holds the lock of a reference: its git may outlive a killed worker for a moment. */
+/** Wait that exceeds git's hold of a reference's lock, because git may outlive a killed worker for a moment. */
 const ORPHAN_MS = 2_000;
 
-/** Runs git again without the lock file that it found, as long as a killed one left more of them. */
+/** Runs git again without the lock file that it found, while killed processes have left any. */
 async function unlocking(mirror: string, run: () => Promise<GitEnd>): Promise<GitEnd> {
   for (let left = MOST_LOCKS; ; left -= 1) {
     const end = await run();
@@ -103,7 +103,7 @@ async function unlocking(mirror: string, run: () => Promise<GitEnd>): Promise<Gi
   }
 }
 
-/** Reads a reference in the remote repository itself; null if it is absent. Throws RalphError `state-io` if that does not answer. */
+/** Reads a remote reference; null if it does not exist. Throws RalphError `state-io` if the repository does not answer. */
 export async function readRef(
   mirror: string,
   ref: string,
@@ -124,12 +124,12 @@ export async function hasCommit(gitDir: string, sha: string, env: NodeJS.Process
   return (await git(['cat-file', '-e', `${sha}^{commit}`], { env, gitDir })).ok;
 }
 
-/** `fenced`: another worker moved the reference. `unreachable`: it is as it was, or the repository does not answer. */
+/** `fenced`: another worker moved the reference. `unreachable`: it is unchanged, or the repository does not answer. */
 export type PushOutcome = 'pushed' | 'fenced' | 'unreachable';
 
 /**
- * Moves a reference in the repository from `expected` (null: it does not exist) to the commit, in one step, or not at
- * all. `tell` gets git's complaint, without credentials.
+ * Moves a reference in the repository from `expected` (null: it does not exist) to the commit, in one step, or not at all.
+ * `tell` receives git's error, without credentials.
  */
 export async function pushRef(
   ws: Workspace,
@@ -145,7 +145,7 @@ export async function pushRef(
   return outcome;
 }
 
-/** Asks the repository what became of a push that failed here: its answer may have been lost. */
+/** Queries the repository for the result of a push that failed here, because its answer may have been lost. */
 async function outcomeOf(ws: Workspace, ref: string, sha: string, expected: string | null): Promise<PushOutcome> {
   let found: string | null;
   try {

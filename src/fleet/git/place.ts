@@ -8,16 +8,16 @@ import { RalphError } from '../../text/message.ts';
 import type { GitCall } from './git.ts';
 import { GIT_TEXTS } from './messages.ts';
 
-/** The data folder of the workers of one machine: `mirrors/` and `loops/`. */
+/** Data folder of the workers of one machine: `mirrors/` and `loops/`. */
 export interface FleetPlace {
-  /** Absolute. */
+  /** Absolute path. */
   readonly dir: string;
-  /** Environment that finds git and the folder of loop state outside projects; that of the process if absent. */
+  /** Environment that locates git and the folder of loop state outside projects; default: that of the process. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface FleetRepository {
-  /** 16 hexadecimal digits; names the mirror. */
+  /** Name of the mirror: 16 hexadecimal digits. */
   readonly id: string;
   readonly url: string;
 }
@@ -27,8 +27,8 @@ export function environmentOf({ env = process.env }: FleetPlace): NodeJS.Process
 }
 
 /**
- * Returns the place at an absolute path; null is `ralph-loop/fleet` in the user's data folder. Throws RalphError `usage`
- * for one in the folder of loop state: guardrails deny every write there, and the sandbox hides it.
+ * Returns the place at an absolute path; null is `ralph-loop/fleet` in the user's data folder. Throws RalphError `usage` for
+ * one in the folder of loop state, where guardrails deny every write and which the sandbox hides.
  */
 export function placeAt(given: string | null, env: NodeJS.ProcessEnv): FleetPlace {
   const { XDG_DATA_HOME: data } = env;
@@ -39,7 +39,7 @@ export function placeAt(given: string | null, env: NodeJS.ProcessEnv): FleetPlac
   return { dir };
 }
 
-/** Returns the real path; that of the nearest folder which exists decides for one that does not. */
+/** Returns the real path; for a path that does not exist, based on its nearest existing folder. */
 function realOf(path: string): string {
   if (existsSync(path) || path === dirname(path)) return realpathSync(path);
   return join(realOf(dirname(path)), basename(path));
@@ -63,13 +63,13 @@ export function checkLoopId(loopId: string): string {
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Throws RalphError `usage` for what is no full object name. */
+/** Throws RalphError `usage` unless this is a full object name. */
 export function checkCommit(sha: string): string {
   if (!COMMIT.test(sha)) throw new RalphError('usage', GIT_TEXTS.badCommit(sha));
   return sha;
 }
 
-/** Throws RalphError `usage` for what git could take for an option, a pattern or several references. */
+/** Throws RalphError `usage` for a text that git could interpret as an option, a pattern or several references. */
 export function checkRef(ref: string): string {
   const isSound = /^refs\/[^\s~^:?*[\\]+$/.test(ref) && !/\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)|[/.]$/.test(ref);
   if (!isSound || [...ref].some((char) => char < ' ' || char === '\u007f'))
@@ -81,8 +81,8 @@ const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
 const SCHEMES = ['file', 'git', 'http', 'https', 'ssh'];
 
 /**
- * Returns the address without password, token and query, so that it can be stored and shown. Throws RalphError `usage`
- * for an address by which git would run a program or read an option.
+ * Returns the address without password, token and query, so that it can be stored and shown. Throws RalphError `usage` for an
+ * address that makes git run a program or read an option.
  */
 export function plainUrl(url: string): string {
   const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
@@ -98,34 +98,34 @@ export function plainUrl(url: string): string {
   } catch (error) {
     throw new RalphError('usage', GIT_TEXTS.badUrl, error);
   }
-  // A name alone is an account for ssh, and may be a token for http.
+  // A lone user name is an account for ssh, but may be a token for http.
   const user = scheme === 'ssh' && parsed.username !== '' ? `${parsed.username}@` : '';
   return `${parsed.protocol}//${user}${parsed.host}${parsed.pathname}`;
 }
 
-/** A loop's place of work on this machine, held by this process. */
+/** Folders of a loop on this machine, held by this process. */
 export interface Workspace {
-  /** The work tree, by its real path. It is a repository of its own, with a detached HEAD. */
+  /** Real path of the work tree, a repository of its own with a detached HEAD. */
   readonly dir: string;
   readonly loopId: string;
-  /** Name of the branch that its commits are published as. */
+  /** Name of the branch under which its commits are published. */
   readonly branch: string;
   readonly mirror: string;
-  /** Folder around the work tree, out of reach of an agent that is confined to that. */
+  /** Folder around the work tree, out of reach of an agent that is confined to the work tree. */
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Git folder of the agent's own repository. */
+/** Returns the git folder of the agent's own repository. */
 export const agentGit = ({ dir }: Pick<Workspace, 'dir'>): string => join(dir, '.git');
-/** The worker's own git folder for this workspace: the agent can change neither its settings nor its objects. */
+/** Returns the worker's own git folder for this workspace: the agent can change neither its settings nor its objects. */
 export const ownGit = ({ home }: Pick<Workspace, 'home'>): string => join(home, 'git');
-/** Folder of files for the time of one call. */
+/** Returns the folder for temporary files of one call. */
 export const scratch = ({ home }: Pick<Workspace, 'home'>): string => join(home, 'tmp');
-/** Names the last checkpoint that this workspace was opened from or pushed. */
+/** Returns the file that names the last checkpoint that this workspace was opened from or pushed. */
 export const lastPath = ({ home }: Pick<Workspace, 'home'>): string => join(home, 'last');
 
-/** Calls git on the work tree with the worker's own git folder: contents byte for byte, and no program runs. */
+/** Returns the call of git on the work tree with the worker's own git folder: contents byte for byte, and no program runs. */
 export function ownCall(ws: Workspace, index?: string): GitCall {
   return { env: ws.env, gitDir: ownGit(ws), workTree: ws.dir, ...(index !== undefined && { index }) };
 }
@@ -137,8 +137,8 @@ export function lastCheckpoint(ws: Workspace): string | null {
 }
 
 /**
- * Throws RalphError `refused` if the agent put something else in the place of its git folder, or borrows objects that are
- * not of this repository: they would be read with the rights of the worker and published.
+ * Throws RalphError `refused` if the agent replaced its git folder, or borrows objects from another repository: they would be
+ * read with the rights of the worker and published.
  */
 export function assertOwnRepository(ws: Workspace): void {
   const git = agentGit(ws);

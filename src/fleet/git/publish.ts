@@ -11,18 +11,18 @@ import { assertOwnRepository, checkCommit, ownGit, type Workspace } from './plac
 export interface Publication {
   readonly branch: string;
   readonly how: 'none' | 'branch' | 'pull-request';
-  /** Branch that the work began on, and that a pull request asks to be merged into. */
+  /** Branch on which the work began, and the target of a pull request. */
   readonly base: string;
   /** Body of a pull request. */
   readonly report: string;
-  /** Commit of the branch in the repository as it is known; null if it does not exist. */
+  /** Known commit of the branch in the repository; null if it does not exist. */
   readonly expected: string | null;
 }
 
 export interface PublishOutcome {
   /** `same`: there are no commits to publish. */
   readonly kind: PushOutcome | 'none' | 'same';
-  /** The commit that is or would be the branch's; null if nothing was asked for. */
+  /** Current or intended commit of the branch; null if nothing was requested. */
   readonly sha: string | null;
   readonly pullRequest: string | null;
   readonly message: string;
@@ -31,9 +31,9 @@ export interface PublishOutcome {
 const WHAT = 'the work was published';
 
 /**
- * Pushes the commits of a workspace as a branch, with what its agent left uncommitted in a last one, and opens a pull
- * request with gh if asked to and gh is installed. Files of the loop and of the client are not published. A branch that
- * another one moved meanwhile is left alone (`fenced`). Hooks of the repository do not run. Throws RalphError `state-io`.
+ * Pushes the commits of a workspace as a branch, including a last one with uncommitted changes, and opens a pull request if
+ * requested and gh is installed. Does not publish files of the loop and of the client. Leaves alone a branch that was moved
+ * meanwhile (`fenced`). Runs no hooks of the repository. Throws RalphError `state-io`.
  */
 export async function publish(ws: Workspace, request: Publication): Promise<PublishOutcome> {
   const { branch, how, base, expected } = request;
@@ -44,7 +44,7 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
   assertOwnRepository(ws);
   if (expected !== null) checkCommit(expected);
   const { head, tree } = await workOf(ws);
-  // A publication that was interrupted after its push, with the same work.
+  // An earlier publication of the same work was interrupted after its push.
   const isThere = tree !== null && expected !== null && (await isCommitOf(ws, request, head, tree));
   const sha = isThere ? expected : await committed(ws, head, tree);
   const baseRef = `refs/heads/${nameOf(base)}`;
@@ -61,13 +61,13 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
 
 const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, '');
 
-/** Calls git with the attributes of the repository, and none of the agent's settings. */
+/** Returns the call of git with the attributes of the repository and without the agent's settings. */
 function normalCall(ws: Workspace, index?: string): GitCall {
   const objects = join(ownGit(ws), 'objects');
   return { env: ws.env, gitDir: ws.mirror, workTree: ws.dir, objects, ...(index !== undefined && { index }) };
 }
 
-/** Returns the agent's last commit, and the tree of what it left uncommitted; null if that is nothing. */
+/** Returns the agent's last commit, and the tree of its uncommitted changes; null if there are none. */
 async function workOf(ws: Workspace): Promise<{ readonly head: string; readonly tree: string | null }> {
   const head = await headOf(ws);
   const { kept, gone } = await changedFiles(ws, head);
@@ -86,7 +86,7 @@ async function committed(ws: Workspace, head: string, tree: string | null): Prom
   return askGit(['commit-tree', tree, '-p', head], call, WHAT);
 }
 
-/** Returns whether the branch is at a commit of this tree after this commit. */
+/** Returns whether the branch is at a commit of this tree on top of this commit. */
 async function isCommitOf(ws: Workspace, { branch, expected }: Publication, head: string, tree: string) {
   const call = normalCall(ws);
   const words = ['log', '--max-count=1', '--format=%T %P', `${expected}`];
@@ -129,7 +129,7 @@ async function openPullRequest(
   return { pullRequest: null, message: PUBLISH_TEXTS.pullFailed(branch, redact(complaint.trim() || said.trim())) };
 }
 
-/** gh starts git itself, so it works in the worker's own git folder and not in the agent's. */
+/** Runs gh, which starts git itself, in the worker's own git folder instead of the agent's. */
 function runGh(
   ws: Workspace,
   gh: string,
@@ -153,7 +153,7 @@ function runGh(
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       complaint = `${complaint}${chunk}`.slice(-10_000);
     });
-    // A gh that ends before it has read everything reports the reason itself.
+    // A gh that ends before reading all input reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     child.once('error', (error) => resolve({ code: null, said, complaint: error.message }));

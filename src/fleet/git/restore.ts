@@ -7,8 +7,8 @@ const WHAT = 'the checkpoint was put back';
 const LINK_TO_REPOSITORY = '160000';
 
 /**
- * Brings a clean work tree of a checkpoint's first parent to the checkpoint's files and its staged changes. git writes
- * every file and refuses names that lead out of the work tree, through a link or into a git folder.
+ * Changes a clean work tree of a checkpoint's first parent to the checkpoint's files and index. git writes every file and
+ * refuses names that lead out of the work tree, through a link or into a git folder.
  */
 export async function restoreWork(ws: Workspace, checkpoint: string): Promise<void> {
   const call = ownCall(ws);
@@ -23,7 +23,7 @@ export async function restoreWork(ws: Workspace, checkpoint: string): Promise<vo
   await restoreIndex(ws, checkpoint);
 }
 
-/** Reads `:MODE MODE SHA SHA STATUS`, NUL, path. A link to another repository has no files to put back. */
+/** Parses `:MODE MODE SHA SHA STATUS`, NUL, path. A link to another repository has no files to restore. */
 function differences(parts: readonly string[]): { readonly gone: string[]; readonly changed: string[] } {
   const gone: string[] = [];
   const changed: string[] = [];
@@ -37,7 +37,7 @@ function differences(parts: readonly string[]): { readonly gone: string[]; reado
   return { gone, changed };
 }
 
-/** Removes a file that git has just checked out, and the folders that are empty without it, as git does. */
+/** Removes a file that git has just checked out, and folders that become empty, as git does. */
 function removeFile(ws: Workspace, path: string): void {
   const at = (name: string): Buffer => Buffer.concat([Buffer.from(`${ws.dir}/`), pathBytes(name)]);
   rmSync(at(path), { force: true });
@@ -50,7 +50,7 @@ function removeFile(ws: Workspace, path: string): void {
   }
 }
 
-/** What was staged, with the sides of a conflict. The figures of unchanged files are kept, so that git need not read them. */
+/** Restores the index, including the sides of a conflict. Keeps the figures of unchanged files: git need not read them. */
 async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
   const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
   await askGit(['read-tree', '-i', '-m', `${checkpoint}:index`], call, WHAT);
@@ -58,7 +58,7 @@ async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
   if (conflict.ok) {
     await askGit(['update-index', '-z', '--index-info'], { ...call, input: conflict.output }, WHAT);
   }
-  // Fails where a file differs, which it may.
+  // Fails for files that differ, which is allowed.
   await git(['update-index', '-q', '--refresh'], call);
 }
 

@@ -31,24 +31,24 @@ export interface WorkspaceRequest {
   readonly repository: FleetRepository;
   readonly loopId: string;
   readonly branch: string;
-  /** Where the loop begins without a checkpoint. */
+  /** Commit of a loop without a checkpoint. */
   readonly base: { readonly sha: string };
   readonly checkpoint: string | null;
-  /** Called with the work tree as it was submitted, before the checkpoint's files are put into it. */
+  /** Called with the submitted work tree, before the checkpoint's files are restored in it. */
   readonly atBase?: (dir: string) => void;
 }
 
-/** Reference of a loop's checkpoints in the repository. */
+/** Returns the reference of a loop's checkpoints in the repository. */
 export const checkpointRef = (loopId: string): string => `refs/ralph/${checkLoopId(loopId)}`;
 
 const holds = new Map<string, Hold>();
 const NAMES = 'workspace.json';
 
 /**
- * Makes a work tree with a branch's commits and, if there is a checkpoint, the files and the loop state of it; its loop's
- * project is the top of the repository. A folder whose holder lives is left alone: a frozen worker may still write there.
- * What a dead one left is removed. Throws RalphError, with nothing left behind:
- * `refused` for a commit that is gone, `state-corrupt` for an invalid checkpoint, `state-io` if git fails.
+ * Makes a work tree with a branch's commits and, if there is a checkpoint, its files and loop state; the loop's project is
+ * the root of the repository. Leaves alone a folder whose holder is alive, because a frozen worker may still write there.
+ * Removes the remains of a dead worker. Throws RalphError, with nothing left behind: `refused` for a missing commit,
+ * `state-corrupt` for an invalid checkpoint, `state-io` if git fails.
  */
 export async function openWorkspace(place: FleetPlace, request: WorkspaceRequest): Promise<Workspace> {
   const { repository, loopId, branch, base, checkpoint, atBase } = request;
@@ -89,10 +89,7 @@ async function fetchStart(place: FleetPlace, { repository, loopId, checkpoint }:
   throw new RalphError('refused', checkpoint === null ? GIT_TEXTS.noCommit(start) : GIT_TEXTS.noCheckpoint(start));
 }
 
-/**
- * Takes the first folder of the loop that is not there. What a dead worker left is removed, but its path is not taken: a
- * git that it started may still write there.
- */
+/** Takes the first free folder of the loop and removes a dead worker's, whose path a git of it may still write to. */
 function freeFolder(place: FleetPlace, loopId: string): { readonly home: string; readonly hold: Hold } {
   mkdirSync(loopsDir(place), { recursive: true, mode: 0o700 });
   for (let copy = 1; ; copy += 1) {
@@ -108,17 +105,17 @@ function freeFolder(place: FleetPlace, loopId: string): { readonly home: string;
   }
 }
 
-/** Removes a work tree and the state that its loop keeps outside of it. */
+/** Removes a work tree and its loop's state outside. */
 function clearFolder(home: string, env: NodeJS.ProcessEnv): void {
   const work = join(home, 'work');
-  // The folder outside is found by the real path of the work tree, which has to be there for it.
+  // The folder outside is derived from the real path of the work tree, which must exist for that.
   mkdirSync(work, { recursive: true, mode: 0o700 });
   const gone = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 } as const;
   rmSync(loopFiles(work, null, env).outsideDir, gone);
   rmSync(home, gone);
 }
 
-/** The agent's repository borrows the mirror's objects; the worker's own borrows both and takes every file as bytes. */
+/** Makes the agent's repository, on the mirror's objects, and the worker's own, on both, with every file as bytes. */
 async function makeRepositories(ws: Workspace): Promise<void> {
   const { env, dir, mirror } = ws;
   const what = 'the work tree was made';
@@ -166,7 +163,7 @@ async function fillFrom(ws: Workspace, checkpoint: string): Promise<void> {
   writeAtomically(lastPath(ws), `${checkpoint}\n`);
 }
 
-/** Removes the work tree and the loop's state outside of it, unless another live process holds it. Never throws for what is gone. */
+/** Removes the work tree and the loop's state outside, unless another live process holds it. Ignores missing files. */
 export function closeWorkspace(ws: Pick<Workspace, 'home' | 'env'>): void {
   const hold = holds.get(ws.home) ?? takeHold(`${ws.home}.holder`);
   if (hold === null) return;
@@ -178,7 +175,7 @@ export function closeWorkspace(ws: Pick<Workspace, 'home' | 'env'>): void {
   }
 }
 
-/** Lists the workspaces that no live process holds, for `closeWorkspace`; half made ones are among them. */
+/** Lists the workspaces without a live holder, for `closeWorkspace`, including incomplete ones. */
 export function staleWorkspaces(place: FleetPlace): Pick<Workspace, 'home' | 'env'>[] {
   const env = environmentOf(place);
   if (!existsSync(loopsDir(place))) return [];

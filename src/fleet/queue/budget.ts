@@ -1,6 +1,6 @@
 import { type FleetServer, KEYS } from './connect.ts';
 
-/** What all loops of the fleet together may use; null is no limit. */
+/** Limits for all loops of the fleet together; null is no limit. */
 export interface FleetLimits {
   readonly maxCostUsd: number | null;
   readonly maxTokens: number | null;
@@ -15,12 +15,12 @@ export interface FleetSpent extends Amount {
   readonly reserved: Amount;
 }
 
-/** Dollars are counted in millionths: Redis adds whole numbers. */
+/** Factor: dollars are counted in millionths, because Redis adds integers. */
 const MICRO = 1_000_000;
 
 /**
- * Counts reservations whose holder has not settled them in time as spent, then reserves if the limits allow. One script,
- * so that two workers never reserve the same dollar. The server's clock decides.
+ * Counts reservations that were not settled in time as spent, then reserves if the limits allow. A single script, so that two
+ * workers never reserve the same dollar. Uses the server's clock.
  */
 const RESERVE = `
 local t = redis.call('TIME')
@@ -47,7 +47,7 @@ redis.call('HSET', KEYS[2], ARGV[1], string.format('%d %d %d', c, k, now + life)
 return {1, cost, tokens}
 `;
 
-/** A reservation that has been counted as spent meanwhile is not counted twice. */
+/** Settles a reservation, unless it was already counted as spent. */
 const SETTLE = `
 if redis.call('HDEL', KEYS[2], ARGV[1]) == 0 then return 0 end
 redis.call('HINCRBY', KEYS[1], 'cost', ARGV[2])
@@ -55,7 +55,7 @@ redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[3])
 return 1
 `;
 
-/** Reserves for one iteration. Returns null, or what is spent and reserved where the limits leave too little. */
+/** Reserves for one iteration. Returns null, or the amounts spent and reserved if the limits leave too little. */
 export async function reserve(
   { redis }: FleetServer,
   id: string,
@@ -69,7 +69,7 @@ export async function reserve(
   return granted === 1 ? null : { costUsd: (cost ?? 0) / MICRO, tokens: tokens ?? 0 };
 }
 
-/** Replaces a reservation by what was used; one that was never made, or was settled before, changes nothing. */
+/** Replaces a reservation by the actual usage; no effect if it was never made or already settled. */
 export async function settle({ redis }: FleetServer, id: string, used: Amount): Promise<void> {
   await redis.eval(SETTLE, 2, KEYS.spent, KEYS.reserved, id, micro(used.costUsd), Math.ceil(used.tokens));
 }
@@ -86,10 +86,10 @@ function micro(dollars: number): number {
   return Math.ceil(dollars * MICRO);
 }
 
-/** Random time after the reset, so that not all workers start at once. */
+/** Maximum random delay after the reset, so that not all workers start at once. */
 const SPREAD_MS = 60_000;
 
-/** Holds every worker of the account back until then (epoch milliseconds) and up to a minute more. A later hold stays. */
+/** Holds every worker of the account until then (epoch milliseconds) and up to a minute longer. A later hold remains. */
 export async function holdAccount({ redis }: FleetServer, account: string, until: number): Promise<number> {
   const at = Math.round(until + Math.random() * Math.min(SPREAD_MS, Math.max(0, until - Date.now())));
   const name = KEYS.account(account);
@@ -103,7 +103,7 @@ export async function holdAccount({ redis }: FleetServer, account: string, until
   return at;
 }
 
-/** Returns until when (epoch milliseconds) the account is at its rate limit; 0 if it is not. */
+/** Returns the end of the account's rate limit (epoch milliseconds); 0 without one. */
 export async function heldUntil(server: FleetServer, account: string): Promise<number> {
   const until = Number((await server.redis.hget(KEYS.account(account), 'heldUntil')) ?? 0);
   return until > (await server.now()) ? until : 0;

@@ -29,7 +29,7 @@ export type CommandKind = (typeof COMMAND_KINDS)[number];
 
 export const MOST_TEXT = 8_000;
 const KEPT_SECONDS = 30 * 24 * 3600;
-/** Commands of one loop that the stream keeps. */
+/** Maximum number of a loop's commands in the stream. */
 const MOST = 1_000;
 
 const command = z.strictObject({
@@ -43,7 +43,7 @@ const command = z.strictObject({
   signature: z.string(),
 });
 
-/** A signed command. Ids rise in the order of the stream, so that the last one applied says which are new. */
+/** Signed command. Ids rise in the order of the stream, so that the last applied one determines which are new. */
 export type FleetCommand = z.infer<typeof command>;
 
 type Asked = Pick<FleetCommand, 'kind' | 'text' | 'loop' | 'generation' | 'by'>;
@@ -57,7 +57,7 @@ redis.call('EXPIRE', KEYS[1], ARGV[3])
 return 1
 `;
 
-/** Signs a command and appends it to the stream of its loop, with an id after all that are in it. */
+/** Signs a command and appends it to the stream of its loop, with an id after all existing ones. */
 export async function sendCommand(server: FleetServer, key: FleetKey, asked: Asked): Promise<FleetCommand> {
   const name = KEYS.commands(asked.loop);
   for (;;) {
@@ -71,7 +71,7 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
     const unsigned = { ...asked, id: ulidAfter(last, now), at: new Date(now).toISOString() };
     const signed: FleetCommand = { ...unsigned, signature: key.signCommand(unsigned) };
     const fields = Object.entries(signed).flatMap(([field, value]) => [field, String(value)]);
-    // An id below one that was applied would never be read: not after another sender, on this connection or any other.
+    // An id below an applied one would never be read; this holds across senders and connections.
     if ((await server.redis.eval(APPEND, 1, name, end, MOST, KEPT_SECONDS, ...fields)) === 1) return signed;
   }
 }
@@ -79,11 +79,11 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
 export interface NewCommands {
   /** Signed commands of this generation, in the order of their ids, each after `last`. */
   readonly commands: readonly FleetCommand[];
-  /** Entries of the stream that no member of the fleet has signed. */
+  /** Number of entries of the stream that no member of the fleet has signed. */
   readonly refused: number;
 }
 
-/** Reads the commands of a loop. What is not signed for it is counted and otherwise ignored. */
+/** Reads the commands of a loop. Entries that are not signed for it are counted and otherwise ignored. */
 export async function readCommands(
   server: FleetServer,
   key: FleetKey,

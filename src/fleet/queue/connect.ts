@@ -7,21 +7,21 @@ import { RalphError } from '../../text/message.ts';
 import { jobIdOf } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
 
-/** The two packages that the fleet needs and that its user installs beside ours. */
+/** Packages that the fleet needs and that its user installs in addition to ours. */
 export interface Packages {
-  /** Loaded at its first use: most commands only read what is in the server. */
+  /** Loaded at first use: most commands only read from the server. */
   readonly bullmq: typeof BullMQ;
   readonly newRedis: (url: string, options: RedisOptions) => Redis;
 }
 
 export const VERSIONS = 'bullmq@6 ioredis@5';
 
-/** Loads bullmq and ioredis from where ours is installed, else from the user's project. Throws `usage` with the line that installs them. */
+/** Loads bullmq and ioredis from our installation, else from the project. Throws `usage` with the command to install them. */
 export function loadPackages(bundleDir: string, projectDir: string): Packages {
   for (const place of [bundleDir, projectDir]) {
     const require = createRequire(join(place, 'any.cjs'));
     try {
-      // Both or none: bullmq without ioredis repeats one error without end.
+      // Both or none: bullmq without ioredis repeats one error endlessly.
       const { Redis: Client } = require(require.resolve('ioredis')) as typeof import('ioredis');
       const path = require.resolve('bullmq');
       return {
@@ -37,7 +37,7 @@ export function loadPackages(bundleDir: string, projectDir: string): Packages {
   throw new RalphError('usage', FLEET_TEXTS.noPackages(installLine(bundleDir, projectDir)));
 }
 
-/** Returns the command that installs both beside this installation. */
+/** Returns the command that installs both in the same place as this installation. */
 export function installLine(bundle: string, projectDir: string): string {
   const path = bundle.replaceAll('\\', '/');
   if (/\/_npx\//.test(path)) return `npx -p claude-ralph-loop -p bullmq@6 -p ioredis@5 ralph-loop fleet …`;
@@ -49,7 +49,7 @@ export function installLine(bundle: string, projectDir: string): string {
     : `npm install --prefix ${root} ${VERSIONS}`;
 }
 
-/** Keys of the fleet beside those of the queue. */
+/** Keys of the fleet besides those of the queue. */
 export const KEYS = {
   loops: 'ralph:loops',
   accounts: 'ralph:accounts',
@@ -62,16 +62,13 @@ export const KEYS = {
   commands: (loop: string): string => `ralph:commands:${loop}`,
 } as const;
 
-/** Time that the server has to accept a connection of a command. */
+/** Time limit for the server to accept a command's connection. */
 const CONNECT_MS = 5_000;
 
-/**
- * What becomes of requests while the server is away: each fails, and the connection with them; each waits for the server;
- * or those on their way fail, and the connection is renewed.
- */
+/** Requests while the server is away: they fail with the connection, wait, or fail while the connection is renewed. */
 export type LostServer = 'fail' | 'wait' | 'reconnect';
 
-/** A connection to the fleet's server, and its queues, one for each account. */
+/** Connection to the fleet's server, and its queues, one for each account. */
 export class FleetServer {
   readonly redis: Redis;
   readonly packages: Packages;
@@ -82,7 +79,7 @@ export class FleetServer {
     this.redis = redis;
   }
 
-  /** Connects once. Throws RalphError `refused` where no server answers. */
+  /** Connects once. Throws RalphError `refused` if no server answers. */
   static async connect(packages: Packages, url: string, lostServer: LostServer = 'fail'): Promise<FleetServer> {
     if (!/^rediss?:/i.test(url) || !URL.canParse(url)) throw new RalphError('usage', FLEET_TEXTS.badUrl);
     const redis = packages.newRedis(url, {
@@ -97,7 +94,7 @@ export class FleetServer {
     });
     try {
       await redis.connect();
-      // ioredis uses another database where the server does not have this one.
+      // ioredis uses another database if the server does not have this one.
       await redis.select(redis.options.db ?? 0);
     } catch (error) {
       redis.disconnect();
@@ -112,12 +109,12 @@ export class FleetServer {
     const known = this.#queues.get(account);
     if (known !== undefined) return known;
     const queue = new this.packages.bullmq.Queue(queueOf(account), { connection: this.redis });
-    queue.on('error', () => undefined); // the connection's own listener has it
+    queue.on('error', () => undefined); // handled by the connection's own listener
     this.#queues.set(account, queue);
     return queue;
   }
 
-  /** Returns the key of a job, or of all jobs of a kind, as BullMQ names it. */
+  /** Returns the key of a job, or of all jobs of a kind, in BullMQ's format. */
   keyOf(account: string, part: string): string {
     return `bull:${queueOf(account)}:${part}`;
   }
@@ -131,7 +128,7 @@ export class FleetServer {
     this.redis.disconnect();
   }
 
-  /** Returns the server's clock, in epoch milliseconds: the only one that orders and delays. */
+  /** Returns the server's clock, in epoch milliseconds; only this clock orders and delays. */
   async now(): Promise<number> {
     const [seconds = 0, micros = 0] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);

@@ -6,16 +6,16 @@ import { secretMask } from '../mask-secrets.ts';
 import { recordOf } from './commands.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 
-/** Events of one loop that the server keeps. */
+/** Maximum number of a loop's events on the server. */
 const MOST = 10_000;
 const KEPT_SECONDS = 30 * 24 * 3600;
 const FLUSH_MS = 200;
-/** Records that say nothing once they are over. */
+/** Records that mean nothing once they are over. */
 const UNSENT: ReadonlySet<unknown> = new Set(['command.started', 'tool.started', 'agent.usage', 'steering.pending']);
-/** Events that wait for a server that is away; older ones are dropped first. */
+/** Maximum number of events that wait for the server; older ones are dropped first. */
 const MOST_WAITING = 2_000;
 
-/** An event of a loop as the fleet keeps it. */
+/** Event of a loop as stored by the fleet. */
 export interface FleetEvent {
   /** Position in the stream. */
   readonly id: string;
@@ -23,7 +23,7 @@ export interface FleetEvent {
   readonly event: Readonly<Record<string, unknown>>;
 }
 
-/** Passes a loop's events to the server: in order, secrets masked, each with the attempt that it belongs to. */
+/** Sends a loop's events to the server: in order, secrets masked, each with its attempt. */
 export class EventSink {
   readonly #redis: Redis;
   readonly #name: string;
@@ -31,7 +31,7 @@ export class EventSink {
   readonly #mask: (text: string) => string;
   #waiting: string[] = [];
   #timer: NodeJS.Timeout | null = null;
-  /** Where the next record of the loop's own stream begins. */
+  /** Position of the next record in the loop's own stream. */
   #next = 0;
 
   constructor({ redis }: FleetServer, loopId: string, attempt: number, env: NodeJS.ProcessEnv) {
@@ -41,12 +41,12 @@ export class EventSink {
     this.#mask = secretMask(env);
   }
 
-  /** Leaves out what this file holds already, unless the server has nothing of it. */
+  /** Skips the events already in this file, unless the server has none of them. */
   async skipKnown(path: string): Promise<void> {
     if ((await this.#redis.exists(this.#name)) === 1) this.#next = readOn(path, 0).next;
   }
 
-  /** Passes on what the loop has recorded in its stream since the last call. */
+  /** Queues the events recorded in the loop's stream since the last call. */
   follow(path: string): void {
     const { entries, next } = readOn(path, this.#next);
     this.#next = next;
@@ -63,7 +63,7 @@ export class EventSink {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
   }
 
-  /** Sends what waits. A server that is away loses events, never the loop. */
+  /** Sends the queued events. While the server is unreachable, events may be lost, but never the loop. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -80,7 +80,7 @@ export class EventSink {
 
 const MOST_AT_ONCE = 500;
 
-/** Reads the events of a loop in turn, those of older attempts left out. */
+/** Reads the events of a loop in order, without those of older attempts. */
 export class EventReader {
   readonly #server: FleetServer;
   readonly #loopId: string;
@@ -91,7 +91,7 @@ export class EventReader {
     this.#loopId = loopId;
   }
 
-  /** Returns what came since the last call. */
+  /** Returns the events since the last call. */
   async read(): Promise<FleetEvent[]> {
     const last = this.#last;
     const found = await readEvents(this.#server, this.#loopId, last?.id ?? '');
@@ -101,7 +101,7 @@ export class EventReader {
   }
 }
 
-/** Returns the events after `from` (a position, '' for all), those of older attempts left out. */
+/** Returns the events after `from` (a position, '' for all), without those of older attempts. */
 async function readEvents({ redis }: FleetServer, loopId: string, from: string): Promise<FleetEvent[]> {
   const found: FleetEvent[] = [];
   for (let next = from === '' ? '-' : `(${from}`; ; ) {
@@ -117,7 +117,7 @@ async function readEvents({ redis }: FleetServer, loopId: string, from: string):
   }
 }
 
-/** Drops what a worker told after a newer attempt had begun. */
+/** Drops events that a worker sent after a newer attempt had begun. */
 export function withoutStale(events: readonly FleetEvent[]): FleetEvent[] {
   let newest = 0;
   return events.filter(({ attempt }) => {

@@ -5,20 +5,20 @@ import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '..
 import { type FleetServer, KEYS } from './connect.ts';
 import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';
 
-/** What the queue says of a job. */
+/** State of a job in the queue. */
 export type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
 
-/** One loop of the fleet as `fleet status` shows it. */
+/** Loop of the fleet as `fleet status` shows it. */
 export interface FleetLoop extends LoopEntry {
   readonly state: QueueState;
   readonly result: LoopResult | null;
-  /** Why the machinery gave the loop up; null if it did not. */
+  /** Error by which the queue gave up the loop; null if there is none. */
   readonly failure: string | null;
-  /** Epoch milliseconds at which a waiting loop is looked at again; null for any other. */
+  /** Epoch milliseconds at which a waiting loop is checked again; null for any other. */
   readonly until: number | null;
 }
 
-/** Where a queue keeps its jobs by state, with what the state is called here; first what a list shows first. */
+/** Lists of a queue by state, with our name of the state, in the order of display. */
 const KEPT = [
   ['active', 'working'],
   ['delayed', 'waiting'],
@@ -32,19 +32,19 @@ const LISTS: ReadonlySet<string> = new Set(['active', 'wait', 'paused']);
 const ORDER: readonly QueueState[] = [...new Set(KEPT.map(([, state]) => state)), 'forgotten'];
 const FIELDS = ['progress', 'returnvalue', 'failedReason'] as const;
 export const OVER: ReadonlySet<QueueState> = new Set(['ended', 'failed', 'forgotten']);
-/** BullMQ keeps the instant of a delayed job in the upper bits of its score. */
+/** Factor: BullMQ stores the instant of a delayed job in the upper bits of its score. */
 const DELAY_SHIFT = 0x1000;
 
-/** The loops that were asked for, and how many there are. */
+/** Requested loops, and their total number. */
 export interface FleetList {
-  /** Loops at work first, then those that wait, are queued, have ended; of equal ones the newest first. */
+  /** Active loops first, then waiting, queued and ended ones; the newest first within each group. */
   readonly loops: readonly FleetLoop[];
   readonly total: number;
-  /** Jobs of the queues by state; null where `loops` are all there are. */
+  /** Numbers of jobs by state; null if `loops` is complete. */
   readonly counts: Readonly<Partial<Record<QueueState, number>>> | null;
 }
 
-/** Reads at most `most` loops: what it costs grows with them, not with the loops that the server remembers. */
+/** Reads at most `most` loops: the cost grows with these, not with all loops on the server. */
 export async function fleetStatus(server: FleetServer, most: number): Promise<FleetList> {
   const total = await server.redis.hlen(KEYS.loops);
   const isWhole = total <= most;
@@ -54,7 +54,7 @@ export async function fleetStatus(server: FleetServer, most: number): Promise<Fl
   const entries = isWhole ? await allLoops(server) : await loopsNamed(server, [...new Set(ids)]);
   const placed = entries.flatMap((entry) => {
     const place = places.get(`${entry.account} ${jobIdOf(entry)}`);
-    // A job without its loop in a part of the list is that of an earlier generation.
+    // In a partial list, a job without its loop belongs to an earlier generation.
     if (place === undefined && !isWhole) return [];
     return [{ ...entry, ...(place ?? GONE) }];
   });
@@ -80,7 +80,7 @@ interface Place {
 
 const GONE: Place = { state: 'forgotten', until: null };
 
-/** Reads where jobs are, of each kind up to position `last` (-1 for all), and how many there are: in one exchange. */
+/** Reads the places of jobs, of each kind up to position `last` (-1 for all), and their numbers, in one exchange. */
 async function placesOf(server: FleetServer, accounts: readonly string[], last: number) {
   const commands = server.redis.pipeline();
   const asked = KEPT.flatMap(([kept, state]) => accounts.map((account) => ({ kept, state, account })));
@@ -131,12 +131,12 @@ async function detailsOf(server: FleetServer, loops: readonly LoopEntry[]): Prom
   }));
 }
 
-/** What no worker has held in this generation, but perhaps put back, stands where its last one left it. */
+/** Returns the progress: if no worker has held the loop in this generation, that of the last one. */
 function latest(told: LoopProgress | null, before: LoopProgress | null): LoopProgress | null {
   return before === null || (told?.attempt ?? 0) > 0 ? told : { ...before, waits: told?.waits ?? null };
 }
 
-/** Returns how often jobs and commands came that this fleet has not signed, by job. */
+/** Returns the number of unsigned jobs and commands, by job. */
 export async function refusedJobs({ redis }: FleetServer): Promise<Readonly<Record<string, number>>> {
   const found = await redis.hgetall(KEYS.refused);
   return Object.fromEntries(Object.entries(found).map(([id, count]) => [id, Number(count)]));

@@ -4,28 +4,25 @@ import { FLEET_TEXTS } from '../messages.ts';
 import { type LoopProgress, loopProgress } from '../worker/loop-result.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 
-/** Days after which the queue forgets a loop that has ended. */
+/** Time after which the queue forgets an ended loop. */
 const KEPT_SECONDS = 30 * 24 * 3600;
 
 const TEXTS = ['account', 'name', 'task', 'repository', 'by', 'at'] as const;
 
-/** What `status` needs of a loop without its job's data. */
+/** Data of a loop for `status`, without that of its job. */
 export interface LoopEntry extends Readonly<Record<'loopId' | (typeof TEXTS)[number], string>> {
   readonly generation: number;
-  /** How far the loop was when it was queued again; null for one that is new. */
+  /** Progress of the loop when it was queued again; null for a new one. */
   readonly progress: LoopProgress | null;
 }
 
-/** Throws RalphError `refused` where the fleet's members use another key. */
+/** Throws RalphError `refused` if the fleet's members use another key. */
 export async function checkKey({ redis }: FleetServer, key: FleetKey): Promise<void> {
   await redis.setnx(KEYS.keyCheck, key.fingerprint);
   if ((await redis.get(KEYS.keyCheck)) !== key.fingerprint) throw new RalphError('refused', FLEET_TEXTS.otherKey);
 }
 
-/**
- * Adds a loop to its queue, in place of its former generation. Returns the id of the loop that is queued: of an equal one,
- * if that has not ended.
- */
+/** Adds a loop to its queue in place of its former generation. Returns its id, or that of an equal one that has not ended. */
 export async function addLoop(
   server: FleetServer,
   key: FleetKey,
@@ -47,23 +44,23 @@ export async function addLoop(
     ...(progress && { progress }),
   });
   if (queued !== loopId) {
-    // Only a sender that was killed has left a job without its entry.
+    // Only a killed sender leaves a job without its entry.
     await server.redis.hsetnx(KEYS.loops, queued, entry);
     return queued;
   }
   await server.redis.multi().sadd(KEYS.accounts, account).hset(KEYS.loops, loopId, entry).exec();
-  // Last: until the new job is there, the former one is all that the server has of the loop.
+  // Last: until the new job exists, the former one is the server's only record of the loop.
   if (generation > 1) await server.queue(account).remove(jobIdOf({ loopId, generation: generation - 1 }));
   return queued;
 }
 
-/** Two submissions of the same work, of which the queue keeps the first until it has ended. */
+/** Returns the same text for submissions of the same work, of which the queue keeps the first until it has ended. */
 function sameWork({ loopId, generation, repository, base, contract, task }: Submission): string {
   const own = generation > 1 ? `#${loopId}.${generation}` : '';
   return `${repository.id}#${base.sha}#${task.digest}#${contract.digest}${own}`;
 }
 
-/** Returns every loop of the fleet, the newest first. */
+/** Returns every loop of the fleet, newest first. */
 export async function allLoops({ redis }: FleetServer): Promise<LoopEntry[]> {
   const found = Object.entries(await redis.hgetall(KEYS.loops));
   return found
@@ -71,7 +68,7 @@ export async function allLoops({ redis }: FleetServer): Promise<LoopEntry[]> {
     .sort((a, b) => compare(b.at, a.at) || compare(a.loopId, b.loopId));
 }
 
-/** Instants and ids are ASCII: their order needs no language. */
+/** Compares instants and ids, which are ASCII, without a locale. */
 export function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
@@ -94,7 +91,7 @@ export async function loopNamed(server: FleetServer, loopId: string): Promise<Lo
   throw new RalphError('no-loop', FLEET_TEXTS.noLoop(loopId));
 }
 
-/** What is no entry was not written by us. A schema would take half the time of a list of thousands. */
+/** Parses an entry; anything else was not written by us. A schema would take half the time of a list of thousands. */
 function entryFrom(loopId: string, text: string): LoopEntry[] {
   try {
     const found = { ...(JSON.parse(text) as LoopEntry), loopId };

@@ -10,7 +10,7 @@ export type Meta = Omit<CheckpointMeta, 'leftOut'>;
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
 
-/** The published history of one loop as its holder knows it: a straight line that only the holder of its end continues. */
+/** Published history of a loop as its holder knows it: a linear one that only the holder of its end continues. */
 export class CheckpointLine {
   readonly #ws: Workspace;
   readonly #ref: string;
@@ -35,9 +35,9 @@ export class CheckpointLine {
   }
 
   /**
-   * Publishes files and state of the workspace as they are. Where the repository does not answer it tries again for as
-   * long as the lock holds: nothing runs on top of what is not published. Throws `LostLoop` if another worker has moved
-   * the reference, or the lock is lost.
+   * Publishes the current files and state of the workspace. While the repository does not answer, tries again for as long as
+   * the lock holds: nothing runs on top of unpublished work. Throws `LostLoop` if another worker has moved the reference, or
+   * the lock is lost.
    */
   async push(change: Partial<Meta>, unreachable: (why: string) => void = () => undefined): Promise<void> {
     const meta: Meta = { ...this.#meta, ...change, at: new Date().toISOString() };

@@ -22,18 +22,18 @@ import { LoopCommands } from './loop-commands.ts';
 import type { LoopProgress, LoopResult } from './loop-result.ts';
 import { Reservations } from './reservations.ts';
 
-/** What one claim of a job works with. */
+/** Context of one claim of a job. */
 export interface Claim
   extends Pick<Holding, 'submission' | 'server' | 'env' | 'program' | 'lost' | 'leaving' | 'hurry'> {
   readonly key: FleetKey;
   readonly place: FleetPlace;
   readonly limits: FleetLimits;
-  /** Last checkpoint that a worker has told of; null where none has. */
+  /** Last reported checkpoint; null if there is none. */
   readonly told: string | null;
   readonly progress: (progress: LoopProgress) => Promise<void>;
 }
 
-/** Works on a loop from its last checkpoint until it ends. Throws `PutBack` where it waits, `LostLoop` where it is another's. */
+/** Works on a loop until it ends. Throws `PutBack` if it has to wait, `LostLoop` if another worker has it. */
 export async function workOn(claim: Claim): Promise<LoopResult> {
   const { submission, place, env, told } = claim;
   const { repository, checkpointRef, loopId, branch, base } = submission;
@@ -49,7 +49,7 @@ export async function workOn(claim: Claim): Promise<LoopResult> {
     return withoutWork('replayed', WORKER_TEXTS.replayed, former, last);
   }
   let terms = '' as FleetTerms | string;
-  // What was agreed to is what was submitted: an agent's changes of it neither count nor keep the loop from going on.
+  // The submitted terms count: changes by an agent neither apply nor stop the loop.
   const atBase = (dir: string): void => {
     terms = termsIn(claim, dir);
   };
@@ -123,7 +123,7 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: Fl
   throw new PutBack(end.until, end.why);
 }
 
-/** The report quotes the agent's last words, which may hold what it should not have said. */
+/** Masks secrets in the report, which quotes the agent's last words. */
 function masked(end: HeldEnd, env: NodeJS.ProcessEnv): HeldEnd {
   if (end.kind === 'waits') return end;
   const mask = secretMask(env);
@@ -144,7 +144,7 @@ async function finish(
   const how = !isWanted ? 'none' : outcome === 'complete' ? submission.publish : 'branch';
   const report = `${meta.reason}\n\n${end?.report ?? ''}`.trim();
   const expected = await readRef(ws.mirror, `refs/heads/${branch}`, env);
-  // After the branch was read: who continues the loop since then publishes over what was read, or is the newer one.
+  // After reading the branch: another worker that continues the loop replaces what was read, or is the newer one.
   if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
   const { kind, message } = await publish(ws, { branch, how, base: base.ref, report, expected });
   if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
@@ -159,7 +159,7 @@ async function finish(
 
 const AGAIN_MS = 10_000;
 
-/** Outcomes after which there is no result to look at. */
+/** Outcomes without a result to publish. */
 const UNPUBLISHED: ReadonlySet<string> = new Set([
   ...['cancelled', 'paused', 'fleet-budget', 'contract-changed', 'set-up-failed'],
 ]);
@@ -190,7 +190,7 @@ function nextMeta({ submission, key }: Pick<Claim, 'submission' | 'key'>, former
   return { ...fresh, contractDigest, attempt: attempt + 1, iteration, takeOvers: died, lastCommand, spent, at };
 }
 
-/** Returns the task's terms as they are in this folder, or what is wrong with them. */
+/** Returns the task's terms in this folder, or the problem with them. */
 function termsIn({ submission, env }: Claim, projectDir: string): FleetTerms | string {
   const { contract, task, name } = submission;
   const { flags, args } = contract;

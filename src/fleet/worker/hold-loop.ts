@@ -20,24 +20,24 @@ import { setUp } from './set-up.ts';
 
 type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
-/** A wait of the loop up to this long is spent in the slot. */
+/** Maximum wait of a loop during which it keeps its slot. */
 const SHORT_WAIT_MS = 5_000;
 const COMMANDS_MS = 1_000;
-/** Delay after a runner that died. */
+/** Delay after the death of a runner. */
 const AGAIN_MS = 5_000;
-/** Time that a runner has to end its agent and to leave after SIGTERM. */
+/** Time for a runner to end its agent and exit after SIGTERM. */
 const LEAVE_MS = 20_000;
 
-/** Runs one loop by a supervised runner, publishing a checkpoint between any two iterations, until it ends or waits. */
+/** Runs one loop with a supervised runner until it ends or waits, and publishes a checkpoint between any two iterations. */
 export class LoopHolder {
   readonly #holding: Holding;
   #run: Supervised | null = null;
   #ended: Ended | null = null;
   #isLive = false;
   #maxIterations: number;
-  /** Why the runner was sent away; null while it may go on. */
+  /** Reason why the runner was stopped; null while it may continue. */
   #end: HeldEnd | null = null;
-  /** An error at a boundary, which ends the claim. */
+  /** Error between iterations, which ends the claim. */
   #failure: Error | null = null;
 
   constructor(holding: Holding) {
@@ -46,7 +46,7 @@ export class LoopHolder {
     this.#maxIterations = (live ?? lastState)?.maxIterations ?? 0;
   }
 
-  /** Throws `LostLoop` with nothing published, or `PutBack` after a runner that died. */
+  /** Throws `LostLoop` with nothing published, or `PutBack` after the death of a runner. */
   async run(): Promise<HeldEnd> {
     const { commands, lost, leaving, hurry, files } = this.#holding;
     await commands.apply(false);
@@ -86,7 +86,7 @@ export class LoopHolder {
     });
   }
 
-  /** The first claim begins the loop; any later one resumes it. */
+  /** Returns the words of the run: the first claim begins the loop; later ones resume it. */
   #words(): string[] {
     const { submission, ws, files, env } = this.#holding;
     const { task, name, contract } = submission;
@@ -137,7 +137,7 @@ export class LoopHolder {
     });
   }
 
-  /** Publishes what the last iteration did, then decides whether another one may start. */
+  /** Publishes the last iteration, then decides whether another one may start. */
   async #boundary(spent: Spent): Promise<Permit> {
     try {
       const end = await this.#next(spent);
@@ -154,7 +154,7 @@ export class LoopHolder {
     if (this.#end !== null) return this.#end;
     const iteration = this.#iteration();
     if (iteration > line.meta.iteration) {
-      // An iteration that is published ends the row of workers that died in one.
+      // A published iteration resets the count of workers that died.
       const change = { iteration, takeOvers: 0, lastCommand: commands.last, spent };
       await line.push(change, (why) => this.#unreachable(why));
     }
@@ -185,11 +185,11 @@ export class LoopHolder {
     try {
       await commands.apply(true);
     } catch {
-      // The server is away: read again in a second.
+      // The server is unreachable: read again in a second.
     }
   }
 
-  /** Ends the runner where it is; a second look ends it by force. */
+  /** Stops the runner; a second call kills it. */
   #sendAway(end: HeldEnd): void {
     if (this.#end !== null) return;
     this.#end = end;
@@ -206,17 +206,17 @@ export class LoopHolder {
     if (this.#failure !== null) throw this.#failure;
     const ended = this.#ended;
     if (ended === null) {
-      // It refused to start the loop: every other worker's would, too.
+      // It refused to start the loop, as every other worker's would.
       if (!this.#isLive && code !== null && code !== 0) {
         return endedAs('error', complaint);
       }
       throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
     }
     if (ended.status === 'cancelled' || commands.wanted === 'cancel') return stopped('cancelled');
-    // A loop that came to its end while it was sent away has ended all the same.
+    // A loop that ended while it was being stopped has ended nevertheless.
     const isOver = ended.status !== 'interrupted' && ended.status !== 'paused';
     if (this.#end !== null && !isOver) return this.#end;
-    // Ended by a signal that was not ours.
+    // Ended by another process's signal.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
     // The advice in the message is for a loop of this machine.
     const { status: outcome, message, text: reason = message, report } = ended;
@@ -224,7 +224,7 @@ export class LoopHolder {
     return { kind: 'ended', outcome, reason, report: lines.join('\n') };
   }
 
-  /** Publishes the last checkpoint of this claim. `outcome` is null for a loop that waits. */
+  /** Publishes the last checkpoint of this claim. `outcome` is null for a waiting loop. */
   async signOff(outcome: string | null, reason: string): Promise<void> {
     const { line, commands, budget } = this.#holding;
     const change = { iteration: this.#lastIteration(), lastCommand: commands.last, outcome, reason };
@@ -239,22 +239,22 @@ export class LoopHolder {
     return Math.max(this.#iteration(), iterations);
   }
 
-  /** The loop stands still until the repository answers: its user sees why. */
+  /** Reports why the loop is held until the repository answers. */
   #unreachable(why: string): void {
     this.#holding.events.tell({ type: 'notice', message: why });
     this.tell('repository').catch(() => undefined);
   }
 
-  /** Tells how far the loop is, and why it waits. */
+  /** Reports the loop's progress, and why it waits. */
   tell(waits: string | null): Promise<void> {
     return this.#holding.progress(waits, this.#maxIterations);
   }
 }
 
-/** Ends a runner and its agent at once, whatever they are doing. Resolves when both process groups are gone. */
+/** Kills a runner and its agent at once. Resolves when both process groups have ended. */
 async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<void> {
   const agent = agentOf(files);
-  // The runner first: it would start another agent.
+  // The runner first, because it would start another agent.
   if (runner !== undefined) killGroup(runner);
   if (agent !== null) {
     killGroup(agent.pid);
@@ -271,9 +271,9 @@ function killGroup(leader: number): void {
   }
 }
 
-/** Returns the agent that the runner of this loop has noted; null if none is alive. */
+/** Returns the agent recorded by the runner of this loop; null if none is alive. */
 function agentOf(files: LoopFiles): ProcessIdentity | null {
-  // If it is torn, its watch ends the agent when the runner is gone.
+  // If the file is torn, the watch ends the agent after the runner.
   const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(leasePaths(files).holder) ?? {};
   return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
 }

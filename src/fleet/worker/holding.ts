@@ -9,32 +9,32 @@ import type { CheckpointLine } from './checkpoint-line.ts';
 import type { LoopCommands } from './loop-commands.ts';
 import type { Reservations } from './reservations.ts';
 
-/** What the holder of one loop works with. */
+/** Context of the holder of one loop. */
 export interface Holding {
   readonly submission: Submission;
-  /** The task's terms in the workspace, which are those of the submission. */
+  /** Terms of the task in the workspace, equal to those of the submission. */
   readonly terms: FleetTerms;
   readonly server: FleetServer;
   readonly ws: Workspace;
   readonly files: LoopFiles;
   /** Environment of the runner, its agent and its checks. */
   readonly env: NodeJS.ProcessEnv;
-  /** node's options and the program: what stands before the words of a command. */
+  /** Options of node and the program, to which the words of a command are appended. */
   readonly program: readonly string[];
   readonly line: CheckpointLine;
   readonly commands: LoopCommands;
   readonly budget: Reservations;
   readonly events: EventSink;
-  /** Aborted when the lock of the job may be another's. */
+  /** Aborted when another worker may have the lock of the job. */
   readonly lost: AbortSignal;
-  /** Aborted when the worker ends: the loop leaves after its iteration. */
+  /** Aborted when the worker is about to end: the loop stops after its iteration. */
   readonly leaving: AbortSignal;
-  /** Aborted when the worker's grace is over: the iteration is ended. */
+  /** Aborted when the worker's grace period is over: the iteration is ended. */
   readonly hurry: AbortSignal;
   readonly progress: (waits: string | null, maxIterations: number) => Promise<void>;
 }
 
-/** How a claim of a loop ended: with the loop, or with a wait of it. */
+/** End of a claim: with the end of the loop, or with a wait. */
 export type HeldEnd =
   | { readonly kind: 'ended'; readonly outcome: string; readonly reason: string; readonly report: string }
   | { readonly kind: 'waits'; readonly until: number; readonly why: string };

@@ -1,7 +1,7 @@
-/** Leaves a job to whichever worker holds it now: nothing is published. */
+/** Leaves a job to its current holder; nothing is published. */
 export class LostLoop extends Error {}
 
-/** Puts a job back into the queue until an instant of this machine's clock, in epoch milliseconds. */
+/** Returns a job to the queue until an instant of this machine's clock, in epoch milliseconds. */
 export class PutBack extends Error {
   readonly until: number;
 
@@ -14,16 +14,16 @@ export class PutBack extends Error {
 const LOOK_MS = 200;
 
 export interface LockOptions {
-  /** Extends the lock at the server by its whole duration; false if it is another's, or gone. */
+  /** Extends the lock on the server by its whole duration; false if another worker has it, or it expired. */
   readonly renew: () => Promise<boolean>;
-  /** Time that the server keeps a lock which is not renewed, in milliseconds. */
+  /** Lifetime of a lock without renewal on the server, in milliseconds. */
   readonly durationMs: number;
 }
 
 /**
- * Keeps the lock of one job. `lost` is aborted as soon as the server refuses a renewal, and at the latest when two thirds
- * of the lock's time have passed since the last renewal was asked for that succeeded: the rest is for ending the agent
- * before another worker can start one. A process that was frozen finds out at its first look.
+ * Keeps the lock of one job. Aborts `lost` as soon as the server refuses a renewal, and at the latest when two thirds of the
+ * lock's time have passed since the request of the last successful renewal: the rest is for ending the agent before another
+ * worker can start one. A process that was frozen notices at its first check.
  */
 export class LockKeeper {
   readonly #options: LockOptions;
@@ -44,7 +44,7 @@ export class LockKeeper {
     return this.#lost.signal;
   }
 
-  /** Aborts `lost` if the lock may be another's. Called before everything that others would see. */
+  /** Aborts `lost` if another worker may have the lock. Called before every visible effect. */
   check(): void {
     if (this.#stopped || this.lost.aborted) return;
     if (since(this.#last) > (this.#options.durationMs * 2) / 3) this.#lost.abort();
@@ -67,7 +67,7 @@ export class LockKeeper {
       if (await this.#options.renew()) this.#last = asked;
       else if (!this.#stopped) this.#lost.abort();
     } catch {
-      // The server does not answer: asked again until the lock's time has passed.
+      // The server does not answer: retried until the lock's time has passed.
     }
     this.#schedule();
   }
@@ -82,7 +82,7 @@ function instant(): Instant {
   return { wall: Date.now(), steady: performance.now() };
 }
 
-/** The steady clock stands still while the machine sleeps, the other one can be set: the larger difference counts. */
+/** Returns the larger difference: the steady clock stops while the machine sleeps, and the wall clock can be set. */
 function since({ wall, steady }: Instant): number {
   return Math.max(Date.now() - wall, performance.now() - steady);
 }

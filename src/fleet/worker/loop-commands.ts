@@ -14,12 +14,12 @@ export interface CommandTarget {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Applies a loop's commands in order, each once: what was applied last travels in the checkpoint. */
+/** Applies a loop's commands in order, each once: the checkpoint records the last one. */
 export class LoopCommands {
   readonly #target: CommandTarget;
   #last: string | null;
   #busy: Promise<void> = Promise.resolve();
-  /** What its user wants of the loop; kept until the claim ends. */
+  /** The user's latest request for the loop; kept until the claim ends. */
   #wanted: 'cancel' | 'pause' | null = null;
   #refused = 0;
 
@@ -36,7 +36,7 @@ export class LoopCommands {
     return this.#wanted;
   }
 
-  /** Reads and applies what is new. `isLive`: the runner has started, so that the loop has a state. */
+  /** Reads and applies new commands. `isLive`: the runner has started, so the loop has a state. */
   apply(isLive: boolean): Promise<void> {
     this.#busy = this.#busy.then(
       () => this.#read(isLive),
@@ -51,7 +51,7 @@ export class LoopCommands {
     if (refused !== this.#refused) await server.redis.hset(KEYS.refused, `commands of ${submission.loopId}`, refused);
     this.#refused = refused;
     for (const command of commands) {
-      // A message needs a loop that can take it; everything after it waits with it.
+      // A message needs a loop that can receive it; later commands wait as well.
       if (command.kind === 'steer' && !isLive) return;
       this.#carryOut(command, isLive);
       this.#last = command.id;
@@ -80,7 +80,7 @@ export class LoopCommands {
     try {
       operate(files, env, at, () => command);
     } catch (error) {
-      // The loop has ended meanwhile: there is nothing left to tell it.
+      // The loop has ended meanwhile and cannot receive anything.
       if (!(error instanceof RalphError) || error.code !== 'no-loop') throw error;
     }
   }

@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import { LOOP_NAME } from '../../state/loop-files.ts';
 
-/** What a job returns: the loop has ended or is paused, whatever came of it. */
+/** Result of a job: the loop has ended or is paused, with whatever outcome. */
 export const loopResult = z.object({
-  /** A final status of the engine, or `paused`, `contract-changed`, `checkpoint-lost`, `take-overs`, `fleet-budget`, `set-up-failed`, `blocked`. */
+  /**
+   * Final status of the engine, `paused`, `contract-changed`, `checkpoint-lost`, `take-overs`, `fleet-budget`,
+   * `set-up-failed`, `blocked`.
+   */
   outcome: z.string().regex(LOOP_NAME),
   verified: z.boolean(),
   iterations: z.int().min(0),
@@ -11,7 +14,7 @@ export const loopResult = z.object({
   tokens: z.number(),
   /** Last checkpoint. */
   sha: z.string().nullable(),
-  /** The branch that was published; null if none was. */
+  /** Published branch; null if there is none. */
   branch: z.string().nullable(),
   reason: z.string(),
   report: z.string(),
@@ -19,7 +22,7 @@ export const loopResult = z.object({
 
 export type LoopResult = z.infer<typeof loopResult>;
 
-/** What the holder of a loop tells about it after each checkpoint. */
+/** Progress that the holder of a loop reports after each checkpoint. */
 export const loopProgress = z.object({
   attempt: z.int().min(0),
   iteration: z.int().min(0),
@@ -28,9 +31,9 @@ export const loopProgress = z.object({
   costUsd: z.number().nullable(),
   tokens: z.number(),
   takeOvers: z.int().min(0),
-  /** Empty in what a loop had before it was queued again. */
+  /** Empty in the progress from before a loop was queued again. */
   worker: z.string(),
-  /** Why the loop waits; null while it works. */
+  /** Reason why the loop waits; null while it works. */
   waits: z.string().nullable(),
   at: z.string(),
 });

@@ -1,13 +1,13 @@
 import { type Amount, type FleetLimits, reserve, settle } from '../queue/budget.ts';
 import type { FleetServer } from '../queue/connect.ts';
 
-/** Least that an iteration is expected to use. */
+/** Minimum expected usage of an iteration. */
 const FLOOR: Amount = { costUsd: 0.25, tokens: 20_000 };
 const GROWTH = 1.5;
-/** Time-out of an iteration without one. */
+/** Default timeout of an iteration. */
 const LONG_MS = 6 * 3600_000;
 
-/** Holds back what the next iteration of one loop may cost, and settles it by what it did. */
+/** Reserves the possible cost of a loop's next iteration, and settles it by the actual usage. */
 export class Reservations {
   readonly #server: FleetServer;
   readonly #limits: FleetLimits;
@@ -19,22 +19,22 @@ export class Reservations {
   #used: Amount = { costUsd: 0, tokens: 0 };
   #isCostKnown = true;
 
-  /** `claim` names the loop and this claim of it. */
+  /** Creates the reservations of a claim; `claim` names the loop and this claim of it. */
   constructor(server: FleetServer, limits: FleetLimits, claim: string, iterationTimeoutMs: number) {
     this.#server = server;
     this.#limits = limits;
     this.#claim = claim;
-    // A holder that has not settled in twice an iteration's time is dead.
+    // A holder that has not settled within twice an iteration's time is dead.
     this.#lifeMs = 2 * (iterationTimeoutMs || LONG_MS);
   }
 
-  /** Counts what a run of the agent used; a cost of null is unknown. */
+  /** Counts the usage of an agent run; a cost of null is unknown. */
   use(costUsd: number | null, tokens: number): void {
     if (costUsd === null) this.#isCostKnown = false;
     this.#used = { costUsd: this.#used.costUsd + (costUsd ?? 0), tokens: this.#used.tokens + tokens };
   }
 
-  /** Settles the last reservation and makes the next one. Returns null, or what is used up where the fleet has too little left. */
+  /** Settles the last reservation and makes the next one. Returns null, or the exhausted amount if too little is left. */
   async next(): Promise<Amount | null> {
     await this.settle();
     const amount = {
@@ -48,7 +48,7 @@ export class Reservations {
     return refused;
   }
 
-  /** An unknown cost counts as what was reserved, if the fleet has a limit that it could exceed. */
+  /** Settles the last reservation. An unknown cost counts as the reserved one, if the fleet has a limit that it could exceed. */
   async settle(): Promise<void> {
     if (this.#open === null) return;
     const { id, amount } = this.#open;

@@ -7,7 +7,8 @@ const COMMANDS_MS = 1_000;
 
 /**
  * Runs the set-up command of the agreed terms in a new work tree. Returns null, or why no iteration starts: it failed, its
- * user cancelled the loop, or the worker leaves, which ends the command. Throws `LostLoop` if the lock is lost meanwhile.
+ * user cancelled the loop, or the worker is stopping, which ends the command. Throws `LostLoop` if the lock is lost
+ * meanwhile.
  */
 export async function setUp({ terms, ws, env, commands, events, lost, leaving }: Holding): Promise<HeldEnd | null> {
   const { setUp: command, sandbox } = terms;
@@ -19,7 +20,7 @@ export async function setUp({ terms, ws, env, commands, events, lost, leaving }:
     await commands.apply(false);
     if (commands.wanted !== null) unwanted.abort();
   };
-  // The server is away: read again in a second.
+  // The server is unreachable: read again in a second.
   const timer = setInterval(() => void look().catch(() => undefined), COMMANDS_MS);
   try {
     const failed = await runSetUp(command, ws.dir, { sandbox, env, signal });

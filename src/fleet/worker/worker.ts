@@ -19,16 +19,16 @@ export interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 
   readonly labels: readonly string[];
   /** Ids of the repositories that this worker serves; empty for all. */
   readonly repositories: readonly string[];
-  /** Time that the server keeps a lock which is not renewed, in milliseconds. */
+  /** Lifetime of a lock without renewal on the server, in milliseconds. */
   readonly lockMs: number;
   readonly notice: (text: string) => void;
 }
 
-/** Delay before a worker with the wanted labels is looked for again. */
+/** Delay before the next search for a worker with the required labels. */
 const OTHER_WORKER_MS = 5_000;
 /** Delay after an error of this machine or its repository. */
 const AFTER_ERROR_MS = 15_000;
-/** We bound take-overs ourselves, by the checkpoint. */
+/** Effectively no limit: the checkpoint limits take-overs. */
 const STALLED_COUNT = 1_000_000;
 
 /** Takes loops of one account from the queue and works on them. */
@@ -45,13 +45,13 @@ export class FleetWorker {
     const { bullmq } = server.packages;
     this.#worker = new bullmq.Worker<unknown, LoopResult>(
       queueOf(account),
-      // Without a third parameter: nothing aborts a job but its lock.
+      // Without a third parameter: only the lock aborts a job.
       (job: Job, token?: string) => this.#process(job, token ?? ''),
       {
         connection: server.redis,
         concurrency: slots,
         lockDuration: lockMs,
-        // The last successful renewal has to be known, so that an agent ends before its lock does.
+        // The last successful renewal must be known, so that an agent ends before its lock does.
         skipLockRenewal: true,
         stalledInterval: Math.floor(lockMs / 3), // Redis refuses a fraction
         maxStalledCount: STALLED_COUNT,
@@ -71,7 +71,7 @@ export class FleetWorker {
     await this.#worker.close();
   }
 
-  /** First: loops leave after their iterations. Again: their iterations are ended. Each is put back into the queue. */
+  /** First call: loops stop after their iterations. Second call: their iterations are ended. All return to the queue. */
   leave(): void {
     if (this.#leaving.signal.aborted) {
       this.#hurry.abort();
@@ -93,7 +93,7 @@ export class FleetWorker {
       if (until === null) throw error;
       const waits = waitOf(error as Error);
       if (waits !== null) await this.#show(job, waits);
-      // Refused where the lock is another's: then the job is, too.
+      // Refused if another worker has the lock, and therefore the job.
       await job.moveToDelayed(until, token).catch(() => undefined);
       throw new DelayedError();
     } finally {
@@ -101,7 +101,7 @@ export class FleetWorker {
     }
   }
 
-  /** Returns when the job is to be taken again; null for an error of the program, by which the job fails. */
+  /** Returns when to take the job again; null for an error of the program, which fails the job. */
   #putBackTime(job: Job, error: unknown, isLost: boolean): number | null {
     const { notice } = this.#options;
     if (error instanceof PutBack) return Math.max(error.until, Date.now());
@@ -110,7 +110,7 @@ export class FleetWorker {
       return Date.now() + OTHER_WORKER_MS;
     }
     const { code, message, name } = error as NodeJS.ErrnoException;
-    // A server that is loading its file or has no room left refuses commands: it does not judge the loop.
+    // A server that is loading its file or has no space left refuses commands; this is not the loop's fault.
     if (error instanceof RalphError || code !== undefined || name === 'ReplyError') {
       notice(`${job.id}: ${message}`);
       return Date.now() + AFTER_ERROR_MS;
@@ -158,7 +158,7 @@ export class FleetWorker {
     throw new PutBack(until, waits);
   }
 
-  /** Tells why the loop waits. */
+  /** Reports why the loop waits. */
   async #show(job: Job, waits: string): Promise<void> {
     const known = loopProgress.safeParse(job.progress);
     if (!known.success || known.data.waits !== waits) {
@@ -175,7 +175,7 @@ export class FleetWorker {
   }
 }
 
-/** Returns what an error of this machine or its repository makes the loop wait for; null for any other. */
+/** Returns why an error of this machine or its repository makes the loop wait; null for any other error. */
 function waitOf(error: Error): string | null {
   if (error instanceof PutBack || error instanceof LostLoop) return null;
   if (/ENOSPC|No space left on device/i.test(error.message)) return 'disk-full';
@@ -183,7 +183,7 @@ function waitOf(error: Error): string | null {
   return error.code === 'state-io' ? 'repository' : 'error';
 }
 
-/** Returns why the loop cannot start: null if every loop before it is complete, `waits` while one has not ended. */
+/** Returns why the loop cannot start: null if every earlier loop is complete, `waits` while one has not ended. */
 async function dependencyOf(server: FleetServer, { after }: Submission): Promise<string | null> {
   let waits = false;
   for (const id of after) {
@@ -194,7 +194,7 @@ async function dependencyOf(server: FleetServer, { after }: Submission): Promise
   return waits ? 'waits' : null;
 }
 
-/** Returns the outcome of a loop; null while it goes on, or can: a pause is no end. */
+/** Returns the outcome of a loop; null while it continues, or can: a pause is not an end. */
 async function outcomeOf(server: FleetServer, id: string): Promise<string | null> {
   const [known] = await loopsNamed(server, [id]);
   const job = known && (await server.job(known.account, id, known.generation));
