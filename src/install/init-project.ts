@@ -28,15 +28,12 @@ export interface InitRequest {
   readonly projectDir: string;
   readonly bundle: string;
   readonly version: string;
-  /** true if the plugin registers the hooks: then the settings file has none of ours. */
+  /** True if the plugin registers the hooks: the settings file then has none of ours. */
   readonly pluginEnabled: boolean;
   readonly platform?: NodeJS.Platform;
 }
 
-/**
- * Checks everything before the first write. The manifest is written first: after a crash `uninit` knows everything.
- * Reports paths relative to the project.
- */
+/** Checks everything before the first write. Writes the manifest first, for an `uninit` after a crash. Paths are relative. */
 export function initProject(request: InitRequest) {
   const { projectDir, bundle, version } = request;
   const manifest = readManifest(projectDir);
@@ -49,7 +46,7 @@ export function initProject(request: InitRequest) {
     manifestVersion: 1,
     version,
     files: {
-      // A changed file stays recorded with the digest of what was written: undoing the change makes it ours again.
+      // A changed file stays recorded with its original digest: undoing the change makes it ours again.
       ...Object.fromEntries(Object.entries(manifest?.files ?? {}).filter(([path]) => !outdated.includes(path))),
       ...Object.fromEntries(plan.filter(({ verdict }) => OURS.has(verdict)).map((file) => [file.path, file.digest])),
     },
@@ -91,7 +88,7 @@ function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest 
 
 function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {
   if (current === null) return 'create';
-  // A checkout on Windows may have turned the line ends.
+  // A checkout on Windows may have changed the line ends.
   const plain = current.replaceAll('\r\n', '\n');
   if (plain === wanted.replaceAll('\r\n', '\n')) return written === undefined ? 'theirs' : 'same';
   if (written === undefined) return 'kept';
@@ -149,7 +146,7 @@ function outdatedFiles(
 ): string[] {
   const here = runsFromProject(bundle, projectDir);
   return Object.entries(manifest?.files ?? {}).flatMap(([path, digest]) => {
-    // The bundle that this very program runs from was not planned, and is needed.
+    // The bundle that runs this very program was not planned, but is needed.
     if (planned.has(path) || (here && path.startsWith(`${BUNDLE_HOME}/`))) return [];
     const current = readText(safePath(projectDir, path));
     return current !== null && sha256(current) === digest ? [path] : [];
@@ -167,7 +164,7 @@ function missingDirectories(projectDir: string, plan: readonly JudgedFile[]): st
   return [...missing];
 }
 
-/** Changes no other byte; a command that is registered already stays. Throws `refused` if the file is broken. */
+/** Adds the hooks without changing any other byte; skips registered commands. Throws `refused` if the file is broken. */
 export function addRegistration(settings: string, registration: Registration, path: string) {
   const { mark, body } = withoutMark(settings);
   if (body.trim() === '') {
@@ -175,9 +172,9 @@ export function addRegistration(settings: string, registration: Registration, pa
     return { text: mark + text + body, inserted: [{ offset: 0, length: text.length }], created: ['hooks'] };
   }
   let text = body;
-  /** Insertions in order: cutting them out in reverse order restores the old text. */
+  /** Insertions in order: removing them in reverse order restores the old text. */
   const inserted: InsertedSpan[] = [];
-  /** Keys that were not there before: `hooks`, `hooks.Stop`. */
+  /** Keys that did not exist before: `hooks`, `hooks.Stop`. */
   const created: string[] = [];
   const insert = (container: Node, key: string | null, value: unknown): void => {
     const insertion = insertIntoJson(text, container, key, value);

@@ -8,14 +8,14 @@ export interface ProjectQuestion {
   readonly given: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** true to look for a project with a loop above the current directory. */
+  /** True to search for a project with a loop above the current directory. */
   readonly search: boolean;
 }
 
-/** Files that only a project after `init` has. */
+/** Files that exist only in a project after `init`. */
 const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 
-/** Project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory upwards, the current one. */
+/** Returns the project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory above, the current one. */
 export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
   if (given !== null) {
     const dir = resolve(cwd, given);
@@ -39,7 +39,7 @@ function isDirectory(path: string): boolean {
 
 declare const __filename: string | undefined;
 
-/** Returns the bundle that this program runs from (scripts/, hooks/, templates/); for the sources, the one in dist/plugin. */
+/** Returns the bundle of this program (scripts/, hooks/, templates/); for the sources, dist/plugin. */
 export function bundleDir(): string {
   if (typeof __filename === 'string') return dirname(dirname(realpathSync(__filename)));
   return join(process.cwd(), 'dist', 'plugin');
@@ -49,7 +49,7 @@ export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }
 
-/** Throws `refused` if the project's .claude is the client's own directory, whose settings.json counts in every project. */
+/** Throws `refused` if the project's .claude is the client's own directory, whose settings.json applies to every project. */
 export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): void {
   const claude = real(join(projectDir, '.claude'));
   if (claude === null || claude !== real(clientConfigDir(env))) return;
@@ -58,5 +58,5 @@ export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): voi
 }
 
 function real(path: string): string | null {
-  return orElse(() => realpathSync(path), null); // not there: then it cannot be the same
+  return orElse(() => realpathSync(path), null); // missing: it cannot be the same
 }

@@ -22,7 +22,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   }
   const settings = withdrawSettings(projectDir, manifest.settings);
   const removed: string[] = [];
-  /** Our files that were changed since, and what loops have left. */
+  /** Our files that were changed, and files that loops have left. */
   const kept: string[] = [];
   for (const [path, digest] of Object.entries(manifest.files)) {
     const verdict = isOurs(projectDir, path, digest);
@@ -54,12 +54,12 @@ function isOurs(projectDir: string, path: string, digest: string): 'ours' | 'cha
   const text = readText(safePath(projectDir, path)) ?? '';
   const same = sha256(text) === digest || sha256(text.replaceAll('\r\n', '\n')) === digest;
   if (!same) return 'changed';
-  // Files that loops left stay, and stay out of version control.
+  // Files left by loops stay, and stay out of version control.
   if (path === RUNTIME_IGNORE && readdirSync(dirname(place)).length > 1) return 'changed';
   return 'ours';
 }
 
-/** Removes the deepest first; a directory that is not empty holds something of the user's and stays. */
+/** Removes the deepest directories first; one that is not empty contains files of the user and stays. */
 function removeEmptyDirectories(projectDir: string, directories: readonly string[]): void {
   for (const path of [...directories].sort((a, b) => b.length - a.length)) {
     try {

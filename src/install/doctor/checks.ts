@@ -18,7 +18,7 @@ import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, wa
 import * as hooks from './hooks.ts';
 import { selfTest } from './self-test.ts';
 
-/** Age from which a lock whose owner is unknown counts as left behind: no change of a state takes nearly so long. */
+/** Age from which a lock with an unknown owner counts as left behind: no state change takes nearly as long. */
 const LOCK_AGE_MS = 60_000;
 
 const taskFile: Check = (examined) => {
@@ -37,7 +37,7 @@ const taskFile: Check = (examined) => {
   return orFine(problems, `${DEFAULT_TASK} has no problems.`);
 };
 
-/** Checks settings that stand outside the task file: what is wrong in there is reported by `task-file`. */
+/** Checks settings outside the task file; `task-file` reports those in it. */
 const loopSettings: Check = (examined) => {
   const { settingsProblem } = examined;
   if (settingsProblem === null || taskFile(examined).some(({ level }) => level === 'error')) return [];
@@ -73,7 +73,7 @@ const staleStates: Check = (examined) =>
     return [warning(message, show(advice, live))];
   });
 
-/** Finds locks of processes that have exited, and locks held for longer than any change takes. */
+/** Finds locks of exited processes, and locks held for longer than any change takes. */
 const leftLocks: Check = (examined) => loopsOf(examined).flatMap(leftLock);
 
 function leftLock({ lock }: LoopFiles): Outcome[] {
@@ -85,13 +85,13 @@ function leftLock({ lock }: LoopFiles): Outcome[] {
     const message = `${lock} has been held for ${Math.round(age / 1000)} s by a process that may be alive.`;
     return [warning(message, 'if no process is working on this loop, delete that file.')];
   }
-  // Taking the lock removes it, as it does for the next process.
+  // Taking the lock removes it, as the next process would.
   const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
   const message = `${lock} was left by a process that has exited; the next process takes it over.`;
   return [warning(message, advise('it can be removed.', 'Run', 'doctor', { fix: true }), repair)];
 }
 
-/** Says that the three checks before it have found nothing. */
+/** Reports that the three checks before it have found nothing. */
 const leftBehind: Check = (examined) => {
   const clean = [stateFiles, staleStates, leftLocks].every((check) => check(examined).length === 0);
   return clean ? [ok('no loop has left anything behind.')] : [];
@@ -135,9 +135,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'self-test': selfTest,
 };
 
-/** Finds everything that can keep a loop from running in this project. Changes nothing; a finding's `repair` does. */
+/** Finds everything that can prevent a loop in this project. Changes nothing; a finding's `repair` does. */
 export function examine(examined: Examined): Finding[] {
-  // Only where init has run before: setting up a project is the user's decision.
+  // Only if init has run before: setting up a project is the user's decision.
   const pluginEnabled = isPluginEnabled(examined.sources);
   const init = (): void => void initProject({ ...examined, pluginEnabled });
   const initAgain = readManifest(examined.projectDir) === null ? undefined : init;

@@ -14,7 +14,7 @@ const OLDEST_NODE = '20.12.0';
 const TESTED = '2.1.330';
 const TIME_LIMIT_MS = 10_000;
 
-/** Finds node as the hooks do: by the PATH of a shell that is not a login shell, in this environment. */
+/** Finds node like the hooks: on the PATH of a non-login shell, in this environment. */
 export const nodeOnPath: Check = ({ env, platform, node }) => {
   const own = env['RALPH_NODE'];
   const program = own || 'node';
@@ -78,7 +78,7 @@ export const client: Check = ({ client: found }) => {
 
 const BLOCK_CAP = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
 
-/** Checks the variable without which the client overrides the ninth block in a row without a tool call. */
+/** Checks the variable without which the client overrides the ninth consecutive block without a tool call. */
 export const blockCap: Check = ({ env, sources }) => {
   const set = sources.flatMap(({ value, path }) => {
     const cap = (value['env'] as Record<string, unknown> | undefined)?.[BLOCK_CAP];
@@ -100,12 +100,12 @@ export const blockCap: Check = ({ env, sources }) => {
   return [ok(`the launcher sets ${BLOCK_CAP}. For a start by hand: ${byHand}`)];
 };
 
-/** Checks that the user trusts the project: the client runs no hooks of one that was not trusted in its dialog. */
+/** Checks that the user trusts the project: the client runs no hooks of a project that was not trusted in its dialog. */
 export const workspaceTrust: Check = ({ projectDir, env }) => {
   const trusted = trustedDirs(env);
   for (let dir = realpathSync(projectDir); ; dir = dirname(dir)) {
     if (trusted.has(dir)) return [ok(`${dir} is trusted.`)];
-    // Trust of a directory above counts within one repository only.
+    // Trust of a directory above counts only within one repository.
     if (dirname(dir) === dir || existsSync(join(dir, '.git'))) break;
   }
   const message = 'Claude Code does not trust this project yet; until it does, hooks may not run.';
@@ -114,7 +114,7 @@ export const workspaceTrust: Check = ({ projectDir, env }) => {
 
 function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
   const path = join(env['CLAUDE_CONFIG_DIR'] || homeFolder(env), '.claude.json');
-  // Without the file no client has run for this user yet.
+  // Without this file no client has run for this user yet.
   const { projects } = readObject(path) as { projects?: Record<string, { hasTrustDialogAccepted?: unknown } | null> };
   const entries = Object.entries(projects ?? {});
   return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
@@ -149,7 +149,7 @@ export const sandbox: Check = ({ env, platform }) => {
 };
 
 export const hardLinks: Check = (examined) => {
-  // not writable: 'runtime-dir' says so
+  // not writable: 'runtime-dir' reports it
   return orElse(() => probe(runtimeDirOf(examined), (file) => [canLink(file)]), []);
 };
 
@@ -165,7 +165,7 @@ function canLink(file: string): Outcome {
   }
 }
 
-/** Calls `use` with a new file in a directory, or in the nearest one above that exists. Throws if it cannot be written. */
+/** Calls `use` with a new file in a directory, or in the nearest existing one above. Throws if it is not writable. */
 function probe<T>(dir: string, use: (file: string) => T): T {
   const file = join(nearestExisting(dir), `.ralph-probe-${uniqueToken()}`);
   writeFileSync(file, '', { flag: 'wx' });
@@ -178,7 +178,7 @@ function probe<T>(dir: string, use: (file: string) => T): T {
 
 function nearestExisting(dir: string): string {
   for (let at = dir; ; at = dirname(at)) {
-    // It throws for a file in place of a directory: writing to it says so.
+    // Throws for a file in place of a directory; writing to it reports the problem.
     if (dirname(at) === at || orElse(() => statSync(at, { throwIfNoEntry: false }), at)) return at;
   }
 }

@@ -6,7 +6,7 @@ import { readManifest } from '../files/project-files.ts';
 import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
 import type { SettingsSource } from '../settings/settings-sources.ts';
 
-/** Input of the checks. Everything from outside the project comes in here, for tests to set. */
+/** Input of the checks, including everything from outside the project, so that tests can set it. */
 export interface Examined {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
@@ -19,13 +19,13 @@ export interface Examined {
   readonly sources: readonly SettingsSource[];
   /** Policy of a loop on PROMPT.md; null if its settings have errors. */
   readonly policy: Policy | null;
-  /** Seconds that the commands of the gate may take together. */
+  /** Total timeout of the gate's commands, in seconds. */
   readonly gateSeconds: number;
   /** Error in the settings of loops: in the task file, config.json or the environment; or null. */
   readonly settingsProblem: string | null;
 }
 
-/** Returns whether loops of this project are meant to start by hand: `init` has run, or hooks of ours are registered. */
+/** Returns whether loops of this project are started by hand: `init` has run, or our hooks are registered. */
 export function isSetUp({ projectDir, sources }: Examined): boolean {
   const registered = sources.flatMap(({ value, path }) => hooksIn(value, path));
   return readManifest(projectDir) !== null || registered.some(({ entry }) => isOurHook(entry));
@@ -35,11 +35,11 @@ export interface Outcome {
   readonly level: 'ok' | 'warning' | 'error';
   readonly message: string;
   readonly fix: string | null;
-  /** Repairs it without losing anything of the user's: a function, or `init` run again; undefined if only a person can. */
+  /** Repairs it without losing anything of the user's: a function, or another run of `init`; undefined if only a person can. */
   readonly repair?: (() => void) | 'init' | undefined;
 }
 
-/** Examines one thing and returns what there is to say about it; nothing if the check does not apply. */
+/** Examines one thing and returns the results; none if the check does not apply. */
 export type Check = (examined: Examined) => readonly Outcome[];
 
 export const ok = (message: string): Outcome => ({ level: 'ok', message, fix: null });

@@ -14,7 +14,7 @@ import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, wa
 
 const INIT = advise('the hooks have to be reinstalled.', 'Run', 'init');
 const LAUNCHER = '.claude/ralph/ralph-audit.sh';
-/** The client's default in seconds, for an entry without a timeout. */
+/** Default timeout of the client in seconds. */
 const CLIENT_DEFAULT = 600;
 
 export const settingsReadable: Check = ({ sources }) => {
@@ -92,7 +92,7 @@ function missingHooks(missing: readonly RegisteredHook[]): Outcome {
   return error(message, INIT, 'init');
 }
 
-/** Recognises an entry that runs one of our hook files by another command: it runs in addition to the launcher's. */
+/** Returns whether an entry runs one of our hook files with a different command, in addition to the launcher's. */
 function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly RegisteredHook[]): boolean {
   const ours = isOurHook(entry) || /[/\\]hooks[/\\]ralph-[a-z-]+\.cjs/.test(command);
   return ours && !wanted.some((hook) => isSame(hook, event, command));
@@ -103,7 +103,7 @@ function foreignHook({ source, event }: RegisteredHook): Outcome {
   return error(message, advise('remove that entry.', 'Then', 'init'));
 }
 
-/** Checks that the Stop hook may take as long as the longest wait and the checks need. */
+/** Checks that the timeout of the Stop hook covers the longest wait and the checks. */
 export const stopTimeout: Check = (examined) => {
   const { policy, gateSeconds } = examined;
   const { found, wanted } = registered(examined);
@@ -161,14 +161,14 @@ export const launcher: Check = ({ projectDir, platform }) => {
   }
 };
 
-/** Finds Stop hooks of others: they answer every Stop too, and one that blocks does so after our loop has ended. */
+/** Finds Stop hooks of others: they also answer every Stop, and may block after our loop has ended. */
 export const otherStopHooks: Check = ({ sources, env }) => {
   const all = [...sources.flatMap(({ value, path }) => hooksIn(value, path)), ...pluginHooks(sources, env)];
   const others = all.filter(
     ({ event, entry, command }) => event === 'Stop' && !isOurHook(entry) && !command.includes('ralph-stop-hook.cjs'),
   );
   const problems = others.map(({ source, command }) => {
-    // The rest of a long command may hold a secret.
+    // The rest of a long command may contain a secret.
     const shown = command.length > 60 ? `${command.slice(0, 60)}…` : command;
     const message = `another Stop hook is registered in ${source}: ${shown}. It also answers every Stop; if it blocks, the session continues after the loop has ended.`;
     return warning(message, 'make sure that it lets a session end, or remove it while loops run.');
@@ -183,7 +183,7 @@ function pluginHooks(sources: Examined['sources'], env: NodeJS.ProcessEnv): Regi
     ),
   );
   if (enabled.size === 0) return [];
-  // A file in the format of another client: its hooks stay unknown.
+  // A file in another client's format: its hooks stay unknown.
   const installed = readObject(join(clientConfigDir(env), 'plugins', 'installed_plugins.json'))['plugins'];
   return entriesOf(installed)
     .filter(([name]) => enabled.has(name))

@@ -12,7 +12,7 @@ import { type Check, error, type Outcome, ok } from './finding.ts';
 const TIME_LIMIT_MS = 30_000;
 const STOP = 'ralph-stop-hook.cjs';
 
-/** Runs the Stop command as the client would, on a made-up loop: it must block, and be silent without RALPH_ACTIVE. */
+/** Runs the Stop command like the client, on a sample loop: it must block, and be silent without RALPH_ACTIVE. */
 export const selfTest: Check = (examined) => {
   const { sources, projectDir, platform, bundle } = examined;
   const registered = sources
@@ -60,7 +60,7 @@ function prepare(temp: string, installedIn: string | null, now: string): void {
   writeFileSync(join(runtime, 'ralph-state.json'), JSON.stringify(state));
 }
 
-/** Returns the user's environment without what belongs to a running loop or session. */
+/** Returns the user's environment without the variables of a running loop or session. */
 function environment(env: NodeJS.ProcessEnv, temp: string, active: boolean): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => name === 'RALPH_NODE' || !/^(RALPH_|CLAUDE)/.test(name));
   return {

@@ -6,7 +6,7 @@ import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
 import { bundledText } from './bundled-text.ts';
 
 export interface PlannedFile {
-  /** Relative to the project, `/` between its parts. */
+  /** Path relative to the project, with `/` as separator. */
   readonly path: string;
   readonly content: string;
   readonly mode: number;
@@ -20,7 +20,7 @@ export const RUNTIME_IGNORE = '.claude/context/runtime/.gitignore';
 const PLAIN = 0o644;
 const PROGRAM = 0o755;
 
-/** Files with a fixed text: its name in the bundle, its path in a project. */
+/** Files with a fixed text: path in the project by name in the bundle. */
 const TEXTS: Readonly<Record<string, string>> = {
   'SKILL.md': `${BUNDLE_HOME}/SKILL.md`,
   [`${DRAFT_SKILL}/SKILL.md`]: `.claude/${DRAFT_SKILL}/SKILL.md`,
@@ -34,14 +34,14 @@ const TEXTS: Readonly<Record<string, string>> = {
   'templates/ralph-audit.bat': '.claude/ralph/ralph-audit.bat',
 };
 
-/** A project's copy has no web page: people have the report and the dashboard from the npm package or the plugin. */
+/** Scripts of a project's copy, without the web page: report and dashboard come with the npm package and the plugin. */
 const SCRIPTS = [
   'main.cjs',
   'statusline.cjs',
   ...PROGRAM_FILES.filter((file) => file !== WEB_FILE && file !== FLEET_FILE),
 ];
 
-/** Lists what `init` puts into a project, except the settings file. Throws `refused` on an incomplete bundle. */
+/** Lists the files that `init` installs, except the settings file. Throws `refused` for an incomplete bundle. */
 export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] {
   const scripts = runsFromProject(bundle, projectDir) ? [] : SCRIPTS;
   return [
@@ -62,7 +62,7 @@ export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] 
   ];
 }
 
-/** Returns true if this program runs from the bundle inside the project: then nothing has to be copied. */
+/** Returns whether this program runs from the bundle inside the project: then nothing has to be copied. */
 export function runsFromProject(bundle: string, projectDir: string): boolean {
   return bundle === join(realpathSync(projectDir), ...BUNDLE_HOME.split('/'));
 }

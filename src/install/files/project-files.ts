@@ -4,7 +4,7 @@ import { removeIfThere, writeAtomically } from '../../state/files/regular-file.t
 import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
 
-/** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or to nothing. */
+/** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
 export function safePath(projectDir: string, path: string): string {
   const root = realpathSync(projectDir);
   const real = resolveExisting(join(root, path), path);
@@ -54,13 +54,13 @@ export function readText(path: string): string | null {
   return text;
 }
 
-/** Reads a JSON object, as far as there is one: a missing or unreadable file has no keys. */
+/** Reads a JSON object; a missing or unreadable file has no keys. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
   const value: unknown = orElse(() => JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')), {});
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Writes a file of the project whole, with its directories. An existing file keeps its permissions. */
+/** Writes a complete file of the project, with its directories. An existing file keeps its permissions. */
 export function placeFile(projectDir: string, path: string, content: string, mode: number): void {
   const real = safePath(projectDir, path);
   const before = statSync(real, { throwIfNoEntry: false });
@@ -78,11 +78,11 @@ export function removeFile(projectDir: string, path: string): void {
 /** Path of the manifest, relative to the project. */
 export const MANIFEST_PATH = '.claude/ralph/.install.json';
 
-/** Record of what `init` installed: a later `init` updates and `uninit` removes exactly that. */
+/** Record of the files that `init` installed: a later `init` updates and `uninit` removes exactly these. */
 export interface InstallManifest {
   readonly manifestVersion: 1;
   readonly version: string;
-  /** SHA-256 of each file as it was written, by path relative to the project, `/` between its parts. */
+  /** SHA-256 of each file as written, by path relative to the project, with `/` as separator. */
   readonly files: Readonly<Record<string, string>>;
   readonly directories: readonly string[];
   readonly settings: SettingsRecord | null;
@@ -98,7 +98,7 @@ export function readManifest(projectDir: string): InstallManifest | null {
       (manifest.settings === null || Array.isArray(manifest.settings.inserted));
     return usable ? manifest : null;
   } catch {
-    return null; // missing, or rewritten by hand: then no file of the project counts as ours
+    return null; // missing or edited by hand: no file of the project counts as ours
   }
 }
 
@@ -107,10 +107,10 @@ export interface InsertedSpan {
   readonly length: number;
 }
 
-/** Changes of `init` to the settings file, to undo them without a copy. Offsets count from behind a byte-order mark. */
+/** Changes of `init` to the settings file, to undo them without a copy. Offsets do not count a byte-order mark. */
 export interface SettingsRecord {
   readonly createdFile: boolean;
-  /** SHA-256 of the file as `init` left it. */
+  /** SHA-256 of the file after `init`. */
   readonly after: string;
   readonly inserted: readonly InsertedSpan[];
   readonly created: readonly string[];

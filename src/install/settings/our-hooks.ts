@@ -1,7 +1,7 @@
 export interface RegisteredHook {
   readonly source: string;
   readonly event: string;
-  /** The command with its arguments, one blank between. */
+  /** Command with its arguments, separated by blanks. */
   readonly command: string;
   readonly entry: Readonly<Record<string, unknown>>;
 }
@@ -24,7 +24,7 @@ export function entriesOf(value: unknown): [string, unknown][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
-/** Returns true if any version of this program wrote a hook entry: our guard, then one of our files in the project. */
+/** Returns whether any version of this program wrote a hook entry: our guard, followed by one of our files in the project. */
 export function isOurHook(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { command, args } = entry as { command?: unknown; args?: unknown };

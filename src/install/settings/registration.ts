@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import { shellWord } from '../../text/quote.ts';
 
-/** A hook as the client's settings hold it. With `args` the client starts the command itself, without a shell. */
+/** Hook as stored in the client's settings. With `args` the client starts the command itself, without a shell. */
 export interface CommandHook {
   readonly type: 'command';
   readonly command: string;
@@ -29,10 +29,10 @@ export type HookEvent =
 
 export type Registration = Partial<Readonly<Record<HookEvent, readonly HookGroup[]>>>;
 
-/** Seconds for hooks other than Stop, in which an idle loop sleeps: ten of them may go to a contended lock. */
+/** Timeout in seconds of hooks other than Stop, in which an idle loop sleeps; ten of them allow for a contended lock. */
 const QUICK_TIMEOUT = 30;
 
-/** Texts in the registered hook commands. No single quotes: they stand inside them in a shell command. */
+/** Texts in the registered hook commands, without single quotes, because a shell command quotes them. */
 const HOOK_MESSAGES = {
   noNode:
     'ralph-loop: the hooks found no node on their PATH, so no loop can run in this session. Put node (20.12 or newer) on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there, and start again.',
@@ -40,7 +40,7 @@ const HOOK_MESSAGES = {
     'ralph-loop: the guardrails cannot run, because the hooks found no node on their PATH. The user has to put node on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there.',
 } as const;
 
-/** Reactions to an event if node is missing: tell the user, say nothing, or refuse the tool call. */
+/** Reactions to a missing node: inform the user, stay silent, or refuse the tool call. */
 const WITHOUT_NODE = {
   tell: `printf '%s' '${JSON.stringify({ systemMessage: HOOK_MESSAGES.noNode })}'; exit 0`,
   silent: 'exit 0',
@@ -62,7 +62,7 @@ const TOOL_HOOKS: readonly HookDefinition[] = [
   ['PostToolUseFailure', 'post-tool-use.cjs', 'ralph-loop: noting the call', 'silent'],
 ];
 
-/** Hooks of the client, by their files in a bundle; the agents of router mode register the last. */
+/** Files of the client's hooks in a bundle; the agents of router mode register the last ones. */
 export const HOOK_FILES = [
   ...new Set([...SESSION_HOOKS, ...TOOL_HOOKS].map(([, file]) => file)),
   'router-tool-use.cjs',
@@ -71,16 +71,16 @@ export const HOOK_FILES = [
 /** Value of RALPH_HOOKS in a client whose hooks the launcher or the runner has passed: registered ones stay silent. */
 export const PASSED_HOOKS = 'passed';
 
-/** A place of hooks: how a command names one, and whether it is registered rather than passed for one loop. */
+/** Location of hooks: how a command names one, and whether it is registered or passed for one loop. */
 interface Place {
   readonly registered: boolean;
-  /** The file in a shell command. */
+  /** Returns the file as written in a shell command. */
   readonly inShell: (file: string) => string;
-  /** The file as a word of a command that the client starts without a shell. */
+  /** Returns the file as a word of a command that the client starts without a shell. */
   readonly asWord: (file: string) => string;
 }
 
-/** Returns the path of a hook in a project, with a slash before it. */
+/** Returns the path of a hook in a project, with a leading slash. */
 export const inProject = (file: string): string => `/.claude/hooks/${file.replace(/^(?!ralph-)/, 'ralph-')}`;
 
 const PROJECT: Place = {
@@ -89,32 +89,33 @@ const PROJECT: Place = {
   asWord: (file) => `\${CLAUDE_PROJECT_DIR}${inProject(file)}`,
 };
 
-/** The client sets the variable for the plugin's own hooks. */
+/** Location in a plugin, for whose hooks the client sets the variable. */
 const PLUGIN: Place = {
   registered: true,
   inShell: (file) => `"$CLAUDE_PLUGIN_ROOT/hooks/${file}"`,
   asWord: (file) => `\${CLAUDE_PLUGIN_ROOT}/hooks/${file}`,
 };
 
-/** For starts by hand: `sh` costs 1 ms an event. Tool hooks here would cost every other session a process a call. */
+/** Returns the hooks for starts by hand: `sh` costs 1 ms per event. Tool hooks would cost other sessions a process per call. */
 export function sessionRegistration(platform: NodeJS.Platform = process.platform): Registration {
   return registration(SESSION_HOOKS, platform, PROJECT);
 }
 
-/** Hooks of a launched loop, run from the bundle that launches it. */
+/** Returns the hooks of a launched loop, from the bundle that launches it. */
 export function fullRegistration(bundle: string, platform: NodeJS.Platform = process.platform): Registration {
   return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, placeIn(bundle));
 }
 
-/** Hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. */
+/** Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. */
 export function agentRegistration(bundle: string, platform: NodeJS.Platform = process.platform): Registration {
   const definitions = [...SESSION_HOOKS.filter(([event]) => event === 'SessionStart'), ...TOOL_HOOKS];
   return registration(definitions, platform, placeIn(bundle));
 }
 
 /**
- * Runs `sh` in a plugin that was built on Unix, and node in one built on Windows, where a session without a loop pays a
- * start of node for each event. A missing program must not block every tool call: the guard refuses by its exit code.
+ * Returns the plugin's hooks. They run `sh` if the plugin was built on Unix, and node if it was built on Windows, where each
+ * event of a session without a loop starts node. A missing program must not block every tool call, so the guard refuses by
+ * its exit code.
  */
 export function pluginRegistration(platform: NodeJS.Platform = process.platform): Registration {
   const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, PLUGIN);
@@ -134,7 +135,7 @@ function placeIn(bundle: string): Place {
   return { registered: false, inShell: (file) => shellWord(path(file)), asWord: path };
 }
 
-/** Returns the path of a hook of a bundle. In a project, hooks are in .claude/hooks, and each name begins with `ralph-`. */
+/** Returns the path of a hook of a bundle. In a project, hooks are in .claude/hooks with the prefix `ralph-`. */
 export function hookPath(bundle: string, file: string): string {
   const own = join(bundle, 'hooks');
   return existsSync(own) ? join(own, file) : join(bundle, '..', '..', '..', inProject(file));
@@ -160,7 +161,7 @@ function commandHook(definition: HookDefinition, platform: NodeJS.Platform, plac
   };
 }
 
-/** Lets a session without a loop go first. NODE_EXTRA_CA_CERTS costs a start of node 80 ms: hooks run without it. */
+/** Returns the command: sessions without a loop exit first, and hooks skip NODE_EXTRA_CA_CERTS, which costs 80 ms. */
 function unixCommand([event, file, , withoutNode]: HookDefinition, { registered, inShell }: Place): string {
   const more = event === 'Stop' ? ` --timeout ${STOP_TIMEOUT_SECONDS}` : '';
   return [
@@ -170,10 +171,10 @@ function unixCommand([event, file, , withoutNode]: HookDefinition, { registered,
   ].join('; ');
 }
 
-/** V8's helper threads only cost a process that lives for a few milliseconds: 1.4 of 21 ms. */
+/** Disables V8's helper threads, which cost a process of a few milliseconds 1.4 of 21 ms. */
 const NODE_FLAGS = '--v8-pool-size=0';
 
-/** There may be no shell: the client starts node itself and fills the directory in (measured). */
+/** Returns the command without a shell: the client starts node itself and fills in the directory (measured). */
 function windowsCommand([event, file]: HookDefinition, place: Place): Pick<CommandHook, 'command' | 'args'> {
   const more = event === 'Stop' ? ['--timeout', String(STOP_TIMEOUT_SECONDS)] : [];
   const registered = place.registered ? ['--registered'] : [];

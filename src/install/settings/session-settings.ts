@@ -7,7 +7,7 @@ import { agentRegistration, fullRegistration, PASSED_HOOKS, type Registration } 
 interface StartedLoop {
   readonly loopId: string;
   readonly name: string | null;
-  /** The node that runs the launcher or the runner: the hooks run the same one. */
+  /** Node that runs the launcher or the runner, and the hooks. */
   readonly node: string;
 }
 
@@ -23,7 +23,7 @@ export interface AgentSettings {
   readonly permissions?: RestrictingRules;
 }
 
-/** Permission rules of the client that take rights away. */
+/** The client's permission rules that restrict. */
 export interface RestrictingRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
@@ -33,7 +33,7 @@ export interface LauncherSettings extends AgentSettings {
   readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
 }
 
-/** Passed as `--settings`, hooks and variables survive an agent that edits the project's settings files (measured). */
+/** Builds the launcher's `--settings`, in which hooks survive an agent that edits the project's settings (measured). */
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
     disableAllHooks: false,
@@ -43,7 +43,7 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
       RALPH_LOOP_ID: loop.loopId,
       ...(loop.name === null ? {} : { RALPH_LOOP: loop.name }),
       RALPH_NODE: loop.node,
-      // An idle iteration makes no tool call: the client would override the ninth in a row.
+      // An idle iteration makes no tool call: the client would override the ninth consecutive one.
       CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
       ...(loop.userStatusLine === null ? {} : { RALPH_USER_STATUS_LINE: loop.userStatusLine }),
     },
@@ -58,7 +58,7 @@ function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Pl
   return `NODE_EXTRA_CA_CERTS= exec ${shellWord(node)} ${shellWord(program)}`;
 }
 
-/** Builds the runner's `--settings` for its agent: tool hooks of the bundle, and variables that say who decides. */
+/** Builds the runner's `--settings` for its agent: tool hooks of the bundle, and variables that name the driver. */
 export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }): AgentSettings {
   return {
     disableAllHooks: false,
@@ -70,10 +70,7 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
   };
 }
 
-/**
- * Returns what the user's own settings forbid or ask about: it holds for an agent that does not load these settings, too.
- * undefined if there is none.
- */
+/** Returns the restrictions in the user's settings, for an agent that does not load these; undefined if there are none. */
 export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | undefined {
   const permissions = readObject(join(clientConfigDir(env), 'settings.json'))['permissions'];
   const { deny, ask } = (permissions ?? {}) as { deny?: unknown; ask?: unknown };
@@ -85,7 +82,7 @@ function strings(list: unknown): string[] {
   return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
 }
 
-/** Command of the user's own status line, which ours runs as well; null if they have none. */
+/** Returns the command of the user's own status line, which ours also runs; null if there is none. */
 export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const files = [
     join(projectDir, '.claude', 'settings.local.json'),

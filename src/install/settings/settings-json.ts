@@ -1,7 +1,7 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser/lib/esm/main.js';
 import { RalphError } from '../../text/message.ts';
 
-/** Reads settings as the client does: it wants strict JSON with an object at the root, and ignores the file otherwise. */
+/** Reads settings like the client, which requires strict JSON with an object at the root and otherwise ignores the file. */
 export function readSettings(text: string, path: string) {
   if (text.trim() === '') return { root: null, problem: null };
   const errors: ParseError[] = [];
@@ -21,12 +21,12 @@ export function parseSettings(text: string, path: string): Node | null {
   return root;
 }
 
-/** Error for a file that the user has to fix before anything is written. */
+/** Returns an error for a file that the user has to fix before anything is written. */
 export function unchanged(problem: string): RalphError {
   return new RalphError('refused', `${problem} Fix it first; nothing was written.`);
 }
 
-/** The value of a property; of several with the same name the last, as JSON.parse has it. */
+/** Returns the value of a property; of several with the same name the last, like JSON.parse. */
 export function memberOf(object: Node, key: string): Node | null {
   const properties = (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
   return properties.at(-1)?.children?.[1] ?? null;
@@ -38,7 +38,7 @@ function explained(code: string): string {
   return words.replace('property name expected', 'a property name is expected (or there is an extra comma before it)');
 }
 
-/** Computes how to insert `value` at the end of an object (under `key`) or a list (`key` null), in the text's own style. */
+/** Computes the insertion of `value` at the end of an object (under `key`) or a list (`key` null), in the text's own style. */
 export function insertIntoJson(text: string, container: Node, key: string | null, value: unknown) {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const unit = /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ';

@@ -7,7 +7,7 @@ import { readSettings } from './settings-json.ts';
 export interface SettingsSource {
   readonly name: 'project' | 'local' | 'user' | 'managed';
   readonly path: string;
-  /** {} if the file is missing or unreadable. */
+  /** Content; {} if the file is missing or unreadable. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly exists: boolean;
   /** Reason why the client ignores the file, or null. */
@@ -28,10 +28,10 @@ export function settingsSources(
   ];
 }
 
-/** Name of the plugin in `enabledPlugins`, before the name of its marketplace. */
+/** Pattern for the plugin in `enabledPlugins`, followed by its marketplace. */
 const PLUGIN = /^ralph-loop@/;
 
-/** Returns whether the client loads the plugin in this project: the most specific settings file that names it decides. */
+/** Returns whether the client loads the plugin in this project, according to the most specific settings file that names it. */
 export function isPluginEnabled(sources: readonly SettingsSource[]): boolean {
   const decided = (['managed', 'local', 'project', 'user'] as const).flatMap((name) =>
     Object.entries(sources.find((source) => source.name === name)?.value['enabledPlugins'] ?? {})

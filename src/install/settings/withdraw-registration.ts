@@ -4,7 +4,7 @@ import { type SettingsRecord, withoutMark } from '../files/project-files.ts';
 import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
 
-/** Restores an unchanged file byte for byte; null if nothing is left of it. Throws `refused` if the file is broken. */
+/** Removes our hooks; restores an unchanged file byte for byte. null if nothing is left. Throws `refused` if it is broken. */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
   const { mark, body } = withoutMark(settings);
   if (record !== null && sha256(settings) === record.after) {
@@ -31,7 +31,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Returns our first entry, or the container that it left empty; null if nothing of ours is left. */
+/** Returns our first entry, or a container that it left empty; null if nothing of ours is left. */
 function nextSpan(text: string, record: SettingsRecord | null, path: string): Span | null {
   const root = parseSettings(text, path);
   const hooks = root && memberOf(root, 'hooks');
@@ -55,12 +55,12 @@ function nextSpan(text: string, record: SettingsRecord | null, path: string): Sp
   return null;
 }
 
-/** Without a record the author of an empty container is unknown: it is removed with its content. */
+/** Returns whether an empty container may be removed. Without a record its author is unknown, and it is removed. */
 function mayGo(record: SettingsRecord | null, key: string): boolean {
   return record === null || record.created.includes(key) || record.created.includes('hooks');
 }
 
-/** A child with the comma and the white space that belong to it. */
+/** Returns the range of a child with the comma and the white space that belong to it. */
 function spanOf(parent: Node, child: Node): Span {
   const children = parent.children ?? [];
   const index = children.indexOf(child);

@@ -11,11 +11,11 @@ import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
 import type { Control, LoopRow, ReportData } from './report-data.ts';
 
-/** A loop as it stands, live or archived, with the words that explain it. */
+/** Current state of a loop, live or archived, with explanations. */
 export interface ShownLoop {
   readonly files: LoopFiles;
   readonly state: LoopState;
-  /** As `status` has it: a running loop whose driver is gone is interrupted. */
+  /** Status as in `status`: a running loop whose driver has exited is interrupted. */
   readonly status: string;
   readonly live: boolean;
   readonly why: string;
@@ -24,12 +24,12 @@ export interface ShownLoop {
   readonly notices: () => ReportData['notices'];
 }
 
-/** Stands for a project's loop of this name in requests: it names no path. */
+/** Returns a key for this loop in requests, which contains no path. */
 export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name'>): string {
   return digest(`${projectDir}\n${name ?? ''}`);
 }
 
-/** Reads the history of a loop and where the next read starts. Secrets are masked, paths shortened. */
+/** Reads the history of a loop and the start of the next read. Secrets are masked, paths shortened. */
 export function readHistory(
   files: LoopFiles,
   loopId: string,
@@ -37,7 +37,7 @@ export function readHistory(
   const history = new LoopHistory(shownText(files.projectDir));
   const former = readAllLines(files.iterations, loopId).entries.filter((entry) => entry['loopId'] === loopId);
   if (former.length === 0) return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
-  // Former versions kept iterations in a journal of their own.
+  // Former versions had a separate journal of iterations.
   const events: Entry[] = former.map((record) => ({ ...record, type: 'iteration.ended', at: record['endedAt'] }));
   const next = readStream(files, loopId, 0, (event) => events.push(event));
   for (const event of events.sort((a, b) => String(a['at']).localeCompare(String(b['at'])))) history.take(event);
@@ -54,7 +54,7 @@ export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
     project: basename(files.projectDir),
     ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd, startedAt },
     verified: ended?.verified ?? false,
-    // Of a loop whose driver is gone the last sign of life counts.
+    // If the driver has exited, the last activity counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
     about: firstLine(why),
@@ -71,7 +71,7 @@ function controlsOf(status: string): Control[] {
   return [...(status === 'waiting' ? (['wake'] as const) : []), 'steer', 'pause', 'stop', 'cancel'];
 }
 
-/** What a reader has already: so many iterations and decisions from the start. */
+/** Numbers of iterations and decisions from the start that a reader already has. */
 export interface Known {
   readonly iterations: number;
   readonly decisions: number;
@@ -79,7 +79,7 @@ export interface Known {
 
 export const NOTHING: Known = { iterations: 0, decisions: 0 };
 
-/** Returns what a report shows of a loop of this machine, without the iterations and decisions that are known. */
+/** Returns the report of a loop of this machine, without the known iterations and decisions. */
 export function reportData(loop: ShownLoop, history: LoopHistory, at: string, known = NOTHING): ReportData {
   const { state, files, why, next } = loop;
   const row = rowOf(loop);
@@ -95,16 +95,16 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
   return reportOf(subject, history, at, known);
 }
 
-/** What is known of a loop beside its history. */
+/** Facts about a loop besides its history. */
 export interface ReportSubject extends Pick<ReportData, 'row' | 'why' | 'next' | 'notices'> {
-  /** What it has used of each limit. */
+  /** Usage of each limit. */
   readonly used: Readonly<Record<string, number | null>>;
   readonly facts: ReportData['environment'];
-  /** Returns a text as it may be shown. */
+  /** Prepares a text for display. */
   readonly shown: (text: string) => string;
 }
 
-/** Returns what a report shows, without the iterations and decisions that are known. */
+/** Returns a report, without the known iterations and decisions. */
 export function reportOf(subject: ReportSubject, history: LoopHistory, at: string, known = NOTHING): ReportData {
   const { row, why, next, notices, used, shown } = subject;
   const { facts } = history.start;
@@ -127,7 +127,7 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
   };
 }
 
-/** Returns how a text is shown: secrets masked, paths of the project relative, the user's home a tilde. */
+/** Returns a function that prepares texts: secrets masked, paths of the project relative, the user's home a tilde. */
 export function shownText(projectDir: string): (text: string) => string {
   const home = process.env['HOME'] ?? process.env['USERPROFILE'] ?? '';
   return (text) => {

@@ -1,13 +1,13 @@
 import type { Entry } from '../../state/event-stream.ts';
 import { factsText } from '../../term/facts-text.ts';
 
-/** Characters of the agent's words and of a text that a decision carries. */
+/** Maximum number of characters of the agent's words and of a decision's text. */
 export const MOST_WORDS = 16_000;
 
 const NO_DETAIL = /^(?:v|type|at|loopId|iteration|ids?|limits|breaker|checks|resetsAt)$/;
 const ROUTINE = new Set(['loop.started', 'loop.resumed']);
 
-/** One line about a decision: its message, or what else its event says. */
+/** Returns one line about a decision: its message, or its other facts. */
 export function detail(event: Entry): string {
   if (ROUTINE.has(text(event['type']))) return factsText(event, (key) => key === 'why');
   if (typeof event['message'] === 'string') return event['message'].slice(0, MOST_WORDS);
@@ -30,7 +30,7 @@ const MOST_TEXT = 64 * 1024;
 const MOST_LIST = 2_000;
 const MOST_DEPTH = 12;
 
-/** Returns the same data with every text in it as `map` returns it. Longer, wider and deeper than any of ours is cut. */
+/** Returns the same data with `map` applied to every text. Data that is longer, wider or deeper than any of ours is cut. */
 export function mapTexts<T>(data: T, map: (text: string) => string): T {
   const mapped = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return map(value.slice(0, MOST_TEXT));

@@ -51,7 +51,7 @@ export async function commitsOf(
   if (from === undefined) return found;
   const end = iterations[last]?.startedAt ?? iterations[last - 1]?.endedAt ?? now;
   for (const commit of await commitsBetween(files.projectDir, from, end, env)) {
-    // Git keeps whole seconds.
+    // Git stores whole seconds.
     const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);
     if (maker === undefined || maker.index < first || maker.index > last) continue;
     found.set(maker.index, [...(found.get(maker.index) ?? []), mapTexts(commit, shownText(files.projectDir))]);
@@ -59,7 +59,7 @@ export async function commitsOf(
   return found;
 }
 
-/** Returns how the tracked files differ from HEAD now, bounded and masked; null if they do not, and outside a repository. */
+/** Returns the current changes of tracked files, bounded and masked; null if there are none, and outside a repository. */
 export async function uncommittedOf({ files }: Pick<ShownLoop, 'files'>, env: Env): Promise<Work['uncommitted']> {
   const options = { env, signal: AbortSignal.timeout(TIME_MS) };
   const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options);

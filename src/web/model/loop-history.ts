@@ -5,30 +5,30 @@ import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, text } from './event-
 import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
-/** Calls of one iteration that are kept one by one; more are counted. */
+/** Maximum number of an iteration's calls that are kept individually; others are counted. */
 const MOST_CALLS = 1_000;
 
-/** Facts that the start of a loop recorded. */
+/** Facts recorded at the start of a loop. */
 export interface StartFacts {
   readonly limits: Readonly<Record<string, unknown>>;
   readonly checks: readonly { readonly name: string; readonly run: string }[];
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Folds the event stream of one loop, oldest event first, into what a report shows of it. Never throws. */
+/** Converts the event stream of one loop, oldest event first, into report data. Never throws. */
 export class LoopHistory {
   readonly iterations: Iteration[] = [];
   readonly waits: Wait[] = [];
   readonly decisions: Decision[] = [];
   start: StartFacts = { limits: {}, checks: [], facts: {} };
   #open: Iteration | null = null;
-  /** When the last event was recorded. */
+  /** Time of the last event. */
   #last = '';
   readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
   readonly #steering = new Map<string, string>();
   readonly #shown: (text: string) => string;
 
-  /** `shown` returns a text as it may be shown. */
+  /** Creates a history; `shown` prepares texts for display. */
   constructor(shown: (text: string) => string = (text) => text) {
     this.#shown = shown;
   }
@@ -60,7 +60,7 @@ export class LoopHistory {
     });
   }
 
-  /** Returns the limits that the loop was started with, as far as it had any, beside what `used` says. */
+  /** Returns the limits with which the loop was started, with the usage in `used`. */
   limits(used: Readonly<Record<string, number | null>>): Limit[] {
     const rows = [
       ['iterations', 'count', 'maxIterations', this.start.facts['maxIterations']],
@@ -96,7 +96,7 @@ export class LoopHistory {
         return;
       case 'agent.ended':
         open.model = textOrNull(event['model']) ?? open.model;
-        // A run that failed is tried again.
+        // A failed run is retried.
         open.error = event['outcome'] === 'ok' ? null : text(event['message']) || text(event['outcome']);
         return;
       case 'command.ran': {
@@ -112,7 +112,7 @@ export class LoopHistory {
     }
   }
 
-  /** Joins the events of one call: asked and done by the hooks, started and ended by a runner that hears its agent. */
+  /** Joins the events of one call: asked and done from the hooks, started and ended from a runner that follows its agent. */
   #called(open: Iteration, type: string, at: string, event: Entry): void {
     const id = text(event['callId'] ?? event['id']);
     let call = open.calls.findLast((known) => known.id === id);
@@ -220,14 +220,14 @@ export class LoopHistory {
   }
 
   #started({ limits, checks, ...facts }: Entry): void {
-    // A pause that is over resumes the loop under the same terms, and says none.
+    // A resume after a pause keeps the same terms and does not repeat them.
     if (limits === undefined) return;
     this.#interrupt();
     const named = Array.isArray(checks) ? checks.filter(isNamed) : this.start.checks;
     this.start = { limits: { ...this.start.limits, ...(limits as object) }, checks: named, facts };
   }
 
-  /** An iteration that is open when the loop begins again was left so by a process that was killed. */
+  /** Closes an open iteration when the loop begins again: its process was killed. */
   #interrupt(): void {
     const open = this.#open;
     if (open?.outcome === 'open') {
@@ -237,7 +237,7 @@ export class LoopHistory {
     this.#open = null;
   }
 
-  /** Returns the iteration at work; the first sign of activity begins one. */
+  /** Returns the current iteration; the first activity begins one. */
   #current(at: string): Iteration {
     if (this.#open !== null) return this.#open;
     const before = this.iterations.at(-1);
@@ -273,7 +273,7 @@ function isNamed(check: unknown): check is StartFacts['checks'][number] {
   return typeof check === 'object' && check !== null && 'name' in check && typeof check.name === 'string';
 }
 
-/** Returns the signal with the largest share of its threshold. A threshold of 0 switches a signal off. */
+/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
 function nearest(repeats: unknown, thresholds: unknown): Breaker | null {
   if (typeof repeats !== 'object' || repeats === null) return null;
   const limits = (thresholds ?? {}) as Record<string, unknown>;
@@ -284,7 +284,7 @@ function nearest(repeats: unknown, thresholds: unknown): Breaker | null {
   return known.sort((a, b) => b.repeats / b.threshold - a.repeats / a.threshold)[0] ?? null;
 }
 
-/** Activity that begins no iteration. */
+/** Activity that does not begin an iteration. */
 const NO_WORK = new Set(['verification.started', 'check.started', 'run.ended', 'steering.pending']);
 
 const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {

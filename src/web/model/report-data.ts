@@ -1,4 +1,4 @@
-/** What report and dashboard show: plain data, secrets masked, times in ISO-8601 UTC. null is unknown. */
+/** Data of report and dashboard: plain data, secrets masked, times in ISO-8601 UTC. null is unknown. */
 
 export interface Call {
   readonly id: string;
@@ -7,7 +7,7 @@ export interface Call {
   readonly at: string;
   outcome: 'running' | 'ok' | 'failed' | 'denied';
   durationMs: number | null;
-  /** Of a denial: the rule and why. */
+  /** Reason of a denial: the rule and its explanation. */
   reason?: string;
   readonly nested?: true;
 }
@@ -24,18 +24,18 @@ export interface Commit {
   readonly id: string;
   readonly at: string;
   readonly subject: string;
-  /** `3 files changed, 10 insertions(+)`. */
+  /** Statistics such as `3 files changed, 10 insertions(+)`. */
   readonly stat: string;
   readonly patch: string;
 }
 
 export interface Work {
   readonly commits: readonly Commit[];
-  /** What is changed and not committed; null if nothing is known or changed. */
+  /** Uncommitted changes; null if there are none or they are unknown. */
   readonly uncommitted: { readonly stat: string; readonly patch: string } | null;
 }
 
-/** How an iteration came out. `open`: it is at work, or its end was never recorded. */
+/** Outcome of an iteration. `open`: it is in progress, or its end was never recorded. */
 export type Outcome = 'open' | 'worked' | 'claimed' | 'rejected' | 'complete' | 'idle' | 'failed' | 'interrupted';
 
 export interface Breaker {
@@ -45,7 +45,7 @@ export interface Breaker {
 }
 
 export interface Iteration {
-  /** Position in the loop, idle iterations included, from 1. */
+  /** Position in the loop, including idle iterations, from 1. */
   readonly index: number;
   number: number;
   outcome: Outcome;
@@ -54,17 +54,17 @@ export interface Iteration {
   durationMs: number | null;
   costUsd: number | null;
   tokens: number | null;
-  /** Most tokens in the agent's context at once, and what it can hold. */
+  /** Largest number of tokens in the agent's context, and the size of the context. */
   context: number | null;
   window: number | null;
   findings: number | null;
-  /** The signal of the circuit breaker that was nearest to its threshold; null if none is known. */
+  /** Signal of the circuit breaker that was nearest to its threshold; null if unknown. */
   breaker: Breaker | null;
   toolCalls: number;
   denied: number;
   model: string | null;
   decision: string;
-  /** The agent's last words. */
+  /** Last words of the agent. */
   said: string;
   error: string | null;
   readonly reasons: string[];
@@ -89,7 +89,7 @@ export interface Decision {
   readonly text: string;
 }
 
-/** A check of the loop over its whole run. `proved` in the iteration that its last result passed in. */
+/** A check over the whole run of the loop. `proved` is the iteration in which its last result passed. */
 export interface CheckSummary {
   readonly name: string;
   readonly run: string | null;
@@ -107,18 +107,18 @@ export interface Limit {
   readonly limit: number;
 }
 
-/** What the report of several loops shows: a row for each task, and the loops that have begun. */
+/** Data of the report of several loops: a row for each task, and the loops that have begun. */
 export interface BatchData {
   readonly title: string;
-  /** What all tasks have used; empty if nothing is known. */
+  /** Total usage of all tasks; empty if unknown. */
   readonly totals: string;
   readonly rows: readonly LoopRow[];
   readonly loops: readonly ReportData[];
 }
 
-/** One loop in a list. */
+/** A loop in a list. */
 export interface LoopRow {
-  /** Stands for the loop's place in requests; no path. */
+  /** Key of the loop in requests; not a path. */
   readonly key: string;
   readonly name: string;
   readonly project: string;
@@ -129,15 +129,15 @@ export interface LoopRow {
   readonly live: boolean;
   readonly verified: boolean;
   readonly iteration: number;
-  /** 0 if not known yet. */
+  /** 0 if not yet known. */
   readonly maxIterations: number;
   readonly costUsd: number | null;
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly waitingUntil: string | null;
-  /** Why it stands still, or how it ended. */
+  /** Reason why it is not running, or how it ended. */
   readonly about: string;
-  /** What can be asked of it now, the commonest first. */
+  /** Requests that it accepts now, the most common first. */
   readonly controls: readonly Control[];
 }
 
@@ -153,11 +153,11 @@ export interface ReportData {
   readonly checks: readonly CheckSummary[];
   readonly limits: readonly Limit[];
   readonly iterations: readonly Iteration[];
-  /** As it was when the report was written. */
+  /** State when the report was written. */
   readonly uncommitted: Work['uncommitted'];
   readonly waits: readonly Wait[];
   readonly decisions: readonly Decision[];
   readonly environment: readonly (readonly [string, string])[];
-  /** So many come before the first ones here, in an answer that brings news only. */
+  /** Numbers of items before the first ones here, in an answer with news only. */
   readonly skipped: { readonly iterations: number; readonly decisions: number };
 }

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
 
-/** Access to the server. `act` is null where the server only shows. */
+/** Access to the server. `act` is null if the server is read-only. */
 export interface Access {
   readonly read: string;
   readonly act: string | null;
 }
 
-/** Takes the tokens out of the address, which then shows nothing of them. They live in memory, and for a reload in the tab. */
+/** Removes the tokens from the address. They are kept in memory, and for a reload in the tab. */
 export function takeAccess(): Access | null {
   const given = /^#t=([\w-]+)(?:&c=([\w-]+))?$/.exec(location.hash);
   if (given === null) return JSON.parse(sessionStorage.getItem('access') ?? 'null') as Access | null;
@@ -19,10 +19,10 @@ export function takeAccess(): Access | null {
 
 export type Link = 'connecting' | 'open' | 'lost' | 'refused';
 
-/** Follows the list of loops; `changed` counts up for a loop whenever there is news of it. */
+/** Follows the list of loops; `changed` has a counter for each loop, which rises whenever there is news. */
 export function useLoops(access: Access | null): {
   rows: readonly LoopRow[] | null;
-  /** How many loops there are: `rows` may hold only the newest. */
+  /** Total number of loops: `rows` may hold only the newest. */
   total: number;
   link: Link;
   changed: Record<string, number>;
@@ -48,7 +48,7 @@ export function useLoops(access: Access | null): {
             if (event === 'changed') setChanged(JSON.parse(data) as Record<string, number>);
           }
         } catch {
-          // The server is gone or busy; it is asked again below.
+          // The server is unreachable or busy; it is asked again below.
         }
         if (ended.signal.aborted) return;
         setLink('lost');
@@ -75,7 +75,7 @@ async function* messages(body: ReadableStream<BufferSource>): AsyncGenerator<{ e
   }
 }
 
-/** Keeps the report of a loop up to date: whole at first, then the iterations that may have changed. */
+/** Keeps the report of a loop up to date: complete at first, then the iterations that may have changed. */
 export function useReport(access: Access | null, key: string | null, version: number): ReportData | 'missing' | null {
   const [data, setData] = useState<ReportData | 'missing' | null>(null);
   const known = useRef<ReportData | null>(null);
@@ -107,7 +107,7 @@ export function useReport(access: Access | null, key: string | null, version: nu
       };
       setData(known.current);
     };
-    // A read that failed is repeated with the next news.
+    // A failed read is repeated with the next news.
     read().catch(() => undefined);
     return () => ended.abort();
   }, [access, key, version]);
@@ -117,7 +117,7 @@ export function useReport(access: Access | null, key: string | null, version: nu
 /** Time without news of an iteration before its work is read. */
 const SETTLED_MS = 1_000;
 
-/** Reads what an iteration of a served loop changed: when it is chosen, and after further calls of it; null until then. */
+/** Reads the changes of a served loop's iteration: when it is selected, and after further calls in it; null until then. */
 export function useWork(
   access: Access | null,
   { key, loopId }: LoopRow,
@@ -143,7 +143,7 @@ export function useWork(
   return read?.of === of ? read.work : null;
 }
 
-/** Sends a command; returns what the server says of it. */
+/** Sends a command; returns the server's answer. */
 export async function act(access: Access, key: string, command: object): Promise<string> {
   const headers = { ...bearer(access.read), 'content-type': 'application/json', 'x-control': access.act ?? '' };
   try {

@@ -6,7 +6,7 @@ import { type Access, act, type Link, takeAccess, useLoops, useReport } from './
 import { Badge, ReportView } from './report-view.ts';
 import { duration, moment, oneLine, plural } from './text.ts';
 
-/** The command that starts a loop here. */
+/** Command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;
 
 type Filter = 'all' | 'running' | 'standing' | 'over';
@@ -23,7 +23,7 @@ function groupOf({ live, status }: LoopRow): Filter {
   return status === 'running' || status === 'verifying' ? 'running' : 'standing';
 }
 
-/** The key of the loop that the address names. */
+/** Returns the key of the loop that the address names. */
 function useKey(): string | null {
   const [key, setKey] = useState<string | null>(() => location.hash.slice(1) || null);
   useEffect(() => {
@@ -34,7 +34,7 @@ function useKey(): string | null {
   return key;
 }
 
-/** Loops that ran side by side, and the one that is chosen, in one file. */
+/** Shows loops that ran side by side, and the selected one, in one file. */
 export function Batch({ data: { title, totals, rows, loops } }: { readonly data: BatchData }) {
   const key = useKey();
   const chosen = loops.find(({ row }) => row.key === key);
@@ -46,7 +46,7 @@ export function Batch({ data: { title, totals, rows, loops } }: { readonly data:
     }</main>`;
 }
 
-/** All loops, and the one that is chosen, live. */
+/** Shows all loops, and the selected one, live. */
 export function Dashboard() {
   const access = useMemo(takeAccess, []);
   const { rows, total, link, changed } = useLoops(access);
@@ -91,7 +91,7 @@ function LinkState({ link }: { readonly link: Link }) {
   return html`<span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span>`;
 }
 
-/** Drawn again only for news of this loop. */
+/** Shows the selected loop; redrawn only for news of this loop. */
 function Chosen({ data, access }: { readonly data: ReturnType<typeof useReport>; readonly access: Access | null }) {
   return useMemo(() => {
     if (data === null) return html`<p class="empty" role="status">Reading …</p>`;
@@ -149,7 +149,7 @@ function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
 
 interface Button {
   readonly label: string;
-  /** Asked before it is done. */
+  /** Question before it is done. */
   readonly question?: string;
 }
 
@@ -162,7 +162,7 @@ const BUTTONS: Readonly<Record<Exclude<Control, 'steer'>, Button>> = {
   cancel: { label: 'Cancel', question: 'Cancel the loop now? The work in progress stays as it is.' },
 };
 
-/** Steers and controls a loop, as far as it can be now. */
+/** Shows the controls that a loop currently accepts. */
 function Controls({ row, access }: { readonly row: LoopRow; readonly access: Access }) {
   const [said, setSaid] = useState('');
   const [answer, setAnswer] = useState('');

@@ -10,11 +10,11 @@ const SHOWN_CALLS = 100;
 
 interface PanelProps {
   readonly iteration: Iteration;
-  /** null if they cannot be read. */
+  /** Null if they cannot be read. */
   readonly commits: readonly Commit[] | null;
 }
 
-/** What happened in one iteration, and what came of it. */
+/** Shows the events of one iteration and its outcome. */
 export function IterationPanel({ iteration, commits }: PanelProps) {
   const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands } = iteration;
   const { label } = OUTCOMES[outcome];
@@ -51,7 +51,7 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
   ].filter((fact) => fact !== false);
 }
 
-/** `no progress` of the key `noProgress`. */
+/** Returns a key in words: `no progress` for `noProgress`. */
 function inWords(key: string): string {
   return oneLine(key).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -64,7 +64,7 @@ function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: 
   </details>`;
 }
 
-/** A result in words and colour. */
+/** Shows a result in words and colour. */
 export function Mark({ good, label }: { readonly good: boolean | null; readonly label: string }) {
   const tone = good === null ? 'dim' : good ? 'good' : 'bad';
   return html`<span class=${`mark ${tone}`}>${good === null ? '○' : good ? '✓' : '×'} ${label}</span>`;
@@ -75,7 +75,7 @@ function CommitDiff({ commit: { id, subject, stat, patch } }: { readonly commit:
   return html`<${Fold} summary=${summary} draw=${() => html`<${Diff} patch=${patch} />`} />`;
 }
 
-/** A diff, its lines told apart by sign and colour. */
+/** Shows a diff, whose lines are distinguished by sign and colour. */
 export function Diff({ patch }: { readonly patch: string }) {
   return html`<pre class="diff" tabindex="0">${clean(patch)
     .split('\n')

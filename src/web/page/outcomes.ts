@@ -1,6 +1,6 @@
 import type { Outcome } from '../model/report-data.ts';
 
-/** How an iteration's outcome is named and drawn: the sign tells them apart without colour. */
+/** Label and sign of each outcome: the sign distinguishes them without colour. */
 export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonly label: string }>> = {
   open: { sign: '…', label: 'at work' },
   worked: { sign: '•', label: 'worked' },
@@ -12,7 +12,7 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonl
   interrupted: { sign: '/', label: 'interrupted' },
 };
 
-/** Tone of a loop's status, for its badge. */
+/** Returns the tone of a loop's status, for its badge. */
 export function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
   if (status === 'complete') return verified ? 'good' : 'warn';
   if (status === 'running' || status === 'verifying') return 'busy';

@@ -9,11 +9,11 @@ interface Figure {
   readonly name: string;
   readonly value: (iteration: Iteration) => number | null;
   readonly text: (value: number) => string;
-  /** The same for an axis, short. */
+  /** Returns a short text for an axis. */
   readonly tick?: (value: number) => string;
-  /** It counts: its axis has whole numbers only. */
+  /** True for a count: its axis has whole numbers only. */
   readonly isCount?: boolean;
-  /** Where it ends the loop, drawn as a line. */
+  /** Limit that ends the loop, drawn as a line. */
   readonly limit?: number;
 }
 
@@ -43,7 +43,7 @@ export const FIGURES: readonly Figure[] = [
 
 const WHOLE = [1, 10, 100, 1_000, 10_000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 
-/** One plot for each figure that is known of any iteration. */
+/** Draws one plot for each figure that is known for any iteration. */
 export function Plots({ iterations }: { readonly iterations: readonly Iteration[] }) {
   const done = iterations.filter(({ outcome }) => outcome !== 'open');
   const known = FIGURES.filter(({ value, name }) =>

@@ -12,11 +12,11 @@ import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
 interface ReportProps {
   readonly data: ReportData;
   readonly controls?: unknown;
-  /** Of a served loop: what its iterations changed is read when it is wanted. */
+  /** Access for a served loop: the changes of its iterations are read on demand. */
   readonly access?: Access | null;
 }
 
-/** A loop from its outcome to its surroundings. The newest iteration stays chosen until another one is. */
+/** Shows a loop from its outcome to its surroundings. The newest iteration stays selected until the user selects another. */
 export function ReportView({ data, controls = null, access = null }: ReportProps) {
   const { iterations, row } = data;
   const [picked, setPicked] = useState<number | null>(null);
@@ -65,7 +65,7 @@ function Head({ data: { row, why, next, notices, iterations } }: { readonly data
   </header>`;
 }
 
-/** A loop's status in a word. */
+/** Shows a loop's status in a word. */
 export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
   const word = status === 'complete' ? (verified ? 'complete, verified' : 'complete, not verified') : status;
   return html`<span class=${`badge ${toneOf(status, verified)}`}>${word}</span>`;
@@ -164,7 +164,7 @@ interface Chosen {
   readonly choose: (index: number) => void;
 }
 
-/** One cell for each iteration; arrow keys, Home and End move among them. */
+/** Shows one cell for each iteration; arrow keys, Home and End move among them. */
 function Strip({ iterations, chosen, choose }: Chosen) {
   const list = useRef<HTMLDivElement>(null);
   const move = (event: KeyboardEvent): void => {
@@ -193,7 +193,7 @@ interface CellProps extends Pick<Chosen, 'choose'> {
   readonly isChosen: boolean;
 }
 
-/** Drawn again only if its iteration is another one: a loop may have thousands. */
+/** Shows an iteration; redrawn only for a different one, because a loop may have thousands. */
 function Cell({ iteration, isChosen, choose }: CellProps) {
   return useMemo(() => drawn({ iteration, isChosen, choose }), [iteration, isChosen]);
 }
@@ -212,7 +212,7 @@ interface TimelineProps extends Chosen {
   readonly until: string;
 }
 
-/** The run to scale: iterations above, waits and pauses below. A slider moves through it. */
+/** Draws the run to scale: iterations above, waits and pauses below. A slider moves through it. */
 function Timeline({ iterations, chosen, choose, waits, until }: TimelineProps) {
   const first = iterations[0];
   if (first === undefined || iterations.length < 2) return null;

@@ -3,10 +3,10 @@ import { localTime } from '../../text/time.ts';
 
 const ANSI = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[@-Z\\-_])/g;
 const CONTROL = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;
-/** Marks that turn the direction of what follows, and so can show another text than there is. */
+/** Marks that change the direction of the following text and can disguise it. */
 const BIDI = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
 
-/** Returns an agent's text as it may be shown: without terminal sequences, with hidden marks made visible. */
+/** Prepares an agent's text for display: without terminal sequences, with hidden marks made visible. */
 export function clean(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -15,7 +15,7 @@ export function clean(text: string): string {
     .replace(BIDI, (mark) => `<U+${mark.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`);
 }
 
-/** Names, commands and paths stay in one line. */
+/** Returns names, commands and paths in one line. */
 export function oneLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim();
 }

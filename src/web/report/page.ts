@@ -4,10 +4,10 @@ import type { BatchData, ReportData } from '../model/report-data.ts';
 
 const { script, style } = page;
 
-/** Stands in every report: another one may replace it. */
+/** Mark of a report, which another report may replace. */
 export const REPORT_MARK = '<meta name="generator" content="ralph-loop report">';
 
-/** What the page may do, given as a header or in its head: run its own script and style, talk to `connect` only. */
+/** Returns the policy of the page, for a header or its head: it runs its own script and style and talks only to `connect`. */
 export function contentPolicy(connect: "'self'" | "'none'"): string {
   return [
     "default-src 'none'",
@@ -24,15 +24,15 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** The page that asks a server for what it shows. `start`: the command that starts a loop. */
+/** Returns the page that requests its data from a server. `start`: the command that starts a loop. */
 export function livePage(start: string): string {
   return document('ralph-loop', `<meta name="start" content="${escaped(start)}">`, 'null');
 }
 
-/** One file that holds the page and its data, and asks for nothing. */
+/** Returns one file with the page and its data, which requests nothing. */
 export function reportPage(data: ReportData | BatchData): string {
   const meta = `<meta http-equiv="Content-Security-Policy" content="${contentPolicy("'none'")}">\n${REPORT_MARK}`;
-  // Nothing in the data can end the element that holds them.
+  // The data cannot end the element that contains it.
   const json = JSON.stringify(data).replaceAll('<', '\\u003c');
   return document('title' in data ? data.title : `${data.row.name}: ${data.row.status}`, meta, json);
 }

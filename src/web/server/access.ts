@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Tokens of one server: `read` for everything it shows, `act` for what it changes; null if it only shows. */
+/** Tokens of one server: `read` for everything it shows, `act` for changes; null if it is read-only. */
 export interface Tokens {
   readonly read: string;
   readonly act: string | null;
@@ -11,12 +11,12 @@ export function newTokens(readOnly: boolean): Tokens {
   return { read: token(), act: readOnly ? null : token() };
 }
 
-/** The address that a person opens: the tokens are in the fragment, which no browser sends. */
+/** Returns the address for a person: the tokens are in the fragment, which browsers do not send. */
 export function addressOf(port: number, { read, act }: Tokens): string {
   return `http://127.0.0.1:${port}/#t=${read}${act === null ? '' : `&c=${act}`}`;
 }
 
-/** What a request says of where it comes from. */
+/** Origin of a request. */
 export interface Request {
   readonly method: string;
   readonly host: string | undefined;
@@ -24,10 +24,10 @@ export interface Request {
   readonly site: string | undefined;
 }
 
-/** Returns the status with which a request is refused before anything else is looked at; null for one of our own page. */
+/** Returns the status with which a request is refused before anything else is examined; null for a request of our own page. */
 export function refusal({ method, host, origin, site }: Request, port: number): number | null {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
-  // Another name for this address is how a foreign page gets around the browser's rules (DNS rebinding).
+  // Another name for this address lets a foreign page circumvent the browser's rules (DNS rebinding).
   if (host === undefined || !hosts.includes(host)) return 421;
   if (origin !== undefined && origin !== `http://${host}`) return 403;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return 403;

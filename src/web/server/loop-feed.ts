@@ -6,17 +6,17 @@ import type { LoopHistory } from '../model/loop-history.ts';
 import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed } from './news-feed.ts';
 
-/** The loops of this machine. */
+/** Loops of this machine. */
 export interface LoopSource {
-  /** Files of every loop that is shown, in order. */
+  /** Returns the files of every shown loop, in order. */
   readonly places: () => readonly LoopFiles[];
-  /** The loop of these files, live or the last one; null if there is none. */
+  /** Returns the live or last loop of these files; null if there is none. */
   readonly loopOf: (files: LoopFiles) => ShownLoop | null;
   readonly commitsOf: (loop: ShownLoop, iterations: readonly Iteration[], index: number) => Promise<Work['commits']>;
   readonly uncommittedOf: (loop: ShownLoop) => Promise<Work['uncommitted']>;
-  /** Hears of a loop that cannot be read, once for each message. */
+  /** Called for a loop that cannot be read, once for each message. */
   readonly failed: (message: string) => void;
-  /** Carries out a request and returns what to say of it. Throws an Error with a message for people. */
+  /** Carries out a request and returns the answer. Throws an Error with a message for people. */
   readonly control: (files: LoopFiles, request: ControlRequest) => string;
 }
 
@@ -37,10 +37,10 @@ interface Opened {
 }
 
 const TICK_MS = 300;
-/** Ticks after which new loops are looked for, and whether a driver still lives. */
+/** Number of ticks between searches for new loops and checks of the drivers. */
 const LOOK_TICKS = 7;
 
-/** Watches loops by their files while anyone listens, and keeps the histories of those that are being read. */
+/** Watches loops by their files while there are listeners, and keeps recently read histories. */
 export class LoopFeed extends NewsFeed {
   readonly start = 'ralph-loop run "what to do"';
   readonly #source: LoopSource;
@@ -75,7 +75,7 @@ export class LoopFeed extends NewsFeed {
     return reportData(loop, history, this.#now(), loopId === loop.state.loopId ? known : undefined);
   }
 
-  /** Reads for one request at a time. */
+  /** Serialises the reads. */
   async work(key: string, loopId: string, index: number): Promise<Work | null> {
     const files = this.#filesOf(key);
     const loop = files && this.#read(files);
@@ -108,8 +108,8 @@ export class LoopFeed extends NewsFeed {
   }
 
   /**
-   * Reads what changed; `whole`: also whether there are other loops, and whether the drivers live. An event alone changes
-   * nothing in the list, so only the state is read for it. Returns whether any loop has news.
+   * Reads changes; `whole`: also looks for other loops and checks the drivers. An event alone does not change the list, so
+   * only the state is read for it. Returns whether any loop has news.
    */
   #look(whole: boolean): boolean {
     let isOther = whole && this.#discover();
@@ -150,13 +150,13 @@ export class LoopFeed extends NewsFeed {
     }
   }
 
-  /** Returns whether a loop was forgotten; one that is found is read by the look that follows. */
+  /** Returns whether a loop was dropped; a new one is read by the following look. */
   #discover(): boolean {
     let found: readonly LoopFiles[];
     try {
       found = this.#source.places();
     } catch (error) {
-      // A project that is being removed; the loops known so far stay.
+      // The project is being removed; the known loops stay.
       this.failed((error as Error).message);
       return false;
     }

@@ -1,30 +1,30 @@
 import type { Known } from '../model/collect-report.ts';
 import type { Control, LoopRow, ReportData, Work } from '../model/report-data.ts';
 
-/** What a person may ask of a loop on the page. */
+/** Requests to a loop that a person can make on the page. */
 export type ControlRequest =
   | { readonly kind: 'steer'; readonly text: string }
   | { readonly kind: Exclude<Control, 'steer'> };
 
-/** What a watcher hears: the whole list when it changed, and which loops have news, by key with a rising number. */
+/** News for a watcher: the complete list if it changed, and the loops with news, by key with a rising number. */
 export interface News {
   readonly loops?: readonly LoopRow[];
   readonly changed?: Readonly<Record<string, number>>;
-  /** How many loops there are, where the list holds the newest of them. */
+  /** Total number of loops if the list holds only the newest. */
   readonly total?: number;
-  /** The loops cannot be read now. */
+  /** The loops cannot be read at present. */
   readonly away?: true;
 }
 
-/** Says that loops of this kind do not take a request. */
+/** Returns the message that these loops do not accept a request. */
 export function noControl(kind: string): string {
   return `this loop cannot be asked to ${kind}.`;
 }
 
-/** Histories that are kept in memory. */
+/** Maximum number of histories in memory. */
 const MOST_OPENED = 6;
 
-/** Puts a history that is read in front of the others, and drops what has not been read for longest. */
+/** Moves a read history to the front, and drops the least recently read ones. */
 export function keepOpened<T>(opened: Map<string, T>, key: string, one: T): T {
   opened.delete(key);
   opened.set(key, one);
@@ -35,9 +35,9 @@ export function keepOpened<T>(opened: Map<string, T>, key: string, one: T): T {
 
 type Hear = (news: News) => void;
 
-/** Where the dashboard's loops come from. It looks for news while anyone listens. */
+/** Source of the dashboard's loops. It looks for news while there are listeners. */
 export abstract class NewsFeed {
-  /** The command that starts a loop here. */
+  /** Command that starts a loop here. */
   abstract readonly start: string;
   readonly #tickMs: number;
   readonly #tell: (message: string) => void;
@@ -47,7 +47,7 @@ export abstract class NewsFeed {
   #busy = false;
   #isAway = false;
 
-  /** `tell` hears of what cannot be read, once for each message. */
+  /** Creates a feed; `tell` is called for failed reads, once for each message. */
   constructor(tickMs: number, tell: (message: string) => void) {
     this.#tickMs = tickMs;
     this.#tell = tell;
@@ -57,7 +57,7 @@ export abstract class NewsFeed {
     return this.#listeners.size;
   }
 
-  /** Tells the list as soon as it is read, and its news from then on. Returns the function that ends it. */
+  /** Passes on the list as soon as it is read, and then its news. Returns the function that stops this. */
   listen(hear: Hear): () => void {
     this.#listeners.add(hear);
     void this.#look(true);
@@ -82,7 +82,7 @@ export abstract class NewsFeed {
       const news = await this.news(whole);
       if (this.#isAway) this.#failures.clear();
       this.#isAway = false;
-      // Each piece of news goes to all readers once.
+      // Each piece of news reaches all readers once.
       if (news !== null) for (const hear of this.#listeners) hear(news);
     } catch (error) {
       this.#isAway = true;
@@ -96,12 +96,12 @@ export abstract class NewsFeed {
     this.#failures.add(message);
   }
 
-  /** Returns everything, or what is new since the last call; null for nothing. */
+  /** Returns everything, or the news since the last call; null if there are none. */
   protected abstract news(whole: boolean): News | null | Promise<News | null>;
-  /** Returns a loop's report, without what is known of it if it is still the loop `loopId`; null for an unknown key. */
+  /** Returns a loop's report, without the known parts if it is still the loop `loopId`; null for an unknown key. */
   abstract report(key: string, known: Known, loopId: string | null): ReportData | null | Promise<ReportData | null>;
-  /** Returns what an iteration changed; null for an unknown loop or iteration. */
+  /** Returns the changes of an iteration; null for an unknown loop or iteration. */
   abstract work(key: string, loopId: string, index: number): Promise<Work | null>;
-  /** Carries out a request and returns what to say of it; null for an unknown key. Rejects with a message for people. */
+  /** Carries out a request and returns the answer; null for an unknown key. Rejects with a message for people. */
   abstract control(key: string, request: ControlRequest): Promise<string | null>;
 }

@@ -17,11 +17,11 @@ export interface DashboardOptions {
 const MOST_WATCHERS = 16;
 const MOST_BODY = 64 * 1024;
 const MOST_MESSAGE = 8_000;
-/** A comment at this interval keeps the connection open and finds out that the page is gone. */
+/** Interval of comments that keep the connection open and detect a closed page. */
 const BEAT_MS = 15_000;
 const KEY = /^[0-9a-f]{8,64}$/;
 
-/** The dashboard's requests: the page, its news, a loop, and control of a loop. All but the empty page want a token. */
+/** Handles the dashboard's requests: page, news, a loop, its control. All but the empty page require a token. */
 export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
@@ -105,7 +105,7 @@ export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
   return app;
 }
 
-/** Waits until there is news (false) or a beat is due (true). */
+/** Waits until there is news (false) or a heartbeat is due (true). */
 function rings(give: (heard: () => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const beat = setTimeout(() => resolve(true), BEAT_MS);
@@ -137,7 +137,7 @@ function requestOf(body: unknown): ControlRequest | null {
 
 export interface ServeOptions {
   readonly feed: NewsFeed;
-  /** 0: any free one. */
+  /** Port; 0 for any free one. */
   readonly port: number;
   readonly readOnly: boolean;
 }
@@ -151,12 +151,12 @@ export interface Dashboard {
 
 const MOST_CONNECTIONS = 64;
 
-/** Serves the dashboard on 127.0.0.1. Rejects with the system's error if the port is taken. */
+/** Serves the dashboard on 127.0.0.1. Rejects with the system's error if the port is in use. */
 export async function serveDashboard({ feed, port, readOnly }: ServeOptions): Promise<Dashboard> {
   const tokens = newTokens(readOnly);
   let bound = port;
   const app = dashboardApp({ feed, tokens, port: () => bound });
-  // Silent connections fill the places of others until they are looked for.
+  // Otherwise silent connections would block those of others.
   const times = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
   const limits = { ...times, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 };
   const server = createServer(limits, getRequestListener(app.fetch));
