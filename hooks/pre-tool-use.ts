@@ -4,9 +4,9 @@ import { forEachLoopOfSession, preToolUse } from '../src/drive/hook/tool-use.ts'
 import { HOOK_TEXTS } from '../src/drive/turn/messages.ts';
 
 /**
- * A guard fails closed. Exit 2 denies the call and hands standard error to the model; an error while the bundle loads
- * exits with 1, which `onFailure: block` denies. Exit 0 with anything but one JSON object would allow it (measured), so
- * nothing is printed.
+ * Runs the guard, which fails closed. Exit 2 denies the call and passes standard error to the model; an error while the
+ * bundle loads exits with 1, which `onFailure: block` denies. Exit 0 with anything but one JSON object would allow the call
+ * (measured), so nothing is printed.
  */
 void runHook(
   ['PreToolUse'],

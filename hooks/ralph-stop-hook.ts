@@ -3,7 +3,7 @@ import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stop } from '../src/drive/hook/stop.ts';
 import { failedText, withPrefix } from '../src/drive/turn/messages.ts';
 
-/** Timeout that the client grants a hook registered without one. */
+/** Timeout of a hook registered without one. */
 const CLIENT_DEFAULT_SECONDS = 600;
 
 const terminated = new AbortController();
@@ -18,7 +18,7 @@ void runHook(
   (message, log) => (terminated.signal.aborted ? null : { systemMessage: withPrefix(failedText(message, log)) }),
 );
 
-/** The registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client. */
+/** Returns the registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client for it. */
 function timeoutSeconds(): number {
   const at = process.argv.indexOf('--timeout');
   const seconds = at === -1 ? Number.NaN : Number(process.argv[at + 1]);

@@ -1,5 +1,5 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { userPromptSubmit } from '../src/drive/hook/user-prompt-submit.ts';
 
-// A prompt of the user goes through whatever happens here; the log has the details.
+// A prompt of the user is passed on whatever happens here; the log has the details.
 void runHook(['UserPromptSubmit'], userPromptSubmit, () => null);

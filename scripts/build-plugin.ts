@@ -2,16 +2,16 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { dirname, join, relative, sep } from 'node:path';
 import { pluginRegistration } from '../src/install/settings/registration.ts';
 
-/** Names in users' settings (`ralph-loop@ralph`): they never change. */
+/** Names in users' settings (`ralph-loop@ralph`), which never change. */
 const PLUGIN = 'ralph-loop';
 const MARKETPLACE = 'ralph';
 const AUTHOR = { name: 'the ralph-loop maintainers' };
 const SKILLS = ['ralph-loop', 'ralph-draft'];
-/** The program as a project's copy of the skill names it. */
+/** Program as a project's copy of the skill calls it. */
 const IN_PROJECT = 'node .claude/skills/ralph-loop/scripts/main.cjs';
 const IN_PLUGIN = `node "\${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"`;
 
-/** Serves the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
+/** Script for the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
 const PROGRAM = '#!/bin/sh\nexec "${RALPH_NODE:-node}" "$(dirname "$0")/../scripts/main.cjs" "$@"\n';
 
 export function writeTemplates(root: string, folder: string): void {
@@ -32,7 +32,7 @@ function textsBelow(root: string, name: string): [path: string, text: string][] 
     .map((path) => [path, readFileSync(join(root, path), 'utf8')]);
 }
 
-/** Makes dist/plugin a plugin of Claude Code, and dist/ a marketplace that names it. The version is package.json's. */
+/** Makes dist/plugin a plugin of Claude Code, and dist/ a marketplace for it. The version is that of package.json. */
 export function writePlugin(root: string, dist: string): void {
   const { version, description, license, keywords, homepage, repository } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),

@@ -41,7 +41,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'prompt-frontmatter': publishedFrontmatter('prompt'),
 };
 
-/** Stored records that are not published, or read by less than their definition. */
+/** Stored records that are not published, or of which readers need only a part. */
 const RECORD_VIEWS = {
   counters: countersView,
   lostIteration: lostIterationView,
@@ -63,7 +63,7 @@ function jsonSchema(definition: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(definition, { target: 'draft-7', io: 'input', unrepresentable: 'throw' });
 }
 
-/** Common part and status part side by side: zod would multiply the intersection out into six whole objects. */
+/** Combines common and status part; zod would expand the intersection into six whole objects. */
 function stateSchema(): Record<string, unknown> {
   const parts = [commonPart, statusPart].map((part) => {
     const { $schema: _, ...schema } = jsonSchema(part);
@@ -72,10 +72,10 @@ function stateSchema(): Record<string, unknown> {
   return { $schema: 'http://json-schema.org/draft-07/schema#', allOf: parts };
 }
 
-/** Writes the shapes that the program checks its files against by src/state/check-shape.ts, and their schemas. */
+/** Writes the shapes with which src/state/check-shape.ts checks the program's files, and their schemas. */
 export function writeShapes(folder: string): void {
   const schemas = {
-    // Readers of `plan` check it (src/engine/plan/attempt.ts), so that the Stop of other loops does not carry its shape.
+    // Readers of `plan` check it (src/engine/plan/attempt.ts), so that the Stop of other loops need not load its shape.
     commonPart: forHooks(jsonSchema(commonPart.omit({ plan: true }))),
     statusPart: forHooks(jsonSchema(statusPart)),
     fourKeyState: forHooks(jsonSchema(fourKeyState)),
@@ -96,7 +96,7 @@ const CHECKED = new Set(
   'type const enum minimum maximum minLength pattern properties required items additionalProperties anyOf'.split(' '),
 );
 
-/** Drops what JSON itself guarantees. Throws on a keyword that check-shape does not know, so no rule is lost. */
+/** Drops what JSON itself guarantees. Throws on a keyword that check-shape does not support, so that no rule is lost. */
 function forHooks(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   const kept = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
@@ -113,7 +113,7 @@ function forHooks(schema: unknown): unknown {
   return Object.fromEntries(kept);
 }
 
-/** Returns the same checks in the short form of check-shape. Throws on what that form cannot express. */
+/** Returns the same checks in the short form of check-shape. Throws on anything that this form cannot express. */
 function compact(schema: unknown): unknown {
   const { type, properties, required, items, additionalProperties, anyOf, ...rest } = schema as Record<string, unknown>;
   const rules = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -8,11 +8,11 @@ import { writeSchemas, writeShapes } from './build-shapes.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
-// In a fresh clone the program can be imported only once these are there.
+// In a fresh clone the program can be imported only once these files exist.
 mkdirSync(generated, { recursive: true });
 writeShapes(generated);
 const { PROGRAM_FILES, PROGRAM_HEAD } = await import('../src/state/process/code-cache.ts');
-/** The content under construction: a build that fails leaves the last one as it was. */
+/** Content under construction: a failed build leaves the previous one unchanged. */
 const draft = join(generated, 'dist');
 const dist = join(root, 'dist');
 const plugin = join(draft, 'plugin');
@@ -21,10 +21,10 @@ const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
 /** Checks of a host that runs the skill, which calls them with or without a loop. */
 const HOST_HOOKS = ['pre-execute', 'post-execute'];
 const SCRIPTS = ['main', 'statusline'];
-/** The user's rules for files and a task's scope: small, and needed at every edit where there are any. */
+/** The user's rules for files and a task's scope: small, and needed at every edit if there are any. */
 const RULES = ['src/guard/files/evaluate-files.ts', 'src/guard/scope/evaluate-scope.ts'];
 const SHELL = 'src/guard/evaluate-shell-command.ts';
-/** A start by hand, the only thing that a hook does with zod and yaml. */
+/** Module for a start by hand, the only use of zod and yaml in a hook. */
 const START = 'src/drive/start/start-loop.ts';
 /** Commands with the page and the server, which nothing else loads. */
 const WEB = ['src/cli/web/serve.ts', 'src/cli/web/write-report.ts'];
@@ -46,7 +46,7 @@ async function build(): Promise<void> {
   renameSync(draft, dist);
 }
 
-/** Bundles the page of report and dashboard, script and style, for the program to serve and to write. */
+/** Bundles the page of report and dashboard, with script and style, for the program to serve and to write. */
 async function writePage(): Promise<void> {
   const css = ['node_modules/uplot/dist/uPlot.min.css', 'src/web/page/style.css'].map((path) =>
     readFileSync(join(root, path), 'utf8'),
@@ -62,7 +62,7 @@ async function writePage(): Promise<void> {
   writeFileSync(join(generated, 'page.json'), JSON.stringify({ script, style }));
 }
 
-/** Ends a hook before any import: without a loop, and where the launcher has passed hooks of its own (Windows). */
+/** Ends a hook before any import: without a loop, and if the launcher has passed hooks of its own (Windows). */
 const GUARD =
   "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
 
@@ -99,7 +99,7 @@ async function bundle(): Promise<void> {
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
   writeProgram(texts, placeOfParts(metafile));
   for (const name of hooks) {
-    // Agents of router mode register router-tool-use, which itself says that a loop may run.
+    // Agents of router mode register router-tool-use, which itself sets that a loop may run.
     await loader(name, `hooks/${name}`, CLIENT_HOOKS.includes(name) && name !== 'router-tool-use' ? GUARD : '');
   }
   for (const name of SCRIPTS) await loader(name, `scripts/${name}`, '#!/usr/bin/env node');
@@ -108,7 +108,7 @@ async function bundle(): Promise<void> {
   writeFileSync(join(plugin, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses(metafile));
 }
 
-/** Returns the licences of the packages that the program contains, each text once. Throws if a package has none. */
+/** Returns the licences of the packages in the program, each text once. Throws if a package has none. */
 function thirdPartyLicenses({ outputs }: esbuild.Metafile): string {
   const inputs = Object.values(outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
@@ -130,10 +130,7 @@ type Package = Readonly<Record<'name' | 'version' | 'license', string>>;
 
 type Place = readonly [file: (typeof PROGRAM_FILES)[number], isFirst: boolean];
 
-/**
- * Writes the program: parts that share no code, each in a function, and before them the numbers of the entries. Tool hooks
- * read only the beginning of a file.
- */
+/** Writes the program: parts without shared code, each in a function, after the numbers of the entries. */
 function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string) => Place): void {
   const entries = [...CLIENT_HOOKS, ...HOST_HOOKS, ...SCRIPTS];
   const numbers = new Map<string, number>();
@@ -155,7 +152,7 @@ function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string
   }
 }
 
-/** The program is read as Latin-1, which is quicker. esbuild escapes everything but regular expressions. */
+/** Returns ASCII: the program is read as Latin-1, which is quicker. esbuild escapes everything but regular expressions. */
 function asAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -164,7 +161,7 @@ const IMPORT = /\bimport(?: ([\w$]+) from|\*as ([\w$]+) from|\{([^{}"]*)\}from)?
 const LAZY_IMPORT = /\bimport\("(\.\/[\w-]+\.js)"\)/g;
 const EXPORT = /export\{([^{}]*)\};\s*$/;
 
-/** Makes a part a function's body that returns the exports: esbuild's helpers in 190 parts cost a tool hook 2 ms. */
+/** Turns a part into the body of a function that returns the exports: esbuild's helpers in 190 parts cost a tool hook 2 ms. */
 function functionBody(text: string, numbers: ReadonlyMap<string, number>): string {
   const idOf = (from = ''): string => `${numbers.get(from.slice(2)) ?? `"${from}"`}`;
   const [, exported = ''] = EXPORT.exec(text) ?? [];
@@ -181,13 +178,13 @@ function functionBody(text: string, numbers: ReadonlyMap<string, number>): strin
   return `${body}return{${pairs.join(',')}}`;
 }
 
-/** Returns the place of a part: what a client hook loads at once, tool hooks' first, may load later, everything else. */
+/** Returns the place of a part: what hooks load at once (tool hooks' first), what they may load later, everything else. */
 function placeOfParts({ outputs }: esbuild.Metafile): (part: string) => Place {
   const all = Object.entries(outputs);
   const path = (name: string): string => `.build/parts/${name}.js`;
   const reach = (from: readonly string[], lazily: boolean, without: readonly string[] = []): ReadonlySet<string> => {
     const found = new Set(from);
-    // A set visits what is added to it meanwhile.
+    // A set also visits elements that are added meanwhile.
     for (const part of found) {
       for (const { path, kind, external } of outputs[part]?.imports ?? []) {
         if (!external && !without.includes(path) && (lazily || kind === 'import-statement')) found.add(path);
@@ -217,7 +214,7 @@ function placeOfParts({ outputs }: esbuild.Metafile): (part: string) => Place {
   };
 }
 
-/** An entry: `banner`, and what loads the program with the code cache. */
+/** Writes an entry: `banner`, and code that loads the program with the code cache. */
 async function loader(name: string, path: string, banner: string): Promise<void> {
   const contents = `import { runEntry } from './src/state/process/code-cache.ts'; runEntry('${name}');`;
   const outfile = `.build/dist/plugin/${path}.cjs`;
@@ -225,7 +222,7 @@ async function loader(name: string, path: string, banner: string): Promise<void>
   await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner }, plugins: [lazyBuiltins] });
 }
 
-/** Loads the modules of node that cost a hook 0.5 to 2 ms each at the first call of one of their functions. */
+/** Loads modules of node lazily that cost a hook 0.5 to 2 ms each. */
 const lazyBuiltins: esbuild.Plugin = {
   name: 'lazy-builtins',
   setup({ onLoad, onResolve }) {

@@ -14,9 +14,9 @@ void printStatusLine(input, loopFiles(projectDir(), name, env), env, new Date().
   writeText(1, line),
 );
 
-/** The session's project, as the client names it; the directory may have been changed since. */
+/** Returns the session's project as the client names it; the directory may have changed since. */
 function projectDir(): string {
-  // Without the client's words if it is run by hand.
+  // Empty if it is run by hand.
   const { workspace } = (jsonOrNull(input) ?? {}) as { readonly workspace?: { readonly project_dir?: unknown } };
   if (typeof workspace?.project_dir === 'string') return workspace.project_dir;
   return env['CLAUDE_PROJECT_DIR'] || process.cwd();

@@ -28,7 +28,7 @@ export function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Reads a count; 0 beyond exact integers, which would become Infinity, and a state file cannot hold that. */
+/** Reads a count; 0 beyond exact integers, which could become Infinity, which a state file cannot hold. */
 export function countOf(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

@@ -7,7 +7,7 @@ import { nullIfRefused, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 import { atLeast } from '../text/version.ts';
 
-/** The oldest supported client. Hooks of older ones do not know their client's process. */
+/** Oldest supported client. Hooks of older ones do not know their client's process. */
 export const OLDEST_CLIENT = '2.1.213';
 
 export interface FoundClient {
@@ -28,10 +28,10 @@ export function tooOld(path: string, version: string): string {
   return `Claude Code ${version} (${path}) is not supported: ralph-loop needs ${OLDEST_CLIENT} or newer.`;
 }
 
-/** Clients from here on treat a hook that crashes as a refusal. */
+/** First client that treats a crashed hook as a refusal. */
 const BLOCKS_ON_FAILURE = '2.1.295';
 
-/** Returns the warning about a client that lets a call through when its guard crashes; null for any other client. */
+/** Returns the warning about a client that allows a call when its guard crashes; null for any other client. */
 export function failOpenText(version: string | null): string | null {
   if (version === null || atLeast(version, BLOCKS_ON_FAILURE)) return null;
   return `claude ${version} is older than ${BLOCKS_ON_FAILURE}: a guardrail that crashes lets the call through.`;
@@ -42,7 +42,7 @@ export const UPDATE_CLIENT = `Update it: claude update, or npm install -g @anthr
 /** Finds the Claude Code client: RALPH_CLAUDE, or `claude` on PATH. Throws RalphError `client-missing`. */
 export function findClient(env: NodeJS.ProcessEnv): FoundClient {
   const named = env['RALPH_CLAUDE'] || 'claude';
-  // npm's `claude.cmd` would need a shell, and a prompt must never pass through one: find the program that it starts.
+  // npm's `claude.cmd` would need a shell, through which a prompt must never pass: find the program that it starts.
   const places =
     process.platform === 'win32'
       ? [`${named}.exe`, join('node_modules', '@anthropic-ai', 'claude-code', 'bin', 'claude.exe')]
@@ -61,12 +61,12 @@ export function findClient(env: NodeJS.ProcessEnv): FoundClient {
 }
 
 /**
- * The oldest client whose sandbox confines an agent. Before, a list of domains leaves every other domain open, and the
+ * Oldest client whose sandbox confines an agent. In earlier ones, a list of domains leaves every other domain open, and the
  * steps of a test-first loop are refused (measured with 2.1.283 and 2.1.284).
  */
 const OLDEST_SANDBOX = '2.1.284';
 
-/** Returns why neither client nor checks can be confined here, with the command that helps; null if they can. */
+/** Returns why client or checks cannot be confined here, with the remedy; null if they can. */
 export function clientSandboxProblem(env: NodeJS.ProcessEnv, platform?: NodeJS.Platform): SandboxProblem | null {
   const problem = sandboxProblem(env, platform);
   const version = problem === null ? (nullIfRefused(() => findClient(env), 'client-missing')?.version ?? null) : null;

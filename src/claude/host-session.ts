@@ -2,12 +2,12 @@ import type { ClientIdentity } from '../engine/initial-state.ts';
 import { ancestors, environmentOf, sessionLeader } from '../state/process/ancestors.ts';
 import { identityOf, isAlive } from '../state/process/identity.ts';
 
-/** So begin the ids of sessions outside every client; a client's are UUIDs. */
+/** Prefix of the ids of sessions outside every client; a client's are UUIDs. */
 const OUTSIDE = 'terminal-';
 
-/** The client from whose shell this process was called, or its substitute. */
+/** Client from whose shell this process was called, or its substitute. */
 export interface HostSession extends ClientIdentity {
-  /** false for a person's terminal or a script outside every client. */
+  /** False for a person's terminal or a script outside every client. */
   readonly client: boolean;
 }
 
@@ -19,7 +19,7 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
     return { ...processOf(leader), sessionId: `${OUTSIDE}${leader}`, client: false };
   }
   const pid = Number(env['CLAUDE_PID']);
-  // A number that is not one of this process's ancestors may belong to another process in this namespace.
+  // A process that is not an ancestor of this one may be unrelated, because of another process namespace.
   const above = ancestors();
   const seen = pid === process.pid || (above.length === 0 ? process.platform !== 'linux' : above.includes(pid));
   const known = Number.isInteger(pid) && pid > 0 && seen;

@@ -2,7 +2,7 @@
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 export const MOST_SUBJECT = 160;
 
-/** Returns what a tool call is about, in one line of at most MOST_SUBJECT characters: its command, file or pattern. */
+/** Returns the subject of a tool call, in one line of at most MOST_SUBJECT characters: its command, file or pattern. */
 export function toolSubject(input: Readonly<Record<string, unknown>>, projectDir: string | null): string {
   const value = TELLING.map((key) => input[key]).find((each) => typeof each === 'string');
   // A script of megabytes is not searched for the project's path.

@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const TIME_LIMIT_MS = 10_000;
 
-/** Returns why agent and checks cannot run in a sandbox here, with the command that helps; null if they can. */
+/** Returns why agent and checks cannot run in a sandbox here, with the remedy; null if they can. */
 export function sandboxProblem(env: Environment, platform: NodeJS.Platform = process.platform): SandboxProblem | null {
   if (platform !== 'linux') return SANDBOX_PROBLEMS.otherSystem(platform);
   const missing = (['bwrap', 'socat'] as const).filter((program) => onPath(program, env) === null);
@@ -27,10 +27,10 @@ export function sandboxProblem(env: Environment, platform: NodeJS.Platform = pro
   return SANDBOX_PROBLEMS.refused(error?.message ?? (stderr.trim().split('\n')[0] || `exit code ${status}`));
 }
 
-/** The sandbox of a command: it writes below `writable` and what the terms allow, and nowhere else. */
+/** Sandbox of a command, which can write only below `writable` and where the terms allow it. */
 export interface Confinement {
   readonly terms: Sandbox;
-  /** The project, or the work tree in its place; absolute. */
+  /** Project, or the work tree that replaces it; absolute. */
   readonly writable: string;
 }
 
@@ -38,18 +38,18 @@ export interface Confined {
   readonly program: string;
   readonly words: readonly string[];
   readonly env: Environment;
-  /** To be called when the program has ended. */
+  /** Called when the program has ended. */
   readonly finish: () => void;
 }
 
-/** Without them root could mount the system's files writable again (measured). */
+/** Options without which root could remount the system's files writable (measured). */
 const POWERLESS = ['--unshare-user', '--cap-drop', 'ALL'];
-/** Folders that hold sockets of other programs, such as Docker's; a read-only mount would let a command connect. */
+/** Folders with sockets of other programs, such as Docker's; a read-only mount would still allow connections. */
 const HIDDEN = ['/tmp', '/run'];
-/** What programs need of these folders: those of NixOS, and the name servers. */
+/** Required parts of these folders: those of NixOS, and the name servers. */
 const NEEDED = ['/run/current-system', '/run/systemd/resolve'];
 
-/** A program that runs a shell text of the user. A secret that the text names stays in the environment. */
+/** Program that runs a shell text of the user. A secret named in the text stays in the environment. */
 export interface ConfinedRun {
   readonly text: string;
   readonly program: string;
@@ -58,7 +58,7 @@ export interface ConfinedRun {
   readonly env: Environment;
 }
 
-/** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails: no command runs outside by mistake. */
+/** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails, so no command runs outside by mistake. */
 export function confine(
   { terms, writable }: Confinement,
   { text, program, words, directory, env }: ConfinedRun,
@@ -74,7 +74,7 @@ export function confine(
     ...existing(needed).flatMap((path) => ['--ro-bind', path, path]),
     ...existing(terms.allowWrite).flatMap((path) => ['--bind', path, path]),
     ...existing([outsideRoot(env)]).flatMap(hidden),
-    // After the state folder, which holds the clean copies of projects.
+    // After the state folder, which contains the clean copies of projects.
     ...existing([writable]).flatMap((path) => ['--bind', path, path]),
     ...existing([...controlFiles(writable, env), ...terms.denyWrite]).flatMap((path) => ['--ro-bind', path, path]),
     ...existing(terms.denyRead).flatMap(hidden),
@@ -89,7 +89,7 @@ export function confine(
     finish: isThere(servers)
       ? () => undefined
       : () => {
-          // A client without a terminal would start the servers that a command created, outside (measured).
+          // A client without a terminal would start servers that a command created, outside the sandbox (measured).
           if (isThere(servers)) renameSync(servers, `${servers}.disabled`);
         },
   };
@@ -103,7 +103,7 @@ function hidden(path: string): string[] {
   return statSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }
 
-/** Files and folders that decide what runs outside the sandbox later: the client's settings, ours, and those of git. */
+/** Returns the files and folders that decide what runs outside the sandbox later: settings of the client, ours, and git's. */
 function controlFiles(project: string, env: Environment): string[] {
   const home = homeFolder(env);
   const client = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
@@ -115,7 +115,7 @@ function controlFiles(project: string, env: Environment): string[] {
   ];
 }
 
-/** Returns the real paths of those that exist: bubblewrap would create a missing one. */
+/** Returns the real paths of those that exist, because bubblewrap would create a missing one. */
 function existing(paths: readonly string[]): string[] {
   return [...new Set(paths.flatMap((path) => (isAbsolute(path) && existsSync(path) ? [realpathSync(path)] : [])))];
 }

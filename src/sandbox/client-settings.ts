@@ -3,16 +3,16 @@ import type { Sandbox } from '../engine/schema/contract.ts';
 
 interface ClientSandbox {
   readonly terms: Sandbox;
-  /** The loop's own files and folders, absolute. */
+  /** Absolute paths of the loop's own files and folders. */
   readonly closed: readonly string[];
-  /** Commands that the client runs outside its sandbox, each alone. */
+  /** Commands that the client runs outside its sandbox, each in a separate call. */
   readonly excluded: readonly string[];
   readonly secrets: readonly string[];
 }
 
 /**
- * Returns the part of the client's settings that confines its shell. The client's sandbox holds Bash alone, so what may
- * not be written or read is denied to its file tools by permission rules as well. Every path is absolute.
+ * Returns the part of the client's settings that confines its shell. The client's sandbox holds only Bash, so permission
+ * rules deny the same reads and writes to its file tools. Every path is absolute.
  */
 export function clientSandbox({ terms, closed, excluded, secrets }: ClientSandbox) {
   const { allowWrite, denyWrite, denyRead, network } = terms;
@@ -28,7 +28,7 @@ export function clientSandbox({ terms, closed, excluded, secrets }: ClientSandbo
       credentials: { envVars: secrets.map((name) => ({ name, mode: 'deny' })) },
     },
     permissions: {
-      // The sandbox confines every shell command; without the rule many would still ask for approval.
+      // The sandbox confines every shell command; without this rule many would still ask for approval.
       allow: ['Bash', ...excluded.map((command) => `Bash(${command})`)],
       deny: [
         ...[...closed, ...denyWrite].flatMap((path) => rules('Edit', path)),
@@ -38,14 +38,14 @@ export function clientSandbox({ terms, closed, excluded, secrets }: ClientSandbo
   };
 }
 
-/** The list alone does not close the network: with bypassPermissions every other domain is allowed as well (measured). */
+/** Returns the network settings. The list alone leaves other domains open under bypassPermissions (measured). */
 function networkOf(network: Sandbox['network']) {
   if (network === true) return { allowedDomains: ['*'] };
   if (network === false) return { allowedDomains: [], deniedDomains: ['*'], strictAllowlist: true };
   return { allowedDomains: network, strictAllowlist: true };
 }
 
-/** Rules for a file, or for a folder and all that is in it; both where nothing is there yet. */
+/** Returns rules for a file, or for a folder and its content; both if the path does not exist yet. */
 function rules(tool: string, path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
   const [file, below] = [`${tool}(/${path})`, `${tool}(/${path}/**)`];

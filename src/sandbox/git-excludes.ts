@@ -8,7 +8,7 @@ import { countOf, MARK } from './without-git-excludes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names that the client's sandbox shows as devices where a project lacks them; `git add -A` fails on each (measured). */
+/** Names that the client's sandbox shows as devices if a project lacks them, which makes `git add -A` fail (measured). */
 const SHOWN = [
   ...['.bash_profile', '.bashrc', '.gitconfig', '.gitmodules', '.idea', '.mcp.json', '.profile', '.ripgreprc'],
   ...['.vscode', '.zprofile', '.zshrc', '.claude/.cc-writes', '.claude/agents', '.claude/commands', '.claude/hooks'],
@@ -19,16 +19,16 @@ const MOST_BYTES = 1024 * 1024;
 
 export interface ExcludesRequest {
   readonly projectDir: string;
-  /** Absolute paths that the agent may not write: the client shows those that are missing as devices, too. */
+  /** Absolute paths that the agent may not write: the client also shows missing ones as devices. */
   readonly closed: readonly string[];
-  /** Where the list is written, outside the project. */
+  /** Path of the list, outside the project. */
   readonly file: string;
   readonly env: Environment;
 }
 
 /**
- * Writes git's list of ignored files for an agent in the sandbox: the user's own list, and what the sandbox shows and is
- * missing now. Returns the variables that make git read it. Nothing changes in the repository or the user's settings.
+ * Writes git's list of ignored files for an agent in the sandbox: the user's own list, and missing files that the sandbox
+ * shows. Returns the variables that make git read it. Changes neither the repository nor the user's settings.
  */
 export function gitExcludes({ projectDir, closed, file, env }: ExcludesRequest): Record<string, string> {
   const inside = closed
@@ -56,7 +56,7 @@ function ownExcludes(projectDir: string, env: Environment): string {
   return join(config && isAbsolute(config) ? config : join(homeFolder(env), '.config'), 'git', 'ignore');
 }
 
-/** Returns what git prints; '' where it fails or is missing. */
+/** Returns git's output; '' if it fails or is missing. */
 function ask(directory: string, words: readonly string[], env: Environment): string {
   const git = onPath('git', env);
   if (git === null) return '';

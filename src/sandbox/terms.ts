@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
 import { homeFolder } from '../state/home-folder.ts';
 
-/** Settings of a task file, as it names them. */
+/** Settings of a task file, with its key names. */
 export interface SandboxSettings {
   readonly mode: 'off' | 'auto' | 'on';
   readonly allow_write: readonly string[];

@@ -1,9 +1,9 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variable that names our list of ignored files, which the shell of an agent in the sandbox has. */
+/** Variable in the shell of an agent in the sandbox that names our list of ignored files. */
 export const MARK = 'RALPH_GIT_EXCLUDES';
 
-/** Returns the environment without these variables: the loop's own git sees every file. */
+/** Returns the environment without these variables, so that the loop's own git sees every file. */
 export function withoutGitExcludes<T extends Environment>(env: T): T {
   const file = env[MARK];
   const last = countOf(env) - 1;

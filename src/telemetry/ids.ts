@@ -1,14 +1,14 @@
 import { sha256 } from '../state/hash-contract.ts';
 
-/** Identity of a loop's trace and of the span above it; null for none. */
+/** Identity of a loop's trace and of its parent span; null if there is none. */
 export interface TraceRoot {
   readonly traceId: string;
   readonly parentSpanId: string | null;
 }
 
 /**
- * Returns the trace of a loop: the one that `TRACEPARENT` names, else its own. The ids come from the loop alone, so every
- * process that drives it, also after a crash, adds to the same tree.
+ * Returns the trace of a loop: that of `TRACEPARENT`, else its own. The ids are derived from the loop alone, so every process
+ * that drives it, even after a crash, adds to the same tree.
  */
 export function traceOf(loopId: string, traceparent: string | undefined): TraceRoot {
   const [, traceId, parentSpanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(traceparent ?? '') ?? [];
@@ -21,7 +21,7 @@ export function spanId(loopId: string, ...parts: readonly (string | number)[]): 
   return hex(['span', loopId, ...parts].join(' '), 16);
 }
 
-/** Returns the `TRACEPARENT` under which the agent of an iteration, or of the whole loop (null), reports its own spans. */
+/** Returns the `TRACEPARENT` for the spans of the agent of an iteration, or of the whole loop (null). */
 export function traceparentFor(loopId: string, iteration: number | null, outer: string | undefined): string {
   const above = iteration === null ? spanId(loopId, 'loop') : spanId(loopId, 'iteration', iteration);
   return `00-${traceOf(loopId, outer).traceId}-${above}-01`;

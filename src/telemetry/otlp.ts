@@ -1,10 +1,10 @@
-/** Version of the conventions that the names below follow. */
+/** Version of the conventions for the names below. */
 export const CONVENTIONS = 'semantic-conventions-genai 0.1.0';
 
 export type Value = string | number | boolean;
 export type Attributes = Readonly<Record<string, Value | undefined>>;
 
-/** What reports: the version of this program, and the user's own attributes, which come first. */
+/** Origin of the data: the version of this program, and the user's own attributes, which come first. */
 export interface Resource {
   readonly version: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -19,11 +19,11 @@ export interface Span {
   readonly startedAt: string;
   readonly endedAt: string;
   readonly attributes: Attributes;
-  /** Why it failed; null if it did not. */
+  /** Error message; null if it did not fail. */
   readonly error: string | null;
 }
 
-/** A sum since the last export, or measurements of a duration in seconds. */
+/** Sum since the last export, or measurements of a duration in seconds. */
 export interface Metric {
   readonly name: string;
   readonly unit: string;
@@ -104,7 +104,7 @@ function encodeAll(attributes: Attributes): Json[] {
   );
 }
 
-/** 64-bit numbers are strings in JSON. */
+/** Encodes a value; 64-bit numbers are strings in JSON. */
 function encode(value: Value): Json {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };

@@ -3,19 +3,19 @@ import { spanId, type TraceRoot, traceOf } from './ids.ts';
 import { type Attributes, type Metric, metricRequest, type Resource, type Span, traceRequest } from './otlp.ts';
 import type { Exporter } from './settings.ts';
 
-/** Longest time of an export. */
+/** Time limit of an export. */
 const TIME_MS = 2_000;
 
 export interface Batch {
   readonly events: readonly StreamEvent[];
   readonly loop: LoopFacts;
   readonly traceparent: string | undefined;
-  /** End of the export before this one, ISO-8601 UTC. */
+  /** End of the previous export, ISO-8601 UTC. */
   readonly since: string;
   readonly at: string;
 }
 
-/** Sends what these events finish. `problem` is one line; null if all arrived, or there was nothing to send. */
+/** Sends the spans that these events complete. `problem` is one line; null if all arrived, or there was nothing to send. */
 export async function send(exporter: Exporter, batch: Batch) {
   const { spans, metrics, pending } = telemetryOf(
     batch.events,
@@ -44,15 +44,15 @@ async function post({ headers }: Exporter, url: string, body: object): Promise<s
     await response.body?.cancel();
     return response.ok ? null : `${new URL(url).origin} answered ${response.status}`;
   } catch (error) {
-    // The address may hold a password, and so does the message.
+    // The address may contain a password, and so does the message.
     return error instanceof TypeError && !URL.canParse(url) ? 'the address is invalid' : (error as Error).name;
   }
 }
 
-/** An event of a loop's stream, as far as telemetry reads it. */
+/** Event of a loop's stream, as telemetry reads it. */
 export type StreamEvent = Readonly<Record<string, unknown>>;
 
-/** What the stream does not say of the loop itself. */
+/** Facts about the loop that the stream does not contain. */
 export interface LoopFacts {
   readonly loopId: string;
   readonly name: string | null;
@@ -62,9 +62,9 @@ export interface LoopFacts {
 }
 
 /**
- * Returns the spans that these events of one loop finish, in order, and the metrics over them: loop > iteration > check, and
- * waits beside the iterations. Prompts, commands, output and paths are left out. `pending` is a wait whose end is not known
- * yet: it comes before the next events.
+ * Returns the spans that these events of one loop complete, in order, and metrics of them: loop > iteration > check, and
+ * waits beside the iterations. Omits prompts, commands, output and paths. `pending` is a wait whose end is unknown yet, which
+ * precedes the next events.
  */
 export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, root: TraceRoot) {
   const spans: Span[] = [];
@@ -159,7 +159,7 @@ interface Times {
   readonly endedAt: string;
 }
 
-/** All results are recorded after the last check, each start as it happens: a check ends where the next one starts. */
+/** Returns the times of a check. Starts are recorded at once, results after the last check: each ends at the next start. */
 function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
   const at = text(event, 'at');
   const index = started.findIndex(({ name }) => name === event['name']);
@@ -170,7 +170,7 @@ function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
 
 function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, { traceId }: TraceRoot, nth: number): Span {
   const [iteration, outcome, at] = [number(event, 'iteration') ?? 0, text(event, 'outcome'), text(event, 'at')];
-  // A check without a name of its own is called by its command, which is not reported.
+  // A check without a name is named by its command, which is not reported.
   const name = event['name'] === event['run'] ? undefined : text(event, 'name');
   return {
     ...{ traceId, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },

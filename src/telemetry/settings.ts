@@ -1,6 +1,6 @@
 import { orElse } from '../text/or-else.ts';
 
-/** Where finished spans and metrics are sent. Headers may hold secrets. */
+/** Destination of finished spans and metrics. Headers may contain secrets. */
 export interface Exporter {
   readonly tracesUrl: string;
   readonly metricsUrl: string;
@@ -8,7 +8,7 @@ export interface Exporter {
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** Returns where telemetry goes, by the standard OTEL_* variables; null unless an endpoint is set. */
+/** Returns the destination of telemetry from the standard OTEL_* variables; null unless an endpoint is set. */
 export function exporterOf(env: NodeJS.ProcessEnv): Exporter | null {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return null;
   const base = env['OTEL_EXPORTER_OTLP_ENDPOINT'];
@@ -23,7 +23,7 @@ export function exporterOf(env: NodeJS.ProcessEnv): Exporter | null {
   };
 }
 
-/** Reads `name=value,name=value`, the values percent-encoded or plain. What is no pair is left out. */
+/** Parses `name=value,name=value`, the values percent-encoded or plain. Skips anything else. */
 function pairs(text = ''): Record<string, string> {
   return Object.fromEntries(
     text.split(',').flatMap((pair) => {

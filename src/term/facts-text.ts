@@ -2,7 +2,7 @@ import { counted } from '../engine/messages.ts';
 import { dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
 
-/** Text of a detail that needs no name; '' for one that says nothing, null for a value of another kind. */
+/** Text of a detail that needs no name; '' for one without meaning, null for a value of another kind. */
 const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   taskPath: (value) => String(value),
   outcome: (value) => String(value),
@@ -31,10 +31,10 @@ function byWhom(value: unknown): string {
   return value === 'operator' ? 'by you' : String(value);
 }
 
-/** Kinds of tokens that add up to an iteration's tokens, as for `max_tokens`. */
+/** Kinds of tokens that make up an iteration's tokens, as for `max_tokens`. */
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheWriteTokens'];
 
-/** Returns the tokens of a usage record from a journal, which may hold anything; null if it names none. */
+/** Returns the tokens of a usage record from a journal, which may contain anything; null if there are none. */
 export function tokensOf(usage: unknown): number | null {
   const fields = typeof usage === 'object' && usage !== null ? (usage as Readonly<Record<string, unknown>>) : {};
   const isCount = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0;
@@ -47,7 +47,7 @@ function inWords(key: string): string {
   return key.replace(/(?<=[a-z])(?:Ms|Usd)$/, '').replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Formats a value in words, a list or an object by its parts; empty for a value without content. */
+/** Formats a value in words, and a list or an object by its parts; empty for a value without content. */
 function valueText(value: unknown, key = ''): string {
   if (typeof value === 'number' && key.endsWith('Ms')) return timeText(value);
   if (typeof value === 'number' && key.endsWith('Usd')) return dollarText(value);
@@ -59,7 +59,7 @@ function valueText(value: unknown, key = ''): string {
   return parts.flatMap(([name, text]) => (text === '' ? [] : `${name}${text}`)).join(', ');
 }
 
-/** Describes an event of the journal in words by those of its keys that `isShown` accepts. */
+/** Describes an event of the journal in words, by those of its keys that `isShown` accepts. */
 export function factsText(entry: Readonly<Record<string, unknown>>, isShown: (key: string) => boolean): string {
   return Object.entries(entry)
     .filter(([key, value]) => isShown(key) && valueText(value) !== '')

@@ -9,17 +9,17 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 export type Paint = (style: Style, text: string) => string;
 
-/** Colours for people at a terminal; NO_COLOR and a dumb terminal turn them off. */
+/** Returns colours for people at a terminal; NO_COLOR and a dumb terminal disable them. */
 export function painter(atTerminal: boolean, env: NodeJS.ProcessEnv): Paint {
   const plain = !atTerminal || Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb';
-  // styleText would look at process.stdout again.
+  // styleText would check process.stdout again.
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
-/** Control characters, and those that turn the direction of what follows: "gpj.exe" would read "exe.jpg". */
+/** Control characters, and those that change the direction of the following text: "gpj.exe" would read "exe.jpg". */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u2069]/g;
 
-/** Removes what could rewrite what the user reads: escape sequences and control characters but line ends and tabs. */
+/** Removes characters that could disguise a text: escape sequences and control characters except line ends and tabs. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(UNSEEN, '');
 }
@@ -42,14 +42,14 @@ export function table(rows: readonly (readonly string[])[]): string {
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/** Draws a bar of at most so many cells, in proportion to `greatest`, to an eighth of a cell. Zero is no bar. */
+/** Draws a bar of at most `cells` cells, in proportion to `greatest`, to an eighth of a cell. Zero has no bar. */
 export function bar(value: number, greatest: number, cells: number): string {
   if (!(value > 0) || !(greatest > 0)) return '';
   const eighths = Math.max(1, Math.round((Math.min(value, greatest) / greatest) * cells * 8));
   return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
 }
 
-/** Outcomes of an agent's run without a message, or whose message comes with the event that follows. */
+/** Outcomes of an agent's run without a message, or whose message is in the following event. */
 const SAID_LATER: ReadonlySet<string> = new Set([
   ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
 ]);
@@ -58,7 +58,7 @@ export function isSaidLater(outcome: string): boolean {
   return SAID_LATER.has(outcome);
 }
 
-/** `12s │ 4 turns │ $0.42`: figures of one run, as far as the agent reported them. */
+/** Formats the figures of one run that the agent reported: `12s │ 4 turns │ $0.42`. */
 export function runFigures(run: Extract<RunnerEvent, { type: 'agent-ended' }>): string {
   const { durationMs, turns, costUsd, usage } = run;
   return [
@@ -68,14 +68,14 @@ export function runFigures(run: Extract<RunnerEvent, { type: 'agent-ended' }>): 
   ].join(' │ ');
 }
 
-/** `2026-02-28 10:00:00, 12m ago` (or `in 12m`), in local time; at least a second. */
+/** Formats an instant in local time: `2026-02-28 10:00:00, 12m ago` (or `in 12m`); at least a second. */
 export function instantText(instant: string, now: string): string {
   const future = elapsed(now, instant);
   const distance = formatDuration(Math.max(1_000, future, elapsed(instant, now)));
   return `${localTime(instant)}, ${future > 0 ? `in ${distance}` : `${distance} ago`}`;
 }
 
-/** Returns why a call was denied, and on a line of its own the option that would allow it; both below the call. */
+/** Returns why a call was denied, and on a separate line the option that would allow it; both are shown below the call. */
 export function deniedText({ reason = '', allow }: { readonly reason?: string; readonly allow?: string }): string {
   const option = allow === undefined ? '' : `\n    To allow it, add: ${allow}`;
   return `    denied: ${reason.trim().replace(/[^.!?]$/, '$&.')}${option}`;

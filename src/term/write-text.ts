@@ -10,13 +10,13 @@ export interface Grapheme {
   readonly cells: number;
 }
 
-/** Latin letters and our own signs: one cell each. */
+/** Latin letters and our own symbols, which take one cell each. */
 const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u21b3\u25b8\u2500-\u257f\u2713\u2717]*$/;
 const EMOJI = /\ufe0f|\u200d|[\u{1f1e6}-\u{1f1ff}]{2}|[\u{1f3fb}-\u{1f3ff}]/u;
 /** Combining marks and invisible characters. */
 const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u115f\u1160-\u11ff\u3164\uffa0]$/u;
 
-/** Created on first use: that takes 7 ms. */
+/** Segmenter, created on first use because that takes 7 ms. */
 let segmenter: Intl.Segmenter | null = null;
 
 /** Splits a text without control characters into graphemes. */
@@ -26,7 +26,7 @@ export function graphemes(text: string): Grapheme[] {
   return Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, cells: cellsOf(segment) }));
 }
 
-/** Counts the terminal cells of a text. Where terminals differ, rather too many than too few. */
+/** Counts the terminal cells of a text; if terminals differ, the larger number. */
 export function cells(text: string): number {
   if (PLAIN.test(text)) return text.length;
   return graphemes(text).reduce((sum, one) => sum + one.cells, 0);
@@ -37,7 +37,7 @@ function cellsOf(grapheme: string): number {
   for (const character of grapheme) {
     if (!NOTHING.test(character)) sum += eastAsianWidth(character.codePointAt(0) ?? 0);
   }
-  // Several code points shown as one picture.
+  // Several code points form one picture.
   return EMOJI.test(grapheme) && sum > 0 ? 2 : sum;
 }
 
@@ -46,7 +46,7 @@ export function paintedCells(text: string): number {
   return cells(text.includes('\u001b') ? stripVTControlCharacters(text) : text);
 }
 
-/** Wraps each line of a text with colours between words; a word that is too long stays whole. */
+/** Wraps each line of a coloured text between words; a word that is too long stays whole. */
 export function wrapText(text: string, columns: number): string {
   return text
     .split('\n')
@@ -54,7 +54,7 @@ export function wrapText(text: string, columns: number): string {
     .join('\n');
 }
 
-/** Indents the further rows as the line, its list item or its last column is. */
+/** Wraps a line; further rows are indented like the line, its list item or its last column. */
 function wrapLine(line: string, columns: number): string {
   const hang = /^\s*(?:[-*✓✗] |\d+\. )?/.exec(line)?.[0].length ?? 0;
   const gaps = stripVTControlCharacters(line).matchAll(/\S {2,}(?=\S)/g);
@@ -83,12 +83,12 @@ export interface Wrapped {
   readonly from: number;
 }
 
-/** Wraps a line, between words if possible. Added text changes only the last row. A character too wide becomes "?". */
+/** Wraps a line, between words if possible. Added text changes only the last row. A character that is too wide becomes "?". */
 export function wrap(line: string, columns: number): Wrapped[] {
   const width = Math.max(1, columns);
   const rows: Wrapped[] = [];
   let row = { text: '', from: 0, cells: 0 };
-  /** Beginning of the row's last word, once something precedes it. */
+  /** Beginning of the row's last word, if it is not the first. */
   let word: { readonly length: number; readonly from: number; readonly cells: number } | null = null;
   let at = 0;
   for (const { text, cells } of graphemes(line)) {
@@ -122,7 +122,7 @@ export function wrap(line: string, columns: number): Wrapped[] {
 
 const unread = new Set<1 | 2>();
 
-/** Writes a text with a final newline. A closed pipe (`| head`) ends the program quietly, or by its SIGHUP listener. */
+/** Writes a text with a final newline. A closed pipe (`| head`) ends the program quietly, or through its SIGHUP listener. */
 export function writeText(descriptor: 1 | 2, text: string): void {
   if (unread.has(descriptor)) return;
   const bytes = Buffer.from(text.endsWith('\n') ? text : `${text}\n`);
@@ -153,15 +153,15 @@ export function columnsOf(descriptor: 1 | 2): number {
   return (descriptor === 1 ? process.stdout : process.stderr).columns || 80;
 }
 
-/** Returns true for a terminal. node's isTTY loads the network code (4 ms), so pipes and files are recognised before. */
+/** Returns whether this is a terminal. node's isTTY loads the network code (4 ms), so pipes and files are recognised first. */
 export function isTerminal(descriptor: 1 | 2): boolean {
-  const isDevice = orElse(() => fstatSync(descriptor).isCharacterDevice(), false); // it may be closed
+  const isDevice = orElse(() => fstatSync(descriptor).isCharacterDevice(), false); // may be closed
   return isDevice && (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
 }
 
-/** Returns true in the foreground, or if unknown: a background job that changes terminal modes is stopped. */
+/** Returns whether the process is in the foreground, or true if unknown: in the background, a mode change would stop it. */
 export function inForeground(): boolean {
-  // State, parent, process group, session, terminal, the terminal's foreground group.
+  // State, parent, process group, session, terminal, and the terminal's foreground group.
   const [, , group, , , foreground] = statFields('self');
   return foreground === undefined || Number(foreground) <= 0 || group === foreground;
 }

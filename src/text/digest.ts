@@ -1,6 +1,6 @@
 /**
- * A 64-bit FNV-1a digest in two 32-bit lanes, as 16 hexadecimal digits. It tells two texts apart (replies, prompts);
- * it is no defence against a deliberate collision. Loading node:crypto for this would cost a hook 2.5 ms.
+ * Returns a 64-bit FNV-1a digest in two 32-bit lanes, as 16 hexadecimal digits. It distinguishes texts (replies, prompts) but
+ * does not protect against a deliberate collision. Loading node:crypto for this would cost a hook 2.5 ms.
  */
 export function digest(text: string): string {
   let low = 0x811c9dc5;

@@ -1,4 +1,4 @@
-/** Returns the beginning (a share of `limit`) and the end of a text that is too long, with its length between them. */
+/** Shortens a long text to its beginning (a share of `limit`) and its end, with its length between them. */
 export function shorten(text: string, limit: number, share = 0.7): string {
   if (text.length <= limit) return text;
   const head = Math.floor(limit * share);
@@ -10,15 +10,15 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Returns the text with a full stop at its end, so that another sentence can follow. */
+/** Returns the text with a final full stop, so that another sentence can follow. */
 export function asSentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 
-/** Quotes the last words of a program as a sentence; '' if there are none. */
+/** Quotes the last output of a program as a sentence; '' if there is none. */
 export function lastWordsText(words: string): string {
   return words === '' ? '' : ` It said: "${words.replace(/\.$/, '')}".`;
 }
 
-/** Characters of a command's output that its record keeps; the prompt has more. */
+/** Number of characters of a command's output in its record; the prompt has more. */
 export const PREVIEW_LIMIT = 500;

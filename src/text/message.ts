@@ -1,20 +1,20 @@
-/** What drives a loop. */
+/** Driver of a loop. */
 export type LoopMode = 'hook' | 'runner' | 'router';
 
-/** A message: what happened, and as data what the reader can do about it. */
+/** Message: what happened, and as data what the reader can do about it. */
 export interface Message {
   readonly text: string;
   readonly advice?: readonly Advice[];
-  /** The loop that the advice is about, if the one who shows the message may not know it. */
+  /** Loop that the advice is about, if the caller that shows the message may not know it. */
   readonly loop?: LoopRef;
 }
 
 export interface Advice {
-  /** What the command achieves, as the words before it: `Resume`. */
+  /** Effect of the command, shown before it: `Resume`. */
   readonly verb: string;
-  /** What else the verb needs where a session works on the loop, not a runner: `, then send any message in the session`. */
+  /** Addition to the verb if a session works on the loop instead of a runner: `, then send any message in the session`. */
   readonly inSession?: string;
-  /** `resume`, `start`, `restart` and `consent` depend on the loop's mode; others are the words of a command. */
+  /** `resume`, `start`, `restart` and `consent` depend on the loop's mode; other commands are literal words. */
   readonly command: string;
   readonly options?: Readonly<Record<string, string | true>>;
 }
@@ -24,7 +24,7 @@ export interface LoopRef {
   readonly mode: LoopMode;
 }
 
-/** The loop that a message is about, and the program as its reader can call it. */
+/** Loop that a message is about, and the program as its reader can call it. */
 export interface MessageContext extends LoopRef {
   readonly program?: string | undefined;
 }
@@ -43,7 +43,7 @@ export function advise(text: string, verb: string, command: string, options?: Ad
   return { text, advice: [{ verb, command, ...(options && { options }) }] };
 }
 
-/** Creates a message with several pieces of advice: the command by its verb. */
+/** Creates a message with several pieces of advice: commands by their verbs. */
 export function offer(text: string, commands: Readonly<Record<string, string>>): Message {
   return { text, advice: Object.entries(commands).map(([verb, command]) => ({ verb, command })) };
 }
@@ -52,7 +52,7 @@ export function about(message: Message, { name, mode }: LoopRef): Message {
   return { ...message, loop: { name, mode } };
 }
 
-/** Returns a message (a string is one without advice) as its reader sees it: the text, then each advice as a command line. */
+/** Renders a message (a string is one without advice) for its reader: the text, then each advice as a command line. */
 export function render(message: Message | string, context: MessageContext): string {
   if (typeof message === 'string') return message;
   const { text, advice = [], loop = context } = message;
@@ -66,7 +66,7 @@ function verbOf({ verb, inSession = '' }: Advice, { mode }: LoopRef): string {
   return mode === 'runner' ? verb : verb + inSession;
 }
 
-/** Returns the command that an advice stands for, for this loop and this program. */
+/** Returns the command line of an advice, for this loop and this program. */
 export function commandLine(
   { command, options = {} }: Pick<Advice, 'command' | 'options'>,
   { name, mode, program = PROGRAM }: MessageContext,
@@ -111,10 +111,10 @@ export type ErrorCode =
   | 'client-missing'
   | 'client-too-old';
 
-/** The one error of this program: a stable code, a message that says what, where and what to do, and the cause. */
+/** The only error class of this program: a stable code, a message with what, where and what to do, and the cause. */
 export class RalphError extends Error {
   readonly code: ErrorCode;
-  /** The message with its advice as data, to be shown for a loop and a user. */
+  /** Message with its advice as data, to be rendered for a loop and a user. */
   readonly advised: Message;
 
   constructor(code: ErrorCode, message: Message | string, cause?: unknown) {
@@ -125,7 +125,7 @@ export class RalphError extends Error {
   }
 }
 
-/** Returns what `work` returns, or null if it throws a RalphError, with a code only one of that code. */
+/** Returns the result of `work`, or null if it throws a RalphError; with a code, only one with that code. */
 export function nullIfRefused<T>(work: () => T, code?: ErrorCode): T | null {
   try {
     return work();

@@ -1,20 +1,20 @@
 /**
- * Tells a test run that executed no test from one that did, by the runner's own count (node:test, jest, vitest, mocha,
- * ava, tap, pytest, unittest, go test, cargo test, dotnet test, surefire, gradle, rspec, minitest, phpunit, bats,
- * ctest). A skipped test was not executed. All runs in one output are taken together, as cargo prints one a suite.
+ * Counts executed tests by the runners' own summaries (node:test, jest, vitest, mocha, ava, tap, pytest, unittest, go test,
+ * cargo test, dotnet test, surefire, gradle, rspec, minitest, phpunit, bats, ctest), to detect a run without any. A skipped
+ * test was not executed. All runs in one output are combined, because cargo prints one per suite.
  */
 export interface TestCount {
-  /** A runner was recognised: its summary, or its word that it found no test. */
+  /** A runner was recognised by its summary or by a message that it found no test. */
   readonly seen: boolean;
-  /** Executed tests, at least: some lines of one run count twice. Only zero means something. */
+  /** Minimum number of executed tests: some lines of one run count twice. Only zero is meaningful. */
   readonly executed: number;
-  /** To be taken off: skipped tests that a total above them includes. */
+  /** Number to subtract: skipped tests included in a total above them. */
   readonly skipped: number;
-  /** Files that node:test passed as if each were a test, because there is no test in them. */
+  /** Number of files that node:test reported as passed tests, because they contain no test. */
   readonly emptyFiles: number;
-  /** Results beneath others were seen: then a passed file may stand for the tests in it. */
+  /** Nested results were seen: a passed file may then represent its tests. */
   readonly nested: boolean;
-  /** Which results a Go package has printed since the line of the package before. */
+  /** Results that a Go package has printed since the line of the previous package. */
   readonly go: { readonly ran: boolean; readonly skipped: boolean };
 }
 
@@ -27,7 +27,7 @@ export const NO_COUNT: TestCount = {
   go: { ran: false, skipped: false },
 };
 
-/** A longer line is no runner's summary. */
+/** Maximum length of a runner's summary line. */
 const MAX_LINE = 1000;
 
 export function countLine(count: TestCount, raw: string): TestCount {
@@ -51,14 +51,14 @@ function saw(count: TestCount, executed: number, skipped = 0): TestCount {
   return { ...count, seen: true, executed: count.executed + executed, skipped: count.skipped + skipped };
 }
 
-/** Without colours, without what a carriage return overwrote, without white space at the end. */
+/** Returns a line without colours, overwritten text before a carriage return, and white space at the end. */
 function plain(line: string): string {
   const text = line.includes('\u001b') ? line.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '') : line;
   const shown = text.trimEnd();
   return shown.slice(shown.lastIndexOf('\r') + 1);
 }
 
-/** The numbers before these words in a list such as `1 failed | 2 passed, 3 skipped`. */
+/** Returns the sum of the numbers before these words in a list such as `1 failed | 2 passed, 3 skipped`. */
 function sum(text: string, words: RegExp): number {
   let total = 0;
   for (const [, amount = '', word = ''] of text.matchAll(/(\d+) ([a-z]+)/gi))
@@ -71,7 +71,7 @@ type Amount = (match: RegExpExecArray) => number;
 const NONE: Amount = () => 0;
 const ALL: Amount = ([, ...amounts]) => amounts.reduce((all, each) => all + Number(each), 0);
 
-/** A reader of one pattern whose groups give the executed tests. */
+/** Returns a reader of one pattern whose groups give the executed tests. */
 function counts(pattern: RegExp, executed: Amount, skipped = NONE): Reader {
   return (line, count) => {
     const match = pattern.exec(line);
@@ -79,7 +79,7 @@ function counts(pattern: RegExp, executed: Amount, skipped = NONE): Reader {
   };
 }
 
-/** A reader of one pattern whose first groups are an executed total and what of it was skipped. */
+/** Returns a reader of one pattern whose first groups are a total of executed tests and its skipped part. */
 function total(pattern: RegExp): Reader {
   return counts(
     pattern,
@@ -88,7 +88,7 @@ function total(pattern: RegExp): Reader {
   );
 }
 
-/** A reader of skipped tests that a total on another line includes; one test where the pattern has no number. */
+/** Returns a reader of skipped tests that a total on another line includes; one test if the pattern has no number. */
 function skips(pattern: RegExp): Reader {
   return (line, count) => {
     const match = pattern.exec(line);
@@ -96,7 +96,7 @@ function skips(pattern: RegExp): Reader {
   };
 }
 
-/** A reader of the ways to say that there was no test. */
+/** Reads the ways to report that there was no test. */
 const noTests: Reader = (line, count) => (NO_TESTS.some((pattern) => pattern.test(line)) ? saw(count, 0) : null);
 
 const NO_TESTS = [
@@ -117,20 +117,20 @@ const NO_TESTS = [
   /^\t\S+\t+coverage: 0\.0% of statements$/, // go with -cover
 ];
 
-/** Node.js 22 and newer print a relative path, which only the name of a test file tells from the name of a test. */
+/** Node.js 22 and newer print a relative path; only the form of a test file's name distinguishes it from a test's. */
 const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.*)?|.*[._-](?:test|spec)))\.[cm]?[jt]sx?`;
 const NODE_FILE_LINES = [`^ok \\d+ - ${NODE_FILE}$`, `^✔ ${NODE_FILE} \\([\\d.]+ms\\)$`].map(
   (line) => new RegExp(line),
 );
 
-/** A file without a test, which node:test passes under the file's own path. Only where nothing stands beneath it. */
+/** Reads a file without a test, which node:test passes under its own path. Counts only without nested results. */
 const nodeFile: Reader = (line, count) => {
   if (/^(?: {4}(?:not )?ok \d| {2}[✔✖] )/.test(line)) return count.nested ? count : { ...count, nested: true };
-  // A TAP line would count for itself and in the summary; here it counts in the summary alone.
+  // A TAP line would count itself and in the summary; here it counts only in the summary.
   return NODE_FILE_LINES.some((pattern) => pattern.test(line)) ? { ...count, emptyFiles: count.emptyFiles + 1 } : null;
 };
 
-/** jest `Tests: 1 skipped, 2 passed, 3 total`, vitest `Tests  2 passed | 1 skipped (3)`, Pest, phpunit. */
+/** Reads jest `Tests: 1 skipped, 2 passed, 3 total`, vitest `Tests  2 passed | 1 skipped (3)`, Pest, phpunit. */
 const testsLine: Reader = (line, count) => {
   const phpunit = /^Tests: (\d+), Assertions: \d+/.exec(line);
   if (phpunit !== null) {

@@ -1,4 +1,4 @@
-/** Returns what `work` returns, or `otherwise` if it throws: for what may be gone, torn or closed to us. */
+/** Returns the result of `work`, or `otherwise` if it throws: for files that may be missing, torn or inaccessible. */
 export function orElse<T, U>(work: () => T, otherwise: U): T | U {
   try {
     return work();
@@ -7,7 +7,7 @@ export function orElse<T, U>(work: () => T, otherwise: U): T | U {
   }
 }
 
-/** The value of a JSON text; null if it is none, as a line that a crash tore. */
+/** Parses JSON; null if it is invalid, such as a line torn by a crash. */
 export function jsonOrNull(text: string): unknown {
   return orElse(() => JSON.parse(text), null);
 }

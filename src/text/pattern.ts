@@ -1,13 +1,14 @@
 /**
- * Patterns of the user: the subset of RE2 that JavaScript reads alike. A pattern may begin with the flags `(?i)`, `(?s)`
- * and `(?m)`. RE2 itself checks the syntax once, at the start of a loop; this module refuses what the two read differently.
+ * Patterns of the user: the subset of RE2 that JavaScript interprets alike. A pattern may begin with the flags `(?i)`, `(?s)`
+ * and `(?m)`. RE2 itself checks the syntax once, at the start of a loop; this module rejects what the two interpret
+ * differently.
  */
 
 const LEADING_FLAGS = /^(?:\(\?[ims]+\))*/;
 const TOKEN = /\{\d+(?:,\d*)?\}|\\[pP](?:\{\^?\w*\}|\w)|\\x\{\w*\}|\\[\s\S]|\[:\^?\w+:\]|\[\^?\]?|\(\?P?<?.?|[\s\S]/gu;
-/** Of which nothing is unsupported: to compile TOKEN takes a tool hook longer than to match. */
+/** Pattern for texts that are always supported: compiling TOKEN takes a tool hook longer than matching. */
 const PLAIN = /^(?:[\w ^$.*+|/-]|\\[sSwWdDbB.])*$/;
-/** Escapes of RE2 alone, with the spelling that both know. */
+/** Escapes that only RE2 knows, with a spelling that both know. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   '\\A': 'write ^',
   '\\z': 'write $',
@@ -28,7 +29,7 @@ export function compilePattern(pattern: string, whole = false): RegExp {
   return new RegExp(whole ? `${start}(?:${body})${end}` : body, `${flags}u`);
 }
 
-/** Text as patterns see it: white space and line terminators that only JavaScript knows as such become spaces. */
+/** Returns the text for matching: white space and line terminators that only JavaScript recognises become spaces. */
 export function patternText(text: string): string {
   return /[\v\r\x80-\uffff]/.test(text) ? text.replace(/[^\S\t\n\f ]/g, ' ') : text;
 }

@@ -1,4 +1,4 @@
-/** Quotes a path or a name for display in a command: only where needed, single quotes where double ones expand. */
+/** Quotes a path or a name for display in a command: only if necessary, in single quotes if double ones would expand. */
 export function quoted(text: string): string {
   if (/^[\w./-]+$/.test(text)) return text;
   return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`;
@@ -8,7 +8,7 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Puts a text in a fence that nothing in it can close. */
+/** Puts a text in a fence that its content cannot close. */
 export function fenced(text: string, language = ''): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

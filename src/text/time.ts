@@ -1,20 +1,20 @@
-/** The first and the last instant that a state file's four-digit year can hold. */
+/** First and last instant that a state file's four-digit year can represent. */
 const FIRST = -62_167_219_200_000;
 const LAST = 253_402_300_799_999;
 
-/** Milliseconds from `since` to `at`. A clock that jumped back counts as no time. */
+/** Returns the milliseconds from `since` to `at`; 0 for a clock that was set back. */
 export function elapsed(since: string, at: string): number {
   const milliseconds = Date.parse(at) - Date.parse(since);
   return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : 0;
 }
 
-/** The instant `milliseconds` after `at`, or before it where they are negative. One that is no time is given back. */
+/** Returns the instant `milliseconds` after `at`, or before it if negative. An invalid instant is returned unchanged. */
 export function after(at: string, milliseconds: number): string {
   const instant = Date.parse(at) + Math.ceil(milliseconds);
   return Number.isNaN(instant) ? at : instantOf(Math.min(LAST, Math.max(FIRST, instant)));
 }
 
-/** Epoch milliseconds as ISO-8601 UTC, for the years 0 to 9999; 0.14 ms cheaper than the first `toISOString`. */
+/** Formats epoch milliseconds as ISO-8601 UTC, for the years 0 to 9999; 0.14 ms cheaper than the first `toISOString`. */
 export function instantOf(milliseconds: number): string {
   const date = new Date(milliseconds);
   const digits = (value: number, width = 2): string => String(value).padStart(width, '0');
@@ -27,10 +27,10 @@ export function isBefore(at: string, until: string): boolean {
   return Date.parse(at) < Date.parse(until);
 }
 
-/** An ISO-8601 instant in UTC, with or without fractions of a second: `2026-02-28T10:00:00Z`. */
+/** Pattern for an ISO-8601 instant in UTC, with or without fractions of a second: `2026-02-28T10:00:00Z`. */
 export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
-/** An instant in local time: `2026-02-28 10:00:00`; the text itself if it is no instant. */
+/** Formats an instant in local time: `2026-02-28 10:00:00`; returns an invalid one unchanged. */
 export function localTime(instant: string): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return instant;
@@ -47,7 +47,7 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-/** Milliseconds of `90` (seconds), `30s`, `1h30m`, `1h 30m` or `1.5h`; null for other texts. Units fall. */
+/** Returns the milliseconds of `90` (seconds), `30s`, `1h30m`, `1h 30m` or `1.5h`; null for other texts. Units must decrease. */
 export function parseDuration(text: string): number | null {
   if (/^\d+(\.\d+)?$/.test(text)) return finite(Number(text) * 1000);
   if (!/^\d+(\.\d+)?(d|h|ms|m|s)( ?\d+(\.\d+)?(d|h|ms|m|s))*$/.test(text)) return null;
@@ -65,7 +65,7 @@ export function parseDuration(text: string): number | null {
   return finite(total);
 }
 
-/** `1h 30m`, `45s`, `250ms`: the two largest units that are not zero, for people. */
+/** Formats a duration for people by its two largest units that are not zero: `1h 30m`, `45s`, `250ms`. */
 export function formatDuration(milliseconds: number): string {
   let rest = Math.max(0, Math.round(milliseconds));
   if (rest < 1000) return `${rest}ms`;
@@ -79,7 +79,7 @@ export function formatDuration(milliseconds: number): string {
   return shown.join(' ');
 }
 
-/** `2 hours 5 minutes`, `1 day`, `less than a minute`: the two largest units from minutes up, in words. */
+/** Formats a duration in words by its two largest units from minutes up: `2 hours 5 minutes`, `1 day`, `less than a minute`. */
 export function durationInWords(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   const amounts = [

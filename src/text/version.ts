@@ -1,4 +1,4 @@
-/** Whether a dotted version is at least another; null, an unknown version, is not. */
+/** Returns whether a dotted version is at least another; false for null, an unknown version. */
 export function atLeast(version: string | null, wanted: string): boolean {
   if (version === null) return false;
   const [have, need] = [version, wanted].map((text) => text.split(/[.-]/).map(Number));

@@ -1,18 +1,18 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import type { UsageWindow } from '../../engine/schema/state.ts';
 
-/** Message of an agent at work, reduced to what this program uses. One line of its stream can hold several. */
+/** Message of an agent, reduced to what this program uses. One line of its stream can hold several. */
 export type AgentMessage =
   | { readonly kind: 'session'; readonly sessionId: string; readonly model: string | null }
-  /** The main agent requests its next message. `tokens` are those that it reads for it, without `cachedTokens`. */
+  /** The main agent requests its next message. `tokens` is the input without `cachedTokens`. */
   | { readonly kind: 'request'; readonly id: string; readonly tokens: number; readonly cachedTokens: number }
   /** Part of the main agent's text, followed by the whole text. */
   | { readonly kind: 'text-delta'; readonly text: string }
   /** The main agent's message is complete, with its number of tokens. */
   | { readonly kind: 'answered'; readonly tokens: number }
-  /** Tokens of a message so far, a subagent's included. `id` is null for the main agent's current message. */
+  /** Tokens of a message so far, including a subagent's. `id` is null for the main agent's current message. */
   | { readonly kind: 'billed'; readonly id: string | null; readonly usage: UsageDelta }
-  /** The most tokens that a model of this run can read, the largest of them. */
+  /** Largest context window of this run's models, in tokens. */
   | { readonly kind: 'window'; readonly tokens: number }
   | { readonly kind: 'text'; readonly text: string }
   | {
@@ -45,7 +45,7 @@ export type AgentMessage =
   | { readonly kind: 'compaction' }
   | ({ readonly kind: 'result' } & AgentResult);
 
-/** End of a turn. A run can have several; cost and usage are those of the whole run so far, subagents included. */
+/** End of a turn. A run can have several; cost and usage are those of the whole run so far, including subagents. */
 export interface AgentResult {
   readonly subtype: string;
   readonly isError: boolean;
@@ -63,15 +63,15 @@ export interface RunFacts {
   readonly sessionId: string | null;
   readonly model: string | null;
   readonly result: AgentResult | null;
-  /** The last thing the API refused; null once the agent has spoken again. */
+  /** Last error of the API; null once the agent has continued. */
   readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
-  /** Reset time of the usage limit that was last hit; null if none was hit or the time is unknown. */
+  /** Reset time of the usage limit that was last reached; null if there is none or it is unknown. */
   readonly resetsAt: string | null;
   readonly windows: readonly UsageWindow[];
-  /** Tokens billed so far, whether or not a result came; null where nothing is known. */
+  /** Tokens billed so far, with or without a result; null if unknown. */
   readonly usage: UsageDelta | null;
   readonly costUsd: number | null;
-  /** Refused credentials in a row, while the client asks again and again. */
+  /** Consecutive refusals of the credentials, while the client keeps retrying. */
   readonly refusedLogins: number;
   /** Calls of the main agent and of its subagents; null for an agent that does not report them. */
   readonly toolCalls: number | null;
@@ -92,12 +92,12 @@ type Fact<K extends AgentMessage['kind']> = (
   message: Extract<AgentMessage, { readonly kind: K }>,
 ) => RunFacts;
 
-/** What a message adds to the facts; the others add nothing. */
+/** Effect of each message on the facts; others have none. */
 const FACTS: { readonly [K in AgentMessage['kind']]?: Fact<K> } = {
   session: (facts, { sessionId, model }) => ({ ...facts, sessionId, model }),
   text: (facts) => ({ ...facts, apiError: null, refusedLogins: 0 }),
   tool: (facts) => ({ ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 }),
-  // A failed call may never have reached a hook: an unknown tool, invalid input.
+  // A failed call may never have reached a hook: an unknown tool, or invalid input.
   'tool-result': (facts, { failed }) =>
     failed || facts.unguarded || facts.guardedCalls > 0 ? facts : { ...facts, unguarded: true },
   hook: (facts, { event }) => (event === 'PreToolUse' ? { ...facts, guardedCalls: facts.guardedCalls + 1 } : facts),

@@ -4,11 +4,11 @@ import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
 export interface AgentRun {
-  /** Leader of its process group; null when it could not be started. */
+  /** Leader of its process group; null if it could not be started. */
   readonly pid: number | null;
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
-  /** Sends a message, confirmed by `acknowledged` with its id. Returns false if the agent takes no more messages. */
+  /** Sends a message, confirmed by `acknowledged` with its id. Returns false if the agent accepts no more messages. */
   readonly send: (text: string, id: string) => boolean;
   /** Asks the agent to end its turn and report its figures; after five seconds, or if `force`, ends its processes. */
   readonly end: (why: EndedBy, force?: boolean) => void;
@@ -28,28 +28,28 @@ export interface AgentOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly prompt: string;
   readonly silenceMs: number;
-  /** Ends a run that takes longer; null is no limit. */
+  /** Time limit of a run; null is no limit. */
   readonly timeMs: number | null;
-  /** Ends a run whose turn is over and which does not leave, because something in the background still runs. */
+  /** Time limit after the end of the turn for an agent that does not exit, because background work is still running. */
   readonly lingerMs: number;
-  /** Ends a run in which a tool runs without our hooks having been asked. */
+  /** Ends a run in which a tool runs although our hooks were not called. */
   readonly guarded: boolean;
   /** Called with the leader of its process group before the prompt is sent. */
   readonly onStart?: (pid: number) => void;
   readonly onMessage: (message: AgentMessage) => void;
-  /** Called with all that the run has used so far, whenever that grows or its cost becomes known. */
+  /** Called with the total usage of the run whenever that grows or its cost becomes known. */
   readonly onUsage?: (used: Pick<RunFacts, 'usage' | 'costUsd' | 'windows'>) => void;
 }
 
 export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {}
 
-/** The process of an agent, leader of a group of its own: whatever ends our process ends that group too. */
+/** Process of an agent, leader of its own group, which ends when our process ends. */
 export interface AgentProcess {
   readonly pid: number | null;
   readonly done: Promise<ProcessEnd>;
   readonly write: (text: string) => boolean;
   readonly closeInput: () => void;
-  /** Ends the group: politely, and after two seconds by force. The first reason counts. */
+  /** Ends the group: by SIGTERM, and after two seconds by SIGKILL. The first reason counts. */
   readonly end: (why: EndedBy) => void;
 }
 
@@ -66,19 +66,19 @@ export interface ProcessOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly onStart: ((pid: number) => void) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
-  /** Output on standard error counts as activity too. */
+  /** Output on standard error also counts as activity. */
   readonly errorsShowLife: boolean;
-  /** Called five times a second with the milliseconds of silence and in all; returns a reason to end, or null. */
+  /** Called five times a second with the milliseconds of silence and in total; returns a reason to end, or null. */
   readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
 }
 
 const COMPLAINT = 2_000;
 const DRAIN_MS = 500;
 const LOOK_MS = 200;
-/** A look that comes so much later than it should was kept by something else than work. */
+/** Delay of a check from which the process must have been stopped, not busy. */
 const SLEPT_MS = 2_000;
 
-/** Starts the program in a process group of its own. One that cannot be started is done at once, and says why. */
+/** Starts the program in its own process group. If that fails, the process is done at once, with the reason. */
 export function startAgentProcess(options: ProcessOptions): AgentProcess {
   const { program, args, cwd, env } = options;
   let began = Date.now();
@@ -106,11 +106,11 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     if (options.errorsShowLife) last = Date.now();
     complaint = (complaint + text).slice(-COMPLAINT);
   });
-  // Writing to a process that has exited fails; its exit is reported anyway.
+  // Writing to an exited process fails; its exit is reported anyway.
   child.stdin?.on('error', () => undefined);
   const patience = setInterval(() => {
     const now = Date.now();
-    // This process was stopped or the machine was asleep: output of that time has yet to be read.
+    // This process was stopped or the machine was asleep: output of that time has not been read yet.
     if (now - looked > SLEPT_MS) last += now - looked;
     // A clock that was set back does not extend the limits.
     if (now < looked) {
@@ -125,7 +125,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     try {
       options.onStart?.(pid);
     } catch (error) {
-      // A full disk, for example. Nothing else would end the process and the timer.
+      // For example a full disk. Nothing else would end the process and the timer.
       clearInterval(patience);
       void endGroup(pid).then(() => forgetGroup(pid));
       throw error;
@@ -152,7 +152,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   };
 }
 
-/** Resolves when the process has exited and its output is read: others that hold its pipe are not waited for. */
+/** Resolves when the process has exited and its output is read; does not wait for other processes with its pipe. */
 function ended(child: ChildProcess): Promise<Omit<RunExit, 'endedBy'>> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: null, signal: null, startError: error.message }));

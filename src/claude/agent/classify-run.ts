@@ -51,7 +51,7 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
       return {
         kind: 'unguarded',
         message:
-          'the agent called tools and the guardrails were never asked: its client runs no hooks. The doctor command says why.',
+          'the agent called tools and the guardrails were never asked: its client runs no hooks. Run ralph-loop doctor.',
       };
     case 'login':
       return {
@@ -82,7 +82,7 @@ function byItself(facts: RunFacts, exit: RunExit): RunOutcome {
   const { result, apiError } = facts;
   if (result === null) {
     if (apiError !== null) return refused(facts, apiError.message, apiError.status);
-    // The client leaves with 0 on SIGINT.
+    // The client exits with 0 on SIGINT.
     if (exit.signal === null && (exit.code === 0 || SIGNAL_CODES.includes(exit.code))) {
       return { kind: 'interrupted', message: 'the agent exited before it had ended its turn.' };
     }
@@ -113,7 +113,7 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
 function refused(facts: RunFacts, message: string, status: number | null): RunOutcome {
   const said = shorten(message, QUOTE);
   const named = apiErrorKind(facts.apiError?.error);
-  // The client's word for an answer that it could not read.
+  // The client's term for an answer that it could not parse.
   const malformed = facts.apiError?.error === 'unknown' && status === null;
   const kind = named !== 'other' ? named : malformed ? 'overloaded' : kindOfStatus(status);
   if (kind === 'rate-limited') return { kind, resetsAt: facts.resetsAt, message: said };

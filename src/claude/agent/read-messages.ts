@@ -6,7 +6,7 @@ import { resetTime } from '../transcript/api-failure.ts';
 import { messageUsage } from '../transcript/transcript.ts';
 import type { AgentMessage, AgentResult } from './agent-message.ts';
 
-/** Reads one line of the client's stream-json output; null if it is no object. Tolerates unknown types and fields. */
+/** Reads one line of the client's stream-json output; null if it is not an object. Accepts unknown types and fields. */
 export function readMessages(line: string): readonly AgentMessage[] | null {
   const message = parseFields(line);
   if (message === null) return null;

@@ -6,14 +6,14 @@ import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-r
 import { classifyRun, type EndedBy } from './classify-run.ts';
 import { readMessages } from './read-messages.ts';
 
-/** Bytes of a line; one tool result can carry a whole file. */
+/** Maximum size of a line in bytes; one tool result can contain a whole file. */
 const LONGEST_LINE = 10 * 1024 * 1024;
-/** Refused logins in a row after which a run is ended; a single one may be a token that is being renewed. */
+/** Consecutive refused logins after which a run is ended; a single one may be a token that is being renewed. */
 const REFUSED_LOGINS = 3;
 
 const FLAGS = [
   ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
-  // Partial messages alone have the tokens of a message that is never finished.
+  // Only partial messages have the tokens of a message that is never finished.
   ...['--include-hook-events', '--replay-user-messages', '--include-partial-messages'],
 ];
 const POLITE_MS = 5_000;
@@ -31,7 +31,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   let acknowledges = false;
   const unacknowledged = new Set<string>();
   const hear = (message: AgentMessage): void => {
-    // A client may begin another turn before it exits: ignored.
+    // A client may begin another turn before it exits; it is ignored.
     if (stopped) return;
     if (message.kind === 'acknowledged' && message.id === promptId) {
       acknowledges = true;
@@ -76,7 +76,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
     errorsShowLife: false,
     overdue: (silent, running) => {
       const atWork = facts.result === null;
-      // Background work of its turn has as long as in a session.
+      // Background work of the turn has the same time limit as in a session.
       if (!atWork) return silent > lingerMs || (timeMs !== null && running > timeMs) ? 'lingering' : null;
       if (silent > silenceMs) end('silence');
       else if (timeMs !== null && running > timeMs) end('time');
@@ -121,7 +121,7 @@ function userMessage(text: string, uuid: string): object {
 
 const NEWLINE = 0x0a;
 
-/** Splits a stream of bytes into lines. A line over `limit` bytes is dropped, and `onTooLong` is called once for it. */
+/** Splits a stream of bytes into lines. Drops a line over `limit` bytes and calls `onTooLong` once for it. */
 export function byteLines(limit: number, onLine: (line: string) => void, onTooLong: () => void) {
   let held: Buffer[] = [];
   let size = 0;
@@ -155,7 +155,7 @@ export function byteLines(limit: number, onLine: (line: string) => void, onTooLo
       }
       keep(chunk.subarray(from));
     },
-    /** The stream is over: true when its last line has no end, and was therefore not given. */
+    /** Ends the stream; returns true if its last line was unterminated and therefore not passed on. */
     end: (): boolean => {
       const torn = size > 0 && !skipping;
       held = [];
@@ -165,7 +165,7 @@ export function byteLines(limit: number, onLine: (line: string) => void, onTooLo
   };
 }
 
-/** Counts the tokens of one agent run at every moment, and exactly as soon as the client reports its own totals. */
+/** Counts the tokens of one agent run continuously, and exactly as soon as the client reports its own totals. */
 export function usageMeter() {
   const messages = new Map<string, Totals>();
   const streamed = tokens(() => 0);
@@ -177,7 +177,7 @@ export function usageMeter() {
     begin: (id: string): void => {
       current = id;
     },
-    /** Notes the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
+    /** Records the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
     note: (id: string | null, usage: UsageDelta): void => {
       const known = messages.get(id ?? current) ?? tokens(() => 0);
       const more = tokens((kind) => Math.max(0, usage[kind] - known[kind]));
@@ -186,14 +186,14 @@ export function usageMeter() {
       // Another turn of the same run has begun.
       if (isAny(more)) isPriced = false;
     },
-    /** Notes the client's totals of the run so far, which include what its stream does not show. */
+    /** Records the client's totals of the run so far, which include tokens missing from its stream. */
     total: (usage: UsageDelta, costUsd: number | null): void => {
-      // A request that broke off is missing in the client's totals.
+      // The client's totals lack interrupted requests.
       sum = tokens((kind) => Math.max(usage[kind], streamed[kind]));
       cost = costUsd;
       isPriced = costUsd !== null;
     },
-    /** null where nothing was billed, as far as is known. `costUsd` is null if some of it has an unknown cost. */
+    /** Returns the usage; null if nothing is known to be billed. `costUsd` is null if part of it has an unknown cost. */
     read: () => ({
       usage: isPriced || isAny(sum) ? { ...sum } : null,
       costUsd: isPriced ? cost : null,

@@ -5,12 +5,12 @@ import { type AgentResult, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
 
-/** Characters kept of its output: signals are at the end. */
+/** Number of characters kept of its output: signals are at the end. */
 const LONGEST_TEXT = 200_000;
 const LONGEST_LINE = 16_384;
 const QUOTE = 300;
 
-/** Starts a program that reads a prompt and prints its final message: no later messages, no turns, tools or cost. */
+/** Starts a program that reads a prompt and prints its final message, without later messages, turns, tools or cost. */
 export function startCommandAgent(options: ProgramOptions): AgentRun {
   const { program, args, cwd, env, silenceMs, timeMs } = options;
   const heard = listen((text) => options.onMessage({ kind: 'text', text }));
@@ -21,7 +21,7 @@ export function startCommandAgent(options: ProgramOptions): AgentRun {
     env,
     onStart: options.onStart,
     onOutput: heard.add,
-    // Many programs print their answer at the end and their progress on standard error.
+    // Many programs print their progress on standard error and their answer at the end.
     errorsShowLife: true,
     overdue: (silent, running) => {
       if (silent > silenceMs) return 'silence';
@@ -42,7 +42,7 @@ export function startCommandAgent(options: ProgramOptions): AgentRun {
   };
 }
 
-/** Emits whole lines as they arrive and keeps the end of the output. */
+/** Emits complete lines as they arrive and keeps the end of the output. */
 function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void; end: () => string } {
   const decoder = new StringDecoder('utf8');
   let kept = '';
@@ -54,7 +54,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
   };
   const take = (text: string): void => {
     kept += text;
-    // Cut rarely: a slice for each small chunk would copy the text again and again.
+    // Cut rarely: slicing for each small chunk would copy the text too often.
     if (kept.length > LONGEST_TEXT * 2) {
       kept = kept.slice(-LONGEST_TEXT);
       isCut = true;
@@ -71,14 +71,14 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
       take(decoder.end());
       tell(line);
       line = '';
-      // The rest of a cut line could look like a signal that stands alone.
+      // The rest of a cut line could look like a signal on a line of its own.
       const whole = isCut ? kept.slice(kept.indexOf('\n') + 1) : kept;
       return stripVTControlCharacters(whole).trim();
     },
   };
 }
 
-/** Shells report 126 and 127 for a program that cannot be run: a retry would not help. */
+/** Classifies a run. Shells report 126 and 127 for a program that cannot be run, for which a retry would not help. */
 function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcome {
   if (exit.endedBy !== null || (exit.code !== 126 && exit.code !== 127)) return classifyRun(facts, exit);
   const said = lastWordsText(shorten(complaint, QUOTE));

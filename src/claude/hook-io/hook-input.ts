@@ -7,10 +7,10 @@ export interface HookInput {
   readonly transcriptPath: string | null;
   readonly cwd: string;
   readonly promptId: string | null;
-  /** Stop: the agent's final message; null where the client is too old to say it. */
+  /** Final message of the agent at a Stop; null if the client is too old to send it. */
   readonly lastMessage: string | null;
   readonly backgroundTasks: readonly BackgroundTask[];
-  /** SessionStart: startup, resume, clear, compact. */
+  /** Source of a SessionStart: startup, resume, clear, compact. */
   readonly source: string | null;
   readonly prompt: string | null;
   readonly raw: Readonly<Record<string, unknown>>;
@@ -53,7 +53,7 @@ function string(value: unknown, emptyCounts = false): string | null {
   return typeof value === 'string' && (emptyCounts || value !== '') ? value : null;
 }
 
-/** No file has a NUL in its name, and node answers one with a TypeError where others get an error of the system. */
+/** Reads a path. No file name contains a NUL, which makes node throw a TypeError instead of a system error. */
 function path(value: unknown): string | null {
   const text = string(value);
   return text?.includes('\0') ? null : text;
@@ -64,7 +64,7 @@ export interface HookToolCall {
   readonly input: Readonly<Record<string, unknown>>;
   readonly id: string;
   readonly agentId: string | null;
-  /** Answer of the tool, after the call. */
+  /** Result of the tool, after the call. */
   readonly response: unknown;
 }
 

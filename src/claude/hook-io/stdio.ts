@@ -9,7 +9,7 @@ export function readStdin(limit: number): string | null {
   return bytes.length > limit ? null : bytes.toString('utf8');
 }
 
-/** 0 at the end. A descriptor that is not ready is waited for. */
+/** Reads the next bytes; 0 at the end. Waits for a descriptor that is not ready. */
 export function readSome(descriptor: number, chunk: Buffer): number {
   for (;;) {
     try {

@@ -4,7 +4,7 @@ import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 const TAIL_BYTES = 1024 * 1024;
 
-/** Reads an API failure from StopFailure's payload; the transcript alone has the reset time of a usage limit. */
+/** Reads an API failure from StopFailure's payload; only the transcript has the reset time of a usage limit. */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
   const noted = lastApiError(transcriptPath);
   const kind = apiErrorKind(payload['error'] ?? noted?.kind);
@@ -20,7 +20,7 @@ export interface NotedApiError {
   readonly at: string | null;
 }
 
-/** The API error that the transcript ends with, or null when its last assistant entry is none. */
+/** Returns the API error at the end of the transcript; null if its last assistant entry is not an error. */
 export function lastApiError(transcriptPath: string | null): NotedApiError | null {
   let found: NotedApiError | null = null;
   if (transcriptPath === null) return null;
@@ -61,7 +61,7 @@ const KINDS: ReadonlyMap<string, ApiError['kind']> = new Map([
   ['server_error', 'overloaded'],
 ]);
 
-/** The last second that the four-digit year of a state file can hold. */
+/** Last second that the four-digit year of a state file can represent. */
 const LAST_SECOND = 253_402_300_799;
 
 /** Returns the reset time of a usage limit (`resetsAt` in seconds) as ISO-8601 UTC; null if missing or out of range. */

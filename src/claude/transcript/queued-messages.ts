@@ -4,12 +4,12 @@ import { transcriptSize } from './transcript.ts';
 
 export type Queued = 'message' | 'notification' | null;
 
-/** Bytes to search for messages that were queued before the watch began. */
+/** Number of bytes to search for messages that were queued before the watch began. */
 const TAIL_BYTES = 1024 * 1024;
-/** A prompt that came in while nothing was queued. */
+/** Sources of a prompt that arrived while nothing was queued. */
 const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
 
-/** Watches for what the client queues while a hook runs. Of background work that ended before, only `tasks` count. */
+/** Watches the client's queue while a hook runs. Of background work that ended earlier, only `tasks` count. */
 export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
   if (path === null) return () => null;
   const before = readLines(path, Math.max(0, (transcriptSize(path) ?? 0) - TAIL_BYTES));
@@ -17,7 +17,7 @@ export function watchQueue(path: string | null, tasks: readonly string[] = []): 
   let { next } = before;
   let size = -1;
   return () => {
-    // Polled three times a second for hours, so most polls only look at the size.
+    // Polled three times a second for hours, so most polls only check the size.
     const now = transcriptSize(path) ?? 0;
     if (now !== size) {
       size = now;
@@ -40,11 +40,11 @@ function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'
   for (const entry of entries) {
     const { type, promptSource } = entry;
     const timestamp = textOf(entry['timestamp']);
-    // A prompt's own line may come late, behind messages that were queued after it (measured).
+    // A prompt's own line may arrive late, after messages that were queued later (measured).
     if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
     note(queue, entry);
   }
-  // Messages queued by a client that exited are never served. Messages of other programs to the agent are in tags.
+  // Messages queued by an exited client are never delivered. Messages of other programs to the agent are in tags.
   return queue.messages.filter(({ content, at }) => at >= prompted && !textOf(content).trimStart().startsWith('<'));
 }
 
@@ -62,8 +62,8 @@ function note(queue: Queue, { type, operation, content, timestamp }: Record<stri
     else queue.messages.push({ content, at: textOf(timestamp) });
     return;
   }
-  // `dequeue` names no message and serves users first; the other operations (taken into the turn, back into the input
-  // line) name theirs.
+  // `dequeue` does not identify a message and serves users first; the other operations (taken into the turn, returned to the
+  // input line) do.
   const at = operation === 'dequeue' ? 0 : queue.messages.findIndex((message) => message.content === content);
   const [taken] = at === -1 ? [] : queue.messages.splice(at, 1);
   if (taken === undefined) queue.notifications = Math.max(0, queue.notifications - 1);

@@ -10,16 +10,16 @@ import { addTokens, readUsage, type Totals } from './transcript.ts';
 
 export interface SubagentWork {
   readonly text: string;
-  /** The last message is its final one: it calls no tool, and nothing was said to the subagent since. */
+  /** True if the last message is final: it calls no tool, and the subagent received nothing since. */
   readonly finished: boolean;
-  /** Tokens of all its messages, those of its own subagents not among them. */
+  /** Tokens of all its messages, without those of its own subagents. */
   readonly usage: UsageDelta;
 }
 
 const AGENT_ID = /^[\w-]{1,100}$/;
 const TAIL_BYTES = 8 * 1024 * 1024;
 
-/** The client reports the end of a subagent before the record has its last message. */
+/** Maximum delay: the client reports the end of a subagent before its record has the last message. */
 const LATE_MS = 5_000;
 const LOOK_MS = 50;
 
@@ -30,14 +30,14 @@ export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork |
   return last === null ? null : { ...last, usage: usageOf(path) };
 }
 
-/** Waits up to five seconds for the record to show the end of the subagent, then reads it as it is. */
+/** Waits up to five seconds for the record to show the end of the subagent, then reads it in any case. */
 export async function readEndedSubagent(id: string, env: NodeJS.ProcessEnv): Promise<SubagentWork | null> {
   const until = Date.now() + LATE_MS;
   while (!hasEnded(id, env) && Date.now() < until) await sleep(LOOK_MS);
   return readSubagent(id, env);
 }
 
-/** Looks at the end of the record alone, which can be long. */
+/** Checks only the end of the record, which can be long. */
 function hasEnded(id: string, env: NodeJS.ProcessEnv): boolean {
   const path = recordOf(id, env);
   return path !== null && lastMessage(path)?.finished === true;
@@ -47,13 +47,13 @@ function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {
   const session = env['CLAUDE_CODE_SESSION_ID'];
   if (!session || !AGENT_ID.test(session) || !AGENT_ID.test(id)) return null;
   const projects = join(env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude'), 'projects');
-  // A client may keep its records elsewhere.
+  // A client may store its records elsewhere.
   const names = orElse(() => readdirSync(projects), []);
   const paths = names.map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));
   return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile()) ?? null;
 }
 
-/** Each block of a message is a line of its own, with the same id. */
+/** Reads the last message. Each block of a message is a separate line with the same id. */
 function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   let id: unknown;
   let finished = true;
@@ -61,7 +61,7 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   readTail(path, TAIL_BYTES, (line) => {
     if (!line.includes('"assistant"') && (id !== undefined || !line.includes('"user"'))) return false;
     const { type, message } = parseFields(line) ?? {};
-    // The subagent received another message, or a hook sent it back to work.
+    // The subagent received another message, or a hook made it continue.
     if (type === 'user' && id === undefined) finished = false;
     if (type !== 'assistant' || message === undefined) return false;
     const fields = fieldsOf(message);

@@ -6,10 +6,10 @@ import { readLines, readTail } from '../../state/files/journal-lines.ts';
 import { orElse } from '../../text/or-else.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
-/** Bytes to search for events of this turn; a turn writes far less. */
+/** Number of bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;
 
-/** The text of the last assistant message, for clients that do not send it; empty when none is found. */
+/** Returns the text of the last assistant message, for clients that do not send it; empty if there is none. */
 export function lastAssistantText(path: string | null): string {
   let messageId: unknown;
   const texts: string[] = [];
@@ -28,7 +28,7 @@ export function lastAssistantText(path: string | null): string {
   return texts.join('\n');
 }
 
-/** Origin of the turn of this prompt: `user` for a user's own command (`!ls`) or queued message; null if unknown. */
+/** Returns the origin of this prompt's turn: `user` for a user's own command (`!ls`) or queued message; null if unknown. */
 export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
   let by: 'user' | 'loop' | null = null;
   scan(path, promptId, (entry) => {
@@ -41,7 +41,7 @@ export function begunBy(path: string | null, promptId: string): 'user' | 'loop' 
   return by;
 }
 
-/** Returns whether the user's `!ls` began this turn: clients before 2.1.250 give it the id of the prompt before. */
+/** Returns whether the user's `!ls` began this turn: clients before 2.1.250 give it the id of the previous prompt. */
 export function begunByCommand(path: string | null, promptId: string): boolean {
   let isCommand = false;
   scan(path, promptId, (entry) => {
@@ -86,12 +86,12 @@ export function transcriptSize(path: string | null): number | null {
   return orElse(() => (path === null ? null : statSync(path).size), null);
 }
 
-/** Maximum bytes of a transcript that one Stop reads; the next Stop reads on. */
+/** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
 const BUDGET = 8 * 1024 * 1024;
-/** Lines of one message follow one another; remembering a few ids is enough to count each once. */
+/** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count each message once. */
 const REMEMBERED = 16;
 
-/** Sums the tokens used since the marks, subagents included. A new transcript is counted from its end on. */
+/** Sums the tokens used since the marks, including subagents. A new transcript is counted from its end on. */
 export function readUsage(path: string | null, marks: ReadMarks): { usage: UsageDelta | null; marks: ReadMarks } {
   if (path === null) return { usage: null, marks };
   const known = marks.transcriptPath === path;

@@ -4,7 +4,7 @@ import { type Frame, frameOf, type Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
 import { clipped, closeText, type Line, painted, printRows, rowCells, type View } from './view.ts';
 
-/** Bottom of the terminal as it was last drawn. */
+/** Bottom of the terminal as last drawn. */
 export interface Drawn {
   readonly rows: readonly { readonly text: string; readonly cells: number }[];
   readonly cursor: Frame['cursor'];
@@ -15,9 +15,9 @@ export const NOTHING_DRAWN: Drawn = { rows: [], cursor: { row: 0, column: 0 }, c
 
 const BEGIN = '\u001b[?2026h\u001b[?25l';
 const END = '\u001b[?25h\u001b[?2026l';
-/** Turns wrapping off while the bottom is drawn: a row that turns out too wide is cut. */
+/** Disables wrapping while the bottom is drawn, so that a row that turns out too wide is cut. */
 const CUT = '\u001b[?7l';
-/** Erases from the start of a row on. The second part begins in the next column: tmux keeps what is erased from the screen's first cell on. */
+/** Erases from the start of a row on, then from the next column: tmux keeps text erased from the first cell on. */
 const ERASE = '\u001b[K\u001b[C\u001b[J\r';
 const WRAP = '\u001b[?7h';
 
@@ -41,19 +41,19 @@ export function nextPicture(
   return { ...drawing(before, printed, frameOf(rest, input, size, at), size, paint), view: rest };
 }
 
-/** Prints the remaining lines and removes the bottom: the cursor stands where the shell can continue. Pure. */
+/** Prints the remaining lines and removes the bottom, leaving the cursor where the shell can continue. Pure. */
 export function lastPicture(before: Drawn, view: View, columns: number, paint: Paint): string {
   const printed = rowsOf(closeText(view).lines, columns, paint);
   return `${erasing(before, columns)}${printed.map((row) => `${row}\r\n`).join('')}`;
 }
 
-/** Wraps or cuts the lines into rows, as the terminal gets them. */
+/** Wraps or cuts the lines into rows for the terminal. */
 function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[] {
   return lines.flatMap(({ spans, long }) => {
     const [only] = spans;
     if (long === 'cut' || spans.length !== 1 || only === undefined) return [painted(clipped(spans, columns), paint)];
     const { style, text } = only;
-    // The agent's text, which has no style, is printed as it arrives, so that its further rows have no indent.
+    // The agent's text, which has no style, is printed as it arrives, so its further rows have no indent.
     const hangs = style !== undefined || long === 'hang';
     const rows = (hangs ? wrapText(text, columns).split('\n') : [text]).flatMap((row) => wrap(row, columns));
     return rows.map((row) => (style === undefined ? rendered(row.text, paint) : paint(style, row.text)));
@@ -62,14 +62,14 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
 
 const MARKDOWN = /\*\*(\S(?:[^*]*\S)?)\*\*|`([^`]+)`|^#{1,6} (.+)$/g;
 
-/** Renders bold, inline code and headings of a row; a mark that the end of the row cuts stays as it is. */
+/** Renders bold, inline code and headings of a row; a mark that is cut by the end of the row stays. */
 function rendered(text: string, paint: Paint): string {
   return text.replace(MARKDOWN, (_, bold?: string, code?: string, heading?: string) =>
     code === undefined ? paint('bold', bold ?? heading ?? '') : paint('cyan', code),
   );
 }
 
-/** Puts `printed` above the bottom. Without it, and at the same width, writes only rows that differ. Pure. */
+/** Prints `printed` above the bottom. Without it, and at the same width, writes only rows that differ. Pure. */
 function drawing(
   before: Drawn,
   printed: readonly string[],
@@ -80,7 +80,7 @@ function drawing(
   const rows = frame.rows.map((row) => ({ text: painted(row, paint), cells: rowCells(row) }));
   const drawn: Drawn = { rows, cursor: frame.cursor, columns };
   const rowsStay = printed.length === 0 && before.columns === columns && before.rows.length > 0;
-  // An empty change writes nothing: output would clear the user's selection.
+  // An empty change writes nothing, because output would clear the user's selection.
   if (rowsStay && isSame(before, drawn)) return { output: '', drawn };
   const body = rowsStay ? changedRows(before, drawn) : wholeBottom(before, drawn, printed);
   return { output: `${BEGIN}${body}${END}`, drawn };
@@ -95,7 +95,7 @@ function isSame(one: Drawn, other: Drawn): boolean {
   );
 }
 
-/** Removes the bottom: the next output takes its place. */
+/** Removes the bottom; the next output takes its place. */
 export function erasing(before: Drawn, columns: number): string {
   return `${toTop(before, columns)}${ERASE}`;
 }
@@ -109,7 +109,7 @@ function wholeBottom(before: Drawn, now: Drawn, printed: readonly string[]): str
 function changedRows(before: Drawn, now: Drawn): string {
   let body = toTop(before, now.columns);
   for (const [index, { text }] of now.rows.entries()) {
-    // Down by a line feed: it makes the row where there is none yet.
+    // Moves down by a line feed, which creates the row if necessary.
     if (index > 0) body += '\r\n';
     if (before.rows[index]?.text !== text) body += `${text}\u001b[K`;
   }
@@ -119,7 +119,7 @@ function changedRows(before: Drawn, now: Drawn): string {
 
 /** Moves the cursor to the start of the first row. */
 function toTop({ rows, cursor }: Drawn, columns: number): string {
-  // A terminal that has become narrower has broken the rows that do not fit any more.
+  // A terminal that has become narrower has wrapped the rows that no longer fit.
   const broken = (cells: number): number => Math.max(1, Math.ceil(cells / Math.max(1, columns)));
   const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + broken(row.cells), 0);
   const up = above + Math.floor(cursor.column / Math.max(1, columns));

@@ -11,19 +11,19 @@ export interface Size {
   readonly rows: number;
 }
 
-/** Rows at the bottom that are redrawn, and the cursor's place among them. */
+/** Rows at the bottom that are redrawn, and the cursor's position in them. */
 export interface Frame {
   readonly rows: readonly Row[];
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
-/** Height from which a blank row sets the bottom apart. */
+/** Height from which a blank row separates the bottom. */
 const ROOMY = 16;
 const MOST_CALLS = 5;
 const MOST_PENDING = 3;
 const MOST_INPUT = 6;
 
-/** Lays out the bottom of the terminal at `at` (epoch milliseconds). Never higher or wider than the terminal. Pure. */
+/** Lays out the bottom of the terminal at `at` (epoch milliseconds). Never exceeds the terminal. Pure. */
 export function frameOf(view: View, input: InputLine, { columns, rows }: Size, at: number): Frame {
   // A row that fills the terminal to its edge would leave the cursor between two rows.
   const width = Math.max(1, columns - 1);
@@ -91,7 +91,7 @@ function hintOf({ status, waiting, attached, others }: View): string {
 
 const PROMPT = '> ';
 
-/** Lays out the input in rows, the one with the cursor among them. */
+/** Lays out the input in rows, including the one with the cursor. */
 function inputRows(input: InputLine, hint: string, width: number, most: number): Frame {
   const prompt = width > PROMPT.length + 1 ? PROMPT : '';
   if (input.text === '') {
@@ -108,7 +108,7 @@ function inputRows(input: InputLine, hint: string, width: number, most: number):
   return { rows, cursor: { row: cursor.row - first, column: prompt.length + cursor.column } };
 }
 
-/** Wraps the input; the cursor has a cell of its own at the end of a full row. */
+/** Wraps the input; at the end of a full row the cursor has its own cell. */
 function layout({ text, at }: InputLine, width: number): { lines: string[]; cursor: Frame['cursor'] } {
   const lines: string[] = [''];
   let column = 0;
@@ -145,7 +145,7 @@ interface Part {
 
 const BETWEEN: Span = { text: ' │ ', style: 'dim' };
 
-/** `ralph: NAME │ running │ iter 7/50 │ 12m │ $0.85 │ 52.1k tokens │ context 34% │ 3 of 8`: what is known, and fits. */
+/** Returns what is known and fits of `ralph: NAME │ running │ iter 7/50 │ 12m │ $0.85 │ 52.1k tokens │ context 34% │ 3 of 8`. */
 export function statusBar(view: View, columns: number, at: number): Row {
   let parts = partsOf(view, at);
   for (;;) {
@@ -182,7 +182,7 @@ function statusOf({ status, next, interrupting, waiting, paused }: View): Span {
   return { text: status, style: status === 'running' ? 'green' : 'cyan' };
 }
 
-/** Whole seconds for a minute, whole minutes after it. */
+/** Formats whole seconds within the first minute, then whole minutes. */
 function sinceText(startedAt: number, at: number): string {
   const passed = Math.max(0, at - startedAt);
   const unit = passed < 60_000 ? 1_000 : 60_000;

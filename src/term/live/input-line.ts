@@ -4,11 +4,11 @@ export interface InputLine {
   readonly text: string;
   /** Cursor position, between two characters. */
   readonly at: number;
-  /** Messages sent before, oldest first. */
+  /** Messages sent earlier, oldest first. */
   readonly history: readonly string[];
-  /** Index of the message shown; null while the user types a new one. */
+  /** Index of the shown message; null while the user types a new one. */
   readonly recalled: number | null;
-  /** Text before the user looked back. */
+  /** Text before the user recalled a message. */
   readonly draft: string;
 }
 

@@ -2,7 +2,7 @@ import { createInterface, emitKeypressEvents, type Key as PressedKey } from 'nod
 import { PassThrough } from 'node:stream';
 import { EDITS, type Edit } from './input-line.ts';
 
-/** A key as the live view understands it. A paste is one text. */
+/** Key of the live view. A paste is one text. */
 export type Key =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'edit'; readonly edit: Edit }
@@ -10,7 +10,7 @@ export type Key =
 
 type Action = 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'stop' | 'suspend' | 'redraw' | 'next';
 
-/** Keys by node's names for them, with `C-` for Ctrl and `M-` for Alt. */
+/** Keys by their names in node, with `C-` for Ctrl and `M-` for Alt. */
 const BY_NAME = new Map<string, Edit | Action | 'newline'>(
   Object.entries({
     ...{ return: 'enter', enter: 'newline', 'M-return': 'alt-enter', 'M-enter': 'alt-enter', 'M-n': 'alt-enter' },
@@ -24,7 +24,7 @@ const BY_NAME = new Map<string, Edit | Action | 'newline'>(
   } as const),
 );
 
-/** Sequences of terminals with extended keys, which node has no name for. */
+/** Sequences of terminals with extended keys, which have no name in node. */
 const BY_SEQUENCE = new Map<string, Action | 'newline'>([
   ['\u001b[13;2u', 'newline'],
   ['\u001b[27;2;13~', 'newline'],
@@ -33,15 +33,15 @@ const BY_SEQUENCE = new Map<string, Action | 'newline'>([
   ['\u001b[27u', 'escape'],
 ]);
 
-/** A control sequence whose last byte is missing: node cuts those that have more parameters than it knows. */
+/** Pattern for a control sequence without its last byte: node cuts those with more parameters than it expects. */
 const CUT_SEQUENCE = /^\u001b\[[0-?]+$/;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 /** Time after which a lone Escape is the key and not the beginning of a sequence, in milliseconds. */
 const ESCAPE_MS = 40;
-/** Time after which a paste without an end is over, in milliseconds. */
+/** Time after which an unterminated paste is over, in milliseconds. */
 const PASTE_MS = 1_000;
 
-/** Calls `onKey` for each key that the terminal sends, in order. Returns a function that stops it. */
+/** Calls `onKey` for each key that the terminal sends, in order. Returns a function that stops this. */
 export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void): () => void {
   let cut = '';
   let paste: { text: string; readonly timeout: NodeJS.Timeout } | null = null;
@@ -74,7 +74,7 @@ export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void
     if (known !== undefined) onKey(keyOf(known));
     else if (!isCut && typed !== null) onKey({ kind: 'text', text: typed });
   };
-  // The interface only carries the time limit.
+  // The interface only provides the time limit.
   emitKeypressEvents(input, createInterface({ input: new PassThrough(), escapeCodeTimeout: ESCAPE_MS }));
   input.on('keypress', onKeypress);
   return () => {

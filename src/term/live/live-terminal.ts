@@ -7,9 +7,9 @@ import type { View } from './view.ts';
 
 /** Shortest time between two drawings. */
 const FRAME_MS = 33;
-/** Time that the system takes to stop a process after SIGTSTP. */
+/** Time that the system needs to stop a process after SIGTSTP. */
 const STOPS_MS = 500;
-/** Interval in which times and countdowns are redrawn. */
+/** Interval at which times and countdowns are redrawn. */
 const TICK_MS = 1_000;
 
 const KEYS_ON = '\u001b[?2004h';
@@ -17,7 +17,7 @@ const KEYS_OFF = '\u001b[?2004l\u001b[?25h\u001b[?7h';
 
 export type LiveTerminal = ReturnType<typeof takeTerminal>;
 
-/** Takes over the terminal. However the process ends, short of SIGKILL, the terminal is restored. */
+/** Takes over the terminal. However the process ends, except by SIGKILL, the terminal is restored. */
 export function takeTerminal(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
@@ -27,11 +27,11 @@ export function takeTerminal(
   let drawn: Drawn = NOTHING_DRAWN;
   let due: NodeJS.Timeout | null = null;
   let open = true;
-  /** Time since which the shell has the terminal, epoch milliseconds; null while this process has it. */
+  /** Time since which the shell has the terminal, in epoch milliseconds; null while this process has it. */
   let away: number | null = null;
 
   const size = (): Size => {
-    // Node reads the size at SIGWINCH, which a busy process sees only after the drawings that are due.
+    // Node reads the size at SIGWINCH, which a busy process handles only after pending drawings.
     (output as { _refreshSize?: () => void })._refreshSize?.();
     return { columns: output.columns || 80, rows: output.rows || 24 };
   };
@@ -40,7 +40,7 @@ export function takeTerminal(
     if (due !== null) clearTimeout(due);
     due = null;
     if (!open || away !== null) return;
-    // First, since a new size is drawn at once.
+    // First, because a new size is drawn at once.
     const current = size();
     const made = nextPicture(drawn, { ...shown.get(), size: current, at: Date.now() }, paint);
     shown.printed(made.view);
@@ -59,7 +59,7 @@ export function takeTerminal(
   const giveBack = (): void => {
     write(`${erasing(drawn, size().columns)}${KEYS_OFF}`);
     drawn = NOTHING_DRAWN;
-    // A closed terminal has no mode, and the shell's mode is not ours to change.
+    // A closed terminal has no mode, and the shell's mode must not be changed.
     if (!input.destroyed && away === null) input.setRawMode(false);
   };
 
@@ -85,18 +85,18 @@ export function takeTerminal(
     if (!open) return;
     if (!inForeground()) {
       away ??= Date.now();
-      // Reading a terminal from the background stops the process.
+      // Reading a terminal from the background would stop the process.
       input.pause();
       return;
     }
     away = null;
-    // The shell may have written anything: the bottom is not where it was.
+    // The shell may have written anything: the bottom is no longer where it was.
     drawn = NOTHING_DRAWN;
     takeKeys();
     paintNow();
   };
 
-  // A closed terminal is reported by SIGHUP as well.
+  // A closed terminal is also reported by SIGHUP.
   for (const stream of [input, output]) stream.on('error', () => undefined);
   const stopKeys = readKeys(input.setEncoding('utf8'), shown.key);
   output.on('resize', paintNow);
@@ -111,9 +111,9 @@ export function takeTerminal(
   takeKeys();
   paintNow();
   return {
-    /** Draws soon, with what `shown` returns then. */
+    /** Schedules a drawing of what `shown` then returns. */
     draw,
-    /** Hands the terminal to the shell until this process is in the foreground again. */
+    /** Leaves the terminal to the shell until this process is in the foreground again. */
     suspend: () => {
       if (process.platform === 'win32') return;
       giveBack();

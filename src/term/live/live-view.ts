@@ -9,20 +9,20 @@ import { LIVE_TEXTS } from './messages.ts';
 import { nextView, withHeading } from './next-view.ts';
 import { NEW_VIEW, type View } from './view.ts';
 
-/** Lines of a loop that is not in focus, kept until it is. */
+/** Maximum number of lines kept of a loop that is not in focus. */
 const MOST_UNSEEN = 200;
 
 /** Actions of the user on a running loop. Each throws RalphError if it is not possible. */
 export interface LiveControls {
-  /** Delivers `now` at the agent's next tool call, `next` with the next prompt. */
+  /** Sends a message: `now` at the agent's next tool call, `next` with the next prompt. */
   readonly say: (text: string, delivery: 'now' | 'next') => void;
-  /** Asks the agent to end its turn; the loop is paused then. */
+  /** Asks the agent to end its turn, which pauses the loop. */
   readonly interrupt: () => void;
   /** Resumes a paused loop, with the user's text. */
   readonly goOn: (text: string) => void;
-  /** Ctrl+C. */
+  /** Handles Ctrl+C. */
   readonly press: () => void;
-  /** Ctrl+X, in a view that does not drive the loop. */
+  /** Handles Ctrl+X, in a view that does not drive the loop. */
   readonly stop?: () => void;
 }
 
@@ -40,7 +40,7 @@ export function liveView(
   let terminal: LiveTerminal | null = null;
 
   const viewOf = (loop: string): View => views.get(loop) ?? { ...NEW_VIEW, attached, name: loop };
-  /** The loop in focus, with the others as rows. */
+  /** Returns the loop in focus, with the others as rows. */
   const shown = (): View => {
     const others = [...views].filter(([loop]) => loop !== focus).map(([, view]) => view);
     return { ...viewOf(focus), others };
@@ -52,7 +52,7 @@ export function liveView(
     if (loops.length > 1) views.set(focus, withHeading(view, LIVE_TEXTS.border(view.name)));
   };
 
-  /** Shows another loop in place of one that has ended, below what that has said last. */
+  /** Shows another loop instead of an ended one, below the last output of that. */
   const leaveEnded = (): void => {
     const next = [...views].find(([loop, { status }]) => loop !== focus && status !== 'ended')?.[0];
     const { status, lines } = viewOf(focus);
@@ -63,7 +63,7 @@ export function liveView(
     views.set(next, { ...view, lines: [...lines, ...view.lines] });
   };
 
-  /** Returns true on success. An error is shown to the user, and the loop continues. */
+  /** Performs an action; returns true on success. An error is shown to the user, and the loop continues. */
   const act = (what: () => void): boolean => {
     try {
       what();
@@ -138,11 +138,11 @@ export function liveView(
     terminal.draw();
   };
   return {
-    /** Shows an event of a loop; `loop` names it where several run side by side. */
+    /** Shows an event of a loop; `loop` names it if several run side by side. */
     tell,
-    /** Returns the loop that is shown; keys act on it. */
+    /** Returns the shown loop, which the keys control. */
     focus: () => focus,
-    /** Lets keys act on the loop from now on. */
+    /** Lets keys control the loop from now on. */
     live: (given: LiveControls) => {
       controls = given;
     },

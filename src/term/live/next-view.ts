@@ -53,7 +53,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'loop-ended': loopEnded,
 };
 
-/** Returns the view after one more event, at `at` (epoch milliseconds). Pure. */
+/** Returns the view after another event, at `at` (epoch milliseconds). Pure. */
 export function nextView(view: View, told: RunnerEvent, at: number): View {
   // Pieces of the agent's text are made printable where they are joined.
   const event = told.type === 'text-delta' ? told : fitToShow(told);
@@ -83,7 +83,7 @@ function atWork(view: View): View {
 function toolStarted(view: View, event: Told<'tool-started'>, at: number): View {
   const { id, nested } = event;
   const label = labelOf(event);
-  // A subagent's calls stand below the call that started it.
+  // A subagent's calls are shown below the call that started it.
   const shown = SUBAGENTS.has(event.tool) ? call(view, { text: '▸' }, label, nested) : closeText(view);
   return begun(shown, { id, nested, label, since: at });
 }
@@ -96,7 +96,7 @@ function without(view: View, id: string): View {
   return { ...view, calls: view.calls.filter((one) => one.id !== id) };
 }
 
-/** Returns an id for a command, unlike that of any tool call. */
+/** Returns an id for a command that no tool call has. */
 function commandId({ name }: { readonly name: string }): string {
   return `command ${name}`;
 }
@@ -123,7 +123,7 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
 
 function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-ended'>, at: number): View {
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
-  // The report has the figures.
+  // The report contains the figures.
   const spent = report === undefined ? LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd)) : '';
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
   const told = said(closeText(view), `ralph-loop: ${message}${spent}`, style);
@@ -136,7 +136,7 @@ function labelOf({ tool, about }: { readonly tool: string; readonly about: strin
   return oneLine(`${tool} ${about}`);
 }
 
-/** Removes what could control the terminal: an event's text comes from an agent, a file or the user. */
+/** Removes characters that could control the terminal: an event's text comes from an agent, a file or the user. */
 function fitToShow<T>(value: T): T {
   if (typeof value === 'string') return printable(value) as T;
   if (typeof value !== 'object' || value === null) return value;
@@ -155,7 +155,7 @@ function call(view: View, sign: Span, label: string, nested: boolean): View {
   return { ...closed, lines: [...closed.lines, ...before, line], last: 'call' };
 }
 
-/** Sets a heading above what is not printed yet. */
+/** Inserts a heading above the lines that are not printed yet. */
 export function withHeading(view: View, text: string): View {
   const lines = view.lines;
   const headed = heading({ ...view, lines: [] }, text);
@@ -169,7 +169,7 @@ function heading(view: View, text: string): View {
   return { ...closed, lines: [...closed.lines, ...before, line], last: 'other' };
 }
 
-/** Adds a message of the loop, set apart from the agent's paragraphs. */
+/** Adds a message of the loop, separated from the agent's paragraphs. */
 function said(view: View, text: string, style: 'cyan' | 'yellow' | 'green' | 'bold'): View {
   const closed = closeText(view);
   const before = closed.last === 'text' ? [BLANK] : [];

@@ -2,16 +2,16 @@ import type { RunnerEvent, WaitReason } from '../../engine/runner-event.ts';
 import { type Paint, printable, type Style } from '../format.ts';
 import { cells, graphemes, wrap } from '../write-text.ts';
 
-/** Line to be printed above the live rows, once: it belongs to the scroll-back from then on. */
+/** Line to be printed once above the live rows; from then on it belongs to the scroll-back. */
 export interface Line {
   readonly spans: readonly Span[];
-  /** A long line is wrapped into rows, the further ones indented as the first (`hang`), or cut. */
+  /** Treatment of a long line: wrapped into rows, indented like the first (`hang`), or cut. */
   readonly long: 'wrap' | 'hang' | 'cut';
 }
 
 export const BLANK: Line = { spans: [], long: 'cut' };
 
-/** A tool call whose outcome is not known yet. */
+/** Tool call without a known outcome. */
 export interface OpenCall {
   readonly id: string;
   readonly label: string;
@@ -24,15 +24,15 @@ type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
 /** State of the live view. Plain data: the same events give the same view. */
 export interface View {
-  /** Another process drives the loop. */
+  /** True if another process drives the loop. */
   readonly attached: boolean;
-  /** Not printed yet. */
+  /** Lines that are not printed yet. */
   readonly lines: readonly Line[];
-  /** Paragraph in progress, as far as it is not printed. */
+  /** Part of the current paragraph that is not printed yet. */
   readonly text: string;
-  /** A blank line belongs before the agent's next words. */
+  /** True if a blank line belongs before the agent's next words. */
   readonly gap: boolean;
-  /** Kind of the last printed line: text and calls are set apart by a blank line. */
+  /** Kind of the last printed line: text and calls are separated by a blank line. */
   readonly last: 'blank' | 'text' | 'call' | 'other';
   readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
@@ -44,11 +44,11 @@ export interface View {
   /** Epoch milliseconds; null before the loop has begun. */
   readonly startedAt: number | null;
   readonly costUsd: number | null;
-  /** The cost of a run is unknown. */
+  /** True if the cost of a run is unknown. */
   readonly isCostPartial: boolean;
-  /** Tokens of the whole loop, without the run in progress. */
+  /** Tokens of the whole loop, without the current run. */
   readonly tokens: number;
-  /** Tokens of the run in progress. */
+  /** Tokens of the current run. */
   readonly runTokens: number;
   /** Tokens in the agent's context, and the size of its window, if known. */
   readonly context: number | null;
@@ -59,7 +59,7 @@ export interface View {
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
   /** Reason of a pause. */
   readonly paused: string | null;
-  /** Loops that run beside this one: a row each. */
+  /** Loops that run beside this one, each with a row. */
   readonly others: readonly View[];
 }
 
@@ -71,7 +71,7 @@ export const NEW_VIEW: View = {
   ...{ calls: [], pending: [], others: [] },
 };
 
-/** A piece of a row. Its text has no control characters and no line ends. */
+/** Piece of a row. Its text has no control characters and no line ends. */
 export interface Span {
   readonly text: string;
   readonly style?: Style;
@@ -87,7 +87,7 @@ export function painted(row: Row, paint: Paint): string {
   return row.map(({ text, style }) => (style === undefined ? text : paint(style, text))).join('');
 }
 
-/** Cuts a row to so many cells, with "…" in place of the rest. */
+/** Cuts a row to a number of cells, with "…" instead of the rest. */
 export function clipped(row: Row, columns: number): Row {
   if (rowCells(row) <= columns) return row;
   const kept: Span[] = [];
@@ -102,7 +102,7 @@ export function clipped(row: Row, columns: number): Row {
   return columns < 1 || last === undefined ? [] : [...kept.slice(0, -1), { ...last, text: `${last.text}…` }];
 }
 
-/** Returns as much of a text's beginning as fits. */
+/** Returns the longest beginning of a text that fits. */
 function headOf(text: string, columns: number): string {
   let taken = '';
   let left = columns;
@@ -114,12 +114,12 @@ function headOf(text: string, columns: number): string {
   return taken;
 }
 
-/** Escape sequence without its end, as far as it has arrived. */
+/** Pattern for an escape sequence whose end has not arrived yet. */
 const UNFINISHED = /[\u001b\u009b\u009d][^\u001b]{0,200}$/;
 const COMPLETE =
   /^(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|^(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*[\u0007\u009c]|^\u001b[^[\]]/;
 
-/** Adds text of the agent. Whole lines of it can be printed; the last one stays open. */
+/** Adds text of the agent. Its complete lines can be printed; the last one stays open. */
 export function addText(view: View, text: string): View {
   const all = view.text + text;
   const cut = all.lastIndexOf('\n');
@@ -128,13 +128,13 @@ export function addText(view: View, text: string): View {
   return { ...shown, text: all.slice(cut + 1) };
 }
 
-/** Closes the paragraph in progress. */
+/** Closes the current paragraph. */
 export function closeText(view: View): View {
   const closed = view.text === '' ? view : { ...addLine(view, view.text), text: '' };
   return closed.gap ? { ...closed, gap: false } : closed;
 }
 
-/** Prints every row of the paragraph in progress but the last, which more text may change. */
+/** Prints every row of the current paragraph but the last, which more text may change. */
 export function printRows(view: View, columns: number): View {
   const shown = openText(view.text);
   const rows = wrap(shown, columns);
@@ -146,7 +146,7 @@ export function printRows(view: View, columns: number): View {
   return { ...apart, lines: [...apart.lines, ...lines], text: rest };
 }
 
-/** Returns the printable part of the paragraph in progress. */
+/** Returns the printable part of the current paragraph. */
 export function openText(text: string): string {
   return flat(text.slice(0, held(text)));
 }
@@ -164,7 +164,7 @@ function addLine(view: View, line: string): View {
   return { ...apart, lines: [...apart.lines, { spans: [{ text }], long: 'wrap' }] };
 }
 
-/** Returns true if a blank line belongs before the agent's next text. */
+/** Returns whether a blank line belongs before the agent's next text. */
 export function needsGap({ last, gap }: View): boolean {
   return gap || (last !== 'text' && last !== 'blank');
 }

@@ -1,22 +1,22 @@
 import { readLists } from './lists.ts';
 
 export interface ChecklistItem {
-  /** Counted from 1, in the text that was read. */
+  /** Line in the given text, from 1. */
   readonly line: number;
-  /** Its first line, without the box. */
+  /** First line of the item, without the box. */
   readonly text: string;
   readonly checked: boolean;
 }
 
-/** How far a checklist has come: `done` of `total` items are checked. */
+/** Progress of a checklist: `done` of `total` items are checked. */
 export interface ChecklistCount {
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * The task items of a Markdown text, in order, wherever they stand and however deep they are nested: as GitHub shows
- * them as boxes, but for those in block quotes and comments, which are examples. Takes linear time, and never throws.
+ * Returns the task items of a Markdown text in order, anywhere and at any depth: those that GitHub shows as boxes, except
+ * those in block quotes and comments, which are examples. Takes linear time and never throws.
  */
 export function checklistItems(text: string): ChecklistItem[] {
   const items: ChecklistItem[] = [];

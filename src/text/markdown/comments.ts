@@ -2,8 +2,8 @@ import type { Span } from './line-comments.ts';
 import { lines } from './lines.ts';
 
 /**
- * Returns the pieces of a Markdown text outside its HTML comments, in order, each with its offset. A comment that has its lines to itself goes
- * with its last line's terminator, so that it leaves no empty line.
+ * Returns the parts of a Markdown text outside its HTML comments, in order, each with its offset. A comment on lines of its
+ * own includes its last line's terminator, so that no empty line remains.
  */
 export function outsideComments(text: string) {
   const kept: { readonly text: string; readonly at: number }[] = [];

@@ -1,22 +1,22 @@
-/** A part of a text, from its first character to the one behind its last. */
+/** Part of a text, from its first character to the one after its last. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** What may precede a comment that begins its line: list marks and a box. */
+/** Pattern for text before a comment that begins its line: list marks and a box. */
 const PREFIX = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ \txX]\][ \t]+)?$/;
 
 /**
- * Finds the HTML comments of a text, line by line and in linear time. One that begins its line runs over any lines, one
- * further on in a line to the end of its paragraph, one in a quote to the end of its line. What is not closed there, and
- * what inline code holds, is text.
+ * Finds the HTML comments of a text, line by line and in linear time. A comment that begins its line extends over any lines,
+ * one later in a line to the end of its paragraph, one in a quote to the end of its line. A comment that is not closed there,
+ * or is in inline code, is text.
  */
 export class CommentReader {
   readonly #text: string;
-  /** Offset behind the comment that was found last. */
+  /** Offset after the last comment found. */
   #until = 0;
-  /** The next end of a comment, -1 where there is none, and the next blank line. */
+  /** Next end of a comment, -1 if there is none, and next blank line. */
   #close = 0;
   #blank = 0;
 
@@ -29,7 +29,7 @@ export class CommentReader {
     return offset < this.#until;
   }
 
-  /** Returns the line without its comments, and those that begin on it as offsets in the whole text. */
+  /** Returns the line without its comments, and the comments that begin on it as offsets in the whole text. */
   read(raw: string, at: number, inQuote: boolean): { readonly text: string; readonly comments: readonly Span[] } {
     const from = Math.max(0, this.#until - at);
     if (raw.indexOf('<!--', from) === -1) return { text: raw.slice(from), comments: [] };
@@ -39,7 +39,7 @@ export class CommentReader {
     let position = 0;
     let isFirst = true;
     const parts = raw.split(/(`+)/);
-    // A run of backticks that no later one of its length closes is text. A search for each would take quadratic time.
+    // A run of backticks that no later one of its length closes is text. Searching for each would take quadratic time.
     const last = new Map(parts.map((part, index) => [part, index]));
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index] ?? '';
@@ -70,7 +70,7 @@ export class CommentReader {
     return { text: text + raw.slice(kept), comments };
   }
 
-  /** The offset behind the comment that begins here; null for one that is not closed in time. */
+  /** Returns the offset after the comment that begins here; null if it is not closed in time. */
   #closeOf(start: number, isFirst: boolean, limit: number | null): number | null {
     if (this.#close !== -1 && this.#close < start + 4) this.#close = this.#text.indexOf('-->', start + 4);
     if (this.#close === -1) return null;

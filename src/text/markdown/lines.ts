@@ -1,30 +1,30 @@
 import { LINE_END } from '../characters.ts';
 import { CommentReader, type Span } from './line-comments.ts';
 
-/** One line of a Markdown text, with its place among fences, comments, quotes and lists. */
+/** Line of a Markdown text, with its position in fences, comments, quotes and lists. */
 export interface Line {
-  /** Without its terminator and without the comments in it. */
+  /** Text without its terminator and without comments. */
   readonly text: string;
   readonly number: number;
-  /** The line as it is in the text, without its terminator. */
+  /** Original line without its terminator. */
   readonly raw: string;
-  /** Column of the first character that is not blank, tabs to every fourth. */
+  /** Column of the first non-blank character; tab stops are at every fourth column. */
   readonly column: number;
   /** Mark or content of a code fence. */
   readonly inFence: boolean;
   readonly fence: 'opens' | 'inside' | 'closes' | null;
   /** Nothing but comments. */
   readonly inComment: boolean;
-  /** Begins with a quote mark; lazy continuation lines do not. */
+  /** Begins with a quote mark; lazy continuation lines do not count. */
   readonly inQuote: boolean;
   readonly indentedCode: boolean;
   /** Line of a paragraph, in a list item or outside. */
   readonly isProse: boolean;
-  /** Open list items that the line belongs to, those that begin on it included. */
+  /** Number of open list items that contain the line, including those that begin on it. */
   readonly listDepth: number;
-  /** List items that begin on the line: `- 1. a` begins two. */
+  /** Number of list items that begin on the line: `- 1. a` begins two. */
   readonly itemsBegun: number;
-  /** The text without indentation and list marks. */
+  /** Text without indentation and list marks. */
   readonly content: string;
   readonly heading: Heading | null;
   /** Comments that begin on the line, as offsets in the whole text. */
@@ -34,7 +34,7 @@ export interface Line {
 export interface Heading {
   readonly level: number;
   readonly title: string;
-  /** The line underlines its title, which is the first line of the paragraph above. */
+  /** True if the line underlines its title, the first line of the paragraph above. */
   readonly isUnderline: boolean;
 }
 
@@ -47,8 +47,8 @@ const NONE: Structure = {};
 const NO_COMMENTS: readonly Span[] = [];
 
 /**
- * Reads a Markdown text line by line, with blocks as CommonMark has them. An unclosed fence runs to the end of its list
- * item or of the text; an unclosed comment is text. Takes linear time and never throws.
+ * Reads a Markdown text line by line, with the blocks of CommonMark. An unclosed fence extends to the end of its list item or
+ * of the text; an unclosed comment is text. Takes linear time and never throws.
  */
 export function* lines(text: string): Generator<Line> {
   const reader = new BlockReader(text);
@@ -67,13 +67,13 @@ class BlockReader {
   readonly #comments: CommentReader;
   /** Columns at which the text of each open item begins, outermost first. */
   readonly #items: number[] = [];
-  /** The open fence and the content column of the item that it ends with. */
+  /** Open fence, and the content column of the item that contains it. */
   #fence: { readonly marks: string; readonly content: number } | null = null;
-  /** What the line above left open: prose continues it, however it is indented. */
+  /** Block left open by the line above: prose continues it, however it is indented. */
   #continues: 'item' | 'quote' | 'paragraph' | null = null;
   /** First line of an open paragraph outside lists. */
   #paragraph = '';
-  /** The line above began an item without a text. */
+  /** True if the line above began an item without text. */
   #isEmptyItem = false;
 
   constructor(text: string) {
@@ -115,19 +115,19 @@ class BlockReader {
       return line(this.#readStructure(trimmed, start, true));
     const { text, comments } = this.#comments.read(raw, at, trimmed.startsWith('>'));
     const shown = text.trim();
-    // Where a comment is left out, the rest stands in its place.
+    // If a comment is removed, the rest takes its place.
     const structure = this.#readStructure(shown, start, text === raw);
     return line(structure, text, shown === '' && (comments.length > 0 || isContinued), comments);
   }
 
-  /** A blank line: what is open goes on only with an indented line. */
+  /** Handles a blank line: only an indented line continues open blocks. */
   #endParagraph(): void {
     // An item that begins with a blank line ends with it.
     if (this.#isEmptyItem) this.#items.pop();
     this.#settle(this.#items.length);
   }
 
-  /** The line's part in an open fence; null where none is open any more. */
+  /** Returns the line's role in an open fence; null if there is none any more. */
   #readFence(text: string, column: number): 'inside' | 'closes' | null {
     if (this.#fence === null) return null;
     const { marks, content } = this.#fence;
@@ -158,7 +158,7 @@ class BlockReader {
     return column - (this.#items[depth - 1] ?? 0) > 3;
   }
 
-  /** Ends the items that a line of this depth does not belong to. */
+  /** Ends the items that do not contain a line of this depth. */
   #settle(depth: number): void {
     this.#items.length = depth;
     this.#continues = null;
@@ -191,7 +191,7 @@ class BlockReader {
     const [marker] = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/.exec(text) ?? [];
     if (marker === undefined) return null;
     const inParagraph = this.#continues === 'paragraph' || (this.#continues === 'item' && depth === this.#items.length);
-    // In a paragraph a bare mark is text, and so is a number that happens to begin the line.
+    // In a paragraph a bare mark is text, and so is a number at the beginning of the line.
     if (inParagraph && (text === marker || (/^\d/.test(marker) && !/^1[.)]/.test(marker)))) return null;
     this.#settle(depth);
     const { content, columns, isCode } = peel(text, column);
@@ -231,7 +231,7 @@ function depthAt(items: readonly number[], column: number): number {
   return low;
 }
 
-/** The paragraph that the text of a list item or a quote opens. */
+/** Returns the block that the text of a list item or a quote opens. */
 function openedBy(text: string): 'item' | 'quote' | null {
   const inner = text.replace(/^[>\s]+/, '');
   const isProse =
@@ -239,13 +239,13 @@ function openedBy(text: string): 'item' | 'quote' | null {
   return isProse ? (text.startsWith('>') ? 'quote' : 'item') : null;
 }
 
-/** The marks with which a line opens a fence. */
+/** Returns the marks with which a line opens a fence. */
 function openingMarks(text: string): string | null {
   const [, marks, info = ''] = /^(`{3,}|~{3,})(.*)$/s.exec(text) ?? [];
   return marks === undefined || (marks.startsWith('`') && info.includes('`')) ? null : marks;
 }
 
-/** Returns the content column of each item that begins on the line; `isCode`: so many blanks precede the content. */
+/** Returns the content column of each item that begins on the line; `isCode`: enough blanks precede the content. */
 function peel(text: string, column: number) {
   const columns: number[] = [];
   let at = 0;
@@ -260,7 +260,7 @@ function peel(text: string, column: number) {
     for (; text[next] === ' ' || text[next] === '\t'; next++) to += text[next] === '\t' ? 4 - (to % 4) : 1;
     const isEmpty = next === text.length;
     const isCode = !isEmpty && to - begin - marker.length > 4;
-    // An empty item's content, or its code, begins one column after the mark.
+    // The content of an empty item, or its code, begins one column after the mark.
     columns.push(isEmpty || isCode ? begin + marker.length + 1 : to);
     if (isEmpty || isCode) return { content: text.slice(next), columns, isCode };
     at = next;

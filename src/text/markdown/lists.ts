@@ -9,7 +9,7 @@ export interface ListItem {
   readonly inDone: boolean;
   /** Inside another item. */
   readonly nested: boolean;
-  /** Indented like code, which is no list item in Markdown. */
+  /** Indented like code, which is not a list item in Markdown. */
   readonly inCode: boolean;
 }
 
@@ -23,11 +23,11 @@ const ITEM_IN_CODE = /^(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$/s;
 
 /** Visits the list items and headings of a Markdown text outside fences, comments and quotes; no empty items. */
 export function readLists(text: string, visitor: ListVisitor): void {
-  /** Whether each open item is checked, or nested in a checked one. */
+  /** True for each open item that is checked, or nested in a checked one. */
   const done: boolean[] = [];
-  /** The same for items that are indented like code, with their columns. */
+  /** Open items that are indented like code, with their columns. */
   let inCode: { readonly column: number; readonly done: boolean }[] = [];
-  /** An item whose text may follow on the next line. */
+  /** Item whose text may follow on the next line. */
   let pending: { readonly item: ListItem; readonly depth: number } | null = null;
   for (const line of lines(text)) {
     const { column, content, heading, indentedCode, itemsBegun, listDepth } = line;

@@ -1,7 +1,7 @@
-/** What stands in a secret's place: no longer than the shortest that is masked, so that a text never grows. */
+/** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
 const MASK = '***';
 
-/** Forms by which a key or a token is known wherever it stands. Each begins at a boundary, so that nothing is read twice. */
+/** Patterns for keys and tokens anywhere in a text. Each begins at a boundary, so that nothing is read twice. */
 const TOKENS: readonly RegExp[] = [
   /(?<!\w)(?:sk|rk)_(?:live|test)_\w{10,}/g,
   /(?<!\w)gh[oprsu]_[A-Za-z0-9]{20,}/g,
@@ -15,24 +15,23 @@ const TOKENS: readonly RegExp[] = [
   /(?<![\w-])AIza[\w-]{35}/g,
   /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?/g, // JSON web tokens
 ];
-/** How each of these tokens begins, and SK_KEY: to compile their expressions takes longer than to read most texts. */
+/** Beginnings of these tokens and of SK_KEY: compiling their expressions takes longer than reading most texts. */
 const TOKEN_BEGINS = /_(?:live|test)_|gh[oprsu]_|github_pat_|A[KS]IA|xox|xapp-|glpat-|npm_|hf_|AIza|eyJ|(?<!\w)sk-/;
 
-/** Stylesheets have names that begin so, too: only a key has a long piece without a hyphen, and a digit. */
+/** Pattern for sk- keys. Stylesheets have similar names: only a key has a long piece without a hyphen, and a digit. */
 const SK_KEY = /(?<![\w-])sk-[\w-]{20,}/g;
 const AUTHORIZATION =
   /(\bauthorization\\{0,4}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["']?(?:bearer|basic|token)[ \t]{1,8})[^\s"'`\\]{4,}/gi;
 const BEARER = /(\bbearer[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)[^\s/"'`<>,]{3,}@/g;
 
-/** What every secret of a form below has: most texts are done by one look. */
+/** Pattern that every secret of a form below matches, so that most texts need one check. */
 const MAY_HOLD = /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN/;
 
 /**
- * The same text with what looks like a secret masked: API keys and tokens of the common forms, bearer tokens, private key
- * blocks, values given to a name that says password, secret, token or key, and passwords in addresses. Everything else
- * stays byte for byte, and no text grows. Takes time in proportion to the text, whatever it holds. A secret without a
- * known form or name is not seen.
+ * Masks secrets in a text: API keys and tokens of the common forms, bearer tokens, private key blocks, values with a name
+ * that contains password, secret, token or key, and passwords in addresses. All other text stays byte for byte, and no text
+ * grows. Takes linear time for any text. A secret without a known form or name is not recognised.
  */
 export function redact(text: string): string {
   if (!MAY_HOLD.test(text)) return text;
@@ -50,18 +49,18 @@ export function redact(text: string): string {
   return redactAssignments(out, MASK);
 }
 
-/** The same for every text within a record that is written as JSON, whatever its depth. */
+/** Masks secrets in every text of a record that is written as JSON, at any depth. */
 export function redactRecord<T extends object>(record: T): T {
   return JSON.parse(JSON.stringify(record, (_key, value) => (typeof value === 'string' ? redact(value) : value))) as T;
 }
 
 const MARK = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
-/** Shorter ones are words between two marks that a text only speaks of. */
+/** Pattern for key text; shorter texts between two marks are words in prose. */
 const KEY_TEXT = /[A-Za-z0-9+/=]{16}/;
-/** What follows an opening mark whose block was cut off: lines of the key, or line ends that JSON has escaped. */
+/** Pattern for text after an opening mark whose block was cut off: lines of the key, or line ends escaped by JSON. */
 const CUT_OFF = /(?:[ \t]*(?:\\r)?(?:\\n|\r?\n)[ \t]*[A-Za-z0-9+/=]{16,})+/y;
 
-/** Masks what lies between the marks of a private key, and what follows a mark whose end was cut off. */
+/** Masks the text between the marks of a private key, and after a mark whose end was cut off. */
 export function redactKeyBlocks(text: string, mask: string): string {
   if (!text.includes('PRIVATE KEY')) return text;
   const marks = [...text.matchAll(MARK)];
@@ -84,23 +83,23 @@ function endOfCutOff(text: string, from: number): number {
   return CUT_OFF.test(text) ? CUT_OFF.lastIndex : from;
 }
 
-/** A name and what separates it from its value. The name begins at a boundary, so that a long word is read once. */
+/** Pattern for a name and its separator. The name begins at a boundary, so that a long word is read once. */
 const NAMED = /(?<![\w.-])([\w.-]+)\\{0,4}["']?([ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8})/g;
 const QUOTE = /\\{0,4}["'`]/y;
 const BARE = /[^\s"'`&<>\\]+/y;
-/** A value that must be all that is left of its line is looked at no further than this: it is not stepped over. */
+/** Pattern for a value that must be the rest of its line, up to a maximum length. */
 const BOUNDED = /[^\s"'`&<>\\]{1,512}/y;
 
 const WORDS = new Set(['password', 'passwd', 'passphrase', 'secret', 'token', 'apikey', 'credential', 'credentials']);
 const KEYS = new Set(['api', 'access', 'private', 'secret', 'auth', 'signing', 'encryption', 'account']);
 const NO_SECRETS = /^(?:true|false|null|none|nil|undefined|required|optional|missing|string|number|boolean|unknown)$/i;
-/** A reference, a placeholder, the rest of an operator, or a mask. */
+/** Pattern for a reference, a placeholder, the rest of an operator, or a mask. */
 const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)\b|[\w.]+\()/;
 const LONGEST_NAME = 100;
-/** More words than that are a sentence, not a pass phrase. */
+/** Maximum number of words of a pass phrase; more are a sentence. */
 const MOST_WORDS = 6;
 
-/** Masks the values that are given to names which say password, secret, token or key: KEY=value, JSON, YAML, options. */
+/** Masks the values of names that contain password, secret, token or key: KEY=value, JSON, YAML, options. */
 export function redactAssignments(text: string, mask: string): string {
   let out = '';
   let done = 0;
@@ -122,7 +121,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Where the secret behind a separator stands; null where none does. */
+/** Returns the range of the secret after a separator; null if there is none. */
 function valueAt(text: string, at: number, separator: string): Span | null {
   QUOTE.lastIndex = at;
   const [quote] = QUOTE.exec(text) ?? [];
@@ -140,7 +139,7 @@ function valueAt(text: string, at: number, separator: string): Span | null {
     : null;
 }
 
-/** A colon in prose and code says little: the value must end its line and, after a sign, be more than a word. */
+/** Returns whether a value is a secret. After a colon, common in prose, it must end its line and be more than a word. */
 function isSure(separator: string, value: string, rest: string): boolean {
   if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|$)/.test(rest)) return false;
   return separator.trim() === ':' || /\d/.test(value);
@@ -161,7 +160,7 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** By its last words: DB_PASSWORD, clientSecret, api-key; not max_tokens, passwordLength or tokenizer. */
+/** Returns whether a name ends like a secret's: DB_PASSWORD, clientSecret, api-key; not max_tokens or passwordLength. */
 function isSecretName(name: string): boolean {
   const words = name
     .slice(-LONGEST_NAME)

@@ -3,9 +3,9 @@ import { type Command, forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode
 const MAX_DEPTH = 3;
 
 /**
- * Words of every simple command in a shell text, literal words as the shell passes them: the command's name first, then its
- * arguments, the files that it reads by redirection and the values assigned to it. Targets that it writes to are left out. A
- * word with spaces is read as a shell text too (`bash -c '…'`). Never throws; a text that is too long has no words.
+ * Returns the words of every simple command in a shell text, literal words as the shell passes them: the command's name, its
+ * arguments, the files that it reads by redirection and the values assigned to it, but not the targets that it writes to. A
+ * word with spaces is also read as a shell text (`bash -c '…'`). Never throws; a text that is too long has no words.
  */
 export function commandWords(source: string, depth = 0): string[][] {
   if (source.length > MAX_SHELL_TEXT || depth > MAX_DEPTH) return [];
@@ -38,7 +38,7 @@ function wordsOf(command: Command): string[] {
 
 const SHELLS = /^(?:ba|z|da|k|a|fi|c|tc)?sh$|^(?:su|busybox|pwsh|powershell)(?:\.exe)?$/;
 const INTERPRETERS = /^(?:python|node|nodejs|deno|bun|ruby|perl|php|lua|osascript|Rscript)[\d.]*$/;
-/** Commands that evaluate all their words. */
+/** Commands that evaluate all their words as code. */
 const EVALUATES = new Set(['eval', 'let', 'trap', 'ssh', 'watch']);
 const SHELL_CODE = /^-[a-zA-Z]*c$|^--?command$/i;
 const INTERPRETER_CODE = /^-[a-zA-Z]*[cepEr]$|^--(?:eval|print|run)$/;
@@ -56,7 +56,7 @@ export function isInCode(text: string, mark: string): boolean {
   );
 }
 
-/** The word behind the first option that brings code. */
+/** Returns the word after the first option that takes code. */
 function codeAfter(words: readonly string[], option: RegExp): string | undefined {
   for (const [index, word] of words.entries()) {
     if (option.test(word)) return words[index + 1];
