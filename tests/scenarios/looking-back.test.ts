@@ -329,3 +329,15 @@ test('status of a path still knows how its loop ended after archive of the path'
   assert.deepEqual([after['name'], after['lastLoop']], [before['name'], before['lastLoop']]);
   assert.equal(after['name'], 'job');
 });
+
+test('the stream keeps the last 4 KiB of what a check printed, whatever its characters', (t) => {
+  const p = project(t);
+  const check = 'validation: ["yes 検査 | head -2000; exit 1"]';
+  p.write('.claude/ralph/PROMPT.md', `---\nmax_iterations: 1\n${check}\n---\nWork.\n`);
+  p.ralph(['run', '--agent', 'cat >/dev/null; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS']);
+  const ran = lines(p.read(`${RUNTIME}/ralph-events.jsonl`)).find(({ type }) => type === 'check.ran');
+  const tail = String(ran?.['tail']);
+  const size = Buffer.byteLength(tail);
+  assert.ok(size > 3_900 && size <= 4_096, `${size} bytes: ${tail.slice(0, 80)}`);
+  assert.match(tail, /^検?査?\n(?:検査\n)+/);
+});

@@ -99,8 +99,8 @@ function following(effects: readonly Effect[], next: Dispatched): Dispatched {
   return effects.length === 0 ? next : { ...next, effects: [...effects, ...next.effects] };
 }
 
-/** Number of characters of a check's result in the event stream: its end, which shows the failure. */
-const MOST_TAIL = 4_000;
+/** Number of bytes of a check's result in the event stream: its end, which shows the failure. */
+const MOST_TAIL = 4 * 1024;
 
 function recordChecks(
   { context: { files, now }, loaded: { state, stored } }: Turn,
@@ -111,7 +111,10 @@ function recordChecks(
   const { loopId, iteration } = state;
   for (const { name, outcome, detail } of results) {
     const run = commands.find((command) => command.name === name)?.run ?? null;
-    const tail = detail.slice(-MOST_TAIL);
+    const tail = Buffer.from(detail)
+      .subarray(-MOST_TAIL)
+      .toString()
+      .replace(/^\uFFFD+/, '');
     const event = { type: 'check.ran', at: now(), loopId, iteration, name, run, outcome, tail };
     recordJournal(files, now(), [{ type: 'record-event', event }]);
   }
