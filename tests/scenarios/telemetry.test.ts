@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { collector, type Span, spansIn } from '../support/otlp-collector.ts';
 import { type Project, project } from '../support/project.ts';
@@ -12,6 +13,12 @@ function run(p: Project, env: NodeJS.ProcessEnv): Promise<number | null> {
     stdio: 'ignore',
   });
   return new Promise((resolve) => child.once('close', resolve));
+}
+
+/** What export has been noted of loops. */
+function cursors(p: Project): string[] {
+  const found = readdirSync(String(p.env['XDG_STATE_HOME']), { recursive: true, encoding: 'utf8' });
+  return found.filter((path) => /telemetry[^/]*\.json$/.test(path));
 }
 
 /** Notes the trace that it is given, and is done at its second run. */
@@ -72,4 +79,9 @@ test('without an endpoint nothing is sent, and the agent gets no trace', async (
   task(p, TASK);
   assert.equal(await run(p, {}), 0);
   assert.equal(p.read('traces.txt'), '\n\n');
+  // A loop that was exported knows how far.
+  assert.deepEqual(cursors(p), []);
+  const { env } = await collector(t);
+  await run(p, env);
+  assert.equal(cursors(p).length, 1, 'the control');
 });

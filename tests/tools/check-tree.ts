@@ -113,7 +113,10 @@ function sizeProblems(): string[] {
   return [...crowded.map(([folder, size]) => `${folder}: ${size} files; at most ${FOLDER_LIMIT}`), ...long];
 }
 
-/** Finds what a hook of the client must not load: heavy packages at once; parsers later, but for a start by hand. */
+/**
+ * Finds what a hook of the client must not load: heavy packages at once; parsers later, but for a start by hand; and what
+ * loads telemetry unasked, or the fleet.
+ */
 function bundleProblems(): string[] {
   const { inputs } = JSON.parse(readFileSync(join(root, '.build', 'meta.json'), 'utf8')) as Meta;
   const reach = (entry: string, lazily: boolean): string[] => {
@@ -130,9 +133,17 @@ function bundleProblems(): string[] {
     (path) => path.startsWith('src/fleet/') || /node_modules\/(?:bullmq|ioredis)\//.test(path),
   );
   const onlyFleet = fleet.map((path) => `${path} is loaded by more than the commands of the fleet`);
+  const exported = files
+    .filter((file) => !file.startsWith('src/telemetry/'))
+    .flatMap((file) =>
+      (inputs[file]?.imports ?? [])
+        .filter(({ path, kind }) => path.startsWith('src/telemetry/') && kind !== 'dynamic-import')
+        .map(({ path }) => `${file} loads ${path} also where no endpoint is set`),
+    );
   const hooks = files.filter((file) => file.startsWith('hooks/') && !/(?:pre|post)-execute/.test(file));
   return [
     ...onlyFleet,
+    ...exported,
     ...hooks.flatMap((hook) => [
       ...reach(hook, false).flatMap((path) => (HEAVY.test(path) ? [`${hook} loads ${path} at once`] : [])),
       ...reach(hook, true).flatMap((path) => (PARSERS.test(path) ? [`${hook} loads ${path}`] : [])),
