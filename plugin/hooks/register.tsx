@@ -88,7 +88,8 @@ export const register: Register = (on) => {
     if (shown === null) return next(e);
     const { Box, Text } = $.ui.resolve(e);
     const at = await read($, now);
-    const left = shown.until === null ? '' : ` · wakes in ${timeText(Math.max(0, shown.until - at))}`;
+    const goesOn = shown.line.startsWith('paused') ? 'resumes' : 'wakes';
+    const left = shown.until === null ? '' : ` · ${goesOn} in ${timeText(Math.max(0, shown.until - at))}`;
     const room = Math.max(10, e.props.bodyColumns - LABEL.length);
     const todo = shown.rows.find((row) => row.startsWith('Next: ')) ?? '';
     const more = (await read($, isPaneDrawn)) ? [] : [...wrapped(todo, room), '/ralph-status opens the pane.'];
@@ -148,7 +149,7 @@ interface Status {
   readonly iteration?: number;
   readonly maxIterations?: number;
   readonly waitingUntil?: string | null;
-  readonly paused?: { readonly reason: string } | null;
+  readonly paused?: { readonly reason: string; readonly resumesAt?: string | null } | null;
   readonly usage?: { readonly costUsd: number | null } | null;
   readonly checklist?: { readonly done: number; readonly total: number };
   readonly lastLoop?: { readonly status: string; readonly iteration: number; readonly message: string } | null;
@@ -181,8 +182,9 @@ const PAUSES: Readonly<Record<string, string>> = {
 function viewOf(status: Status, explained: string): LoopView {
   const rows = [
     ...explained.trimEnd().split('\n').slice(0, MOST_LINES),
-    ...iterationRows(status),
+    // A pane above the prompt may have room for one of the two.
     ...checkRows(status),
+    ...iterationRows(status),
   ];
   const { lastLoop, checks } = status;
   if (!status.active) {
@@ -196,7 +198,8 @@ function viewOf(status: Status, explained: string): LoopView {
     ...(typeof cost === 'number' ? [dollarText(cost)] : []),
     ...(status.checklist ? [`${status.checklist.done} of ${status.checklist.total} done`] : []),
   ];
-  const until = status.waitingUntil ? Date.parse(status.waitingUntil) : null;
+  const at = status.waitingUntil ?? status.paused?.resumesAt;
+  const until = at ? Date.parse(at) : null;
   return { line: parts.join(' · '), until, rows };
 }
 
