@@ -88,6 +88,9 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   const whole = await planToStart(context, files, task, context.mayAsk);
   const plan = whole && part ? { ...whole, only: part.task } : whole;
   refuseAlone(files, part !== null);
+  const { report } = context.values;
+  // What could not be written would be known at the end of the night.
+  if (typeof report === 'string') (await import('../web/write-report.ts').catch(noWeb)).placeOf(report, context);
   const client = once(() => requireClient(env));
   const asked = startRequest(context, target, {
     plan,
@@ -121,7 +124,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
     close();
     if (bell) ringBell();
     if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
-    if (typeof context.values['report'] === 'string') await reportAtEnd(context, files, context.values['report']);
+    if (typeof report === 'string') await reportAtEnd(context, files, report);
   }
 }
 

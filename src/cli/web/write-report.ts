@@ -1,5 +1,5 @@
 import { existsSync, lstatSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
@@ -45,10 +45,13 @@ export async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<Repo
 export function placeOf(out: string, { projectDir, env }: Place): string {
   if (out === '') throw new RalphError('usage', '--out is empty: name an HTML file.');
   const path = resolve(out);
+  if (!existsSync(dirname(path))) {
+    throw new RalphError('refused', `${out} is in a folder that does not exist. Choose another file.`);
+  }
   const there = lstatSync(path, { throwIfNoEntry: false });
   const isReport = there?.isFile() === true && readRegularFile(path, MOST_BYTES)?.includes(REPORT_MARK) === true;
   if (there !== undefined && !isReport) {
-    throw new RalphError('refused', `${out} exists and is not a report. Choose another file: --out FILE.`);
+    throw new RalphError('refused', `${out} exists and is not a report. Choose another file.`);
   }
   if (!isAgent(env)) return path;
   const { real, taken } = placeForAgent(projectDir, path);
