@@ -193,7 +193,7 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
   ];
   const used = { maxIterations: row.iteration, maxCostUsd: row.costUsd, maxTokens: progress?.tokens ?? null };
   return {
-    ...{ row, why: whyOf(loop), notices: [], used, shown: shownText(loopId) },
+    ...{ row, why: whyOf(loop), notices: [], questions: [], used, shown: shownText(loopId) },
     next: isStanding ? `ralph-loop fleet ${way} ${loopId}` : published,
     facts: facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
   };

@@ -4,6 +4,7 @@ import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { archivedLoops, lastArchived } from '../../state/with-state.ts';
+import { questionsOf } from '../../task/commands/check-task-outputs.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 
@@ -26,9 +27,13 @@ export function archivedLoop(files: LoopFiles, wanted: string): ShownLoop | null
 function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const driverAlive = live ? isDriverAlive(files, state) : null;
   const { why, next, status } = standingOf(state, live ? driverAlive : 'archived');
+  const paused = state.status === 'paused' ? state.paused.resumesAt : null;
+  const until = state.status === 'waiting' ? state.waiting.until : paused;
   return {
     ...{ files, state, why, next, live },
     status: live ? liveStatus(state, driverAlive) : status,
+    until: live && driverAlive !== false ? until : null,
     notices: () => noticesOf(files, state.loopId),
+    questions: () => (live ? questionsOf(files.projectDir, state.taskPath) : []),
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import manifest from '../../../package.json' with { type: 'json' };
 import type { Effect } from '../../engine/events.ts';
 import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
@@ -186,6 +187,7 @@ function startedEvent(state: LoopState, { hash, contract }: StoredContract, at: 
     model: client?.model ?? null,
     system: `${process.platform} ${process.arch}`,
     node: process.version,
+    ralphLoop: manifest.version,
   };
   const type = resumed ? 'loop.resumed' : 'loop.started';
   return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath, ...facts } };

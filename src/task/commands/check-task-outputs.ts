@@ -97,6 +97,13 @@ interface Section {
 
 const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
+/** Returns the questions that are open in a task's OPEN_QUESTIONS.md; none if it cannot be read. */
+export function questionsOf(projectDir: string, taskPath: string): string[] {
+  const folder = taskFolder(projectDir, taskPath);
+  const text = isProjectFile(folder, OPEN_QUESTIONS) && readRegularFile(join(folder, OPEN_QUESTIONS), MAX_BYTES);
+  return openQuestions(text || '').map(({ section, text: said }) => `${section}: ${said}`);
+}
+
 /** Returns unchecked list items under P0 and P1 headings. Prose, code, comments and quotes do not count. */
 export function openQuestions(text: string): OpenQuestion[] {
   let sections: Section[] = [];

@@ -9,7 +9,7 @@ import { redact } from '../../text/redact/redact.ts';
 import { elapsed } from '../../text/time.ts';
 import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
-import type { Control, LoopRow, ReportData } from './report-data.ts';
+import type { Control, Iteration, LoopRow, ReportData } from './report-data.ts';
 
 /** Current state of a loop, live or archived, with explanations. */
 export interface ShownLoop {
@@ -20,8 +20,11 @@ export interface ShownLoop {
   readonly live: boolean;
   readonly why: string;
   readonly next: string;
-  /** Reads the notices, which a list of loops does not show. */
+  /** When it goes on by itself; null if it does not. */
+  readonly until: string | null;
+  /** Read what a list of loops does not show. */
   readonly notices: () => ReportData['notices'];
+  readonly questions: () => readonly string[];
 }
 
 /** Returns a key for this loop in requests, which contains no path. */
@@ -44,7 +47,7 @@ export function readHistory(
   return { history, next };
 }
 
-export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
+export function rowOf({ files, state, status, live, why, until }: ShownLoop): LoopRow {
   const { loopId, taskPath, mode, iteration, maxIterations, startedAt } = state;
   const costUsd = totalCost(state.usage);
   const ended = state.status === 'ended' ? state.ended : null;
@@ -56,7 +59,7 @@ export function rowOf({ files, state, status, live, why }: ShownLoop): LoopRow {
     verified: ended?.verified ?? false,
     // If the driver has exited, the last activity counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
-    waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
+    waitingUntil: until,
     about: firstLine(why),
     controls: live ? controlsOf(status) : [],
   };
@@ -67,6 +70,7 @@ export function firstLine(text: string): string {
 }
 
 function controlsOf(status: string): Control[] {
+  if (status === 'awaiting-consent') return ['cancel'];
   if (status === 'paused' || status === 'interrupted') return ['steer', 'resume', 'stop', 'cancel'];
   return [...(status === 'waiting' ? (['wake'] as const) : []), 'steer', 'pause', 'stop', 'cancel'];
 }
@@ -91,12 +95,13 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
     maxIdleMs: null,
   };
   const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];
-  const subject = { row, why, next, notices: loop.notices(), used, facts, shown: shownText(files.projectDir) };
+  const read = { notices: loop.notices(), questions: loop.questions() };
+  const subject = { row, why, next, ...read, used, facts, shown: shownText(files.projectDir) };
   return reportOf(subject, history, at, known);
 }
 
 /** Facts about a loop besides its history. */
-export interface ReportSubject extends Pick<ReportData, 'row' | 'why' | 'next' | 'notices'> {
+export interface ReportSubject extends Pick<ReportData, 'row' | 'why' | 'next' | 'notices' | 'questions'> {
   /** Usage of each limit. */
   readonly used: Readonly<Record<string, number | null>>;
   readonly facts: ReportData['environment'];
@@ -104,19 +109,25 @@ export interface ReportSubject extends Pick<ReportData, 'row' | 'why' | 'next' |
   readonly shown: (text: string) => string;
 }
 
+const NAMES = { client: 'Claude Code', ralphLoop: 'ralph-loop' };
+
 /** Returns a report, without the known iterations and decisions. */
 export function reportOf(subject: ReportSubject, history: LoopHistory, at: string, known = NOTHING): ReportData {
-  const { row, why, next, notices, used, shown } = subject;
+  const { row, why, next, notices, questions, used, shown } = subject;
   const { facts } = history.start;
-  const named = ['client', 'model', 'system', 'node', 'contract'].flatMap((key): [string, string][] => {
+  // No process works on it any more, even if its end was not recorded.
+  const isLeft = !row.live || row.status === 'interrupted';
+  const asLeft = (each: Iteration): Iteration =>
+    isLeft && each.outcome === 'open' ? { ...each, outcome: 'interrupted' } : each;
+  const named = ['client', 'ralphLoop', 'model', 'system', 'node', 'contract'].flatMap((key): [string, string][] => {
     const value = facts[key];
-    return typeof value === 'string' ? [[key === 'client' ? 'Claude Code' : key, value]] : [];
+    return typeof value === 'string' ? [[NAMES[key as keyof typeof NAMES] ?? key, value]] : [];
   });
   return {
     ...{ version: 1, generatedAt: at, limits: history.limits(used) },
-    ...mapTexts({ row, why, next, notices }, shown),
+    ...mapTexts({ row, why, next, notices, questions }, shown),
     checks: history.checks(),
-    iterations: history.iterations.slice(known.iterations),
+    iterations: history.iterations.slice(known.iterations).map(asLeft),
     decisions: history.decisions.slice(known.decisions),
     skipped: {
       iterations: Math.min(known.iterations, history.iterations.length),

@@ -26,6 +26,8 @@ export class LoopHistory {
   #last = '';
   readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
   readonly #steering = new Map<string, string>();
+  /** Calls of the open iteration that are only counted. */
+  readonly #counted = new Set<string>();
   readonly #shown: (text: string) => string;
 
   /** Creates a history; `shown` prepares texts for display. */
@@ -117,8 +119,9 @@ export class LoopHistory {
     const id = text(event['callId'] ?? event['id']);
     let call = open.calls.findLast((known) => known.id === id);
     if (call === undefined) {
+      if (this.#counted.has(id)) return;
       open.toolCalls += 1;
-      if (open.calls.length >= MOST_CALLS) return;
+      if (open.calls.length >= MOST_CALLS) return void this.#counted.add(id);
       const nested = event['nested'] === true || event['agentId'] !== undefined;
       const named = { id, tool: text(event['tool']), about: text(event['about']), at };
       call = { ...named, outcome: 'running', durationMs: null, ...(nested && { nested: true }) };
@@ -250,6 +253,7 @@ export class LoopHistory {
       ...{ checks: [], commands: [], steering: [], commits: [] },
     };
     this.iterations.push(this.#open);
+    this.#counted.clear();
     return this.#open;
   }
 

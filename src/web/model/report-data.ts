@@ -150,6 +150,8 @@ export interface ReportData {
   readonly why: string;
   readonly next: string;
   readonly notices: readonly { readonly at: string; readonly kind: string; readonly text: string }[];
+  /** Items of OPEN_QUESTIONS.md that keep the loop from completing. */
+  readonly questions: readonly string[];
   readonly checks: readonly CheckSummary[];
   readonly limits: readonly Limit[];
   readonly iterations: readonly Iteration[];

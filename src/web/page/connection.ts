@@ -75,9 +75,12 @@ async function* messages(body: ReadableStream<BufferSource>): AsyncGenerator<{ e
   }
 }
 
+/** Report, or the reason why there is none; null until it has been read. */
+export type Shown = ReportData | 'missing' | 'failed' | null;
+
 /** Keeps the report of a loop up to date: complete at first, then the iterations that may have changed. */
-export function useReport(access: Access | null, key: string | null, version: number): ReportData | 'missing' | null {
-  const [data, setData] = useState<ReportData | 'missing' | null>(null);
+export function useReport(access: Access | null, key: string | null, version: number): Shown {
+  const [data, setData] = useState<Shown>(null);
   const known = useRef<ReportData | null>(null);
   useEffect(() => {
     if (access === null || key === null) return;
@@ -97,7 +100,7 @@ export function useReport(access: Access | null, key: string | null, version: nu
         signal: ended.signal,
       });
       if (answer.status === 404) return setData('missing');
-      if (!answer.ok) return;
+      if (!answer.ok) return before === null ? setData('failed') : undefined;
       const news = (await answer.json()) as ReportData;
       const { skipped } = news;
       known.current = {

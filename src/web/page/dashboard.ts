@@ -1,26 +1,29 @@
 import { html } from 'htm/preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText } from '../../text/figures.ts';
 import type { BatchData, Control, LoopRow } from '../model/report-data.ts';
-import { type Access, act, type Link, takeAccess, useLoops, useReport } from './connection.ts';
+import { type Access, act, type Link, type Shown, takeAccess, useLoops, useReport } from './connection.ts';
 import { Badge, ReportView } from './report-view.ts';
 import { duration, moment, oneLine, plural } from './text.ts';
 
 /** Command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;
 
-type Filter = 'all' | 'running' | 'standing' | 'over';
+type Filter = 'all' | 'running' | 'waiting' | 'yours' | 'complete' | 'over';
 
 const FILTERS: readonly (readonly [Filter, string])[] = [
   ['all', 'All'],
   ['running', 'Running'],
-  ['standing', 'Waiting'],
-  ['over', 'Done'],
+  ['waiting', 'Waiting'],
+  ['yours', 'Needs you'],
+  ['complete', 'Complete'],
+  ['over', 'Incomplete'],
 ];
 
-function groupOf({ live, status }: LoopRow): Filter {
-  if (!live) return 'over';
-  return status === 'running' || status === 'verifying' ? 'running' : 'standing';
+function groupOf({ live, status, waitingUntil }: LoopRow): Filter {
+  if (!live) return status === 'complete' ? 'complete' : 'over';
+  if (status === 'running' || status === 'verifying') return 'running';
+  return waitingUntil !== null || status === 'waiting' || status === 'queued' ? 'waiting' : 'yours';
 }
 
 /** Returns the key of the loop that the address names. */
@@ -54,7 +57,7 @@ export function Dashboard() {
   const data = useReport(access, key, key === null ? 0 : (changed[key] ?? 0));
   useEffect(() => {
     document.title =
-      key !== null && data !== null && data !== 'missing' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
+      key !== null && data !== null && typeof data !== 'string' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
   }, [key, data]);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <nav class="bar" aria-label="Dashboard"><a href="#" aria-current=${key === null ? 'page' : 'false'}>All loops</a><${LinkState} link=${link} /></nav>
@@ -92,12 +95,14 @@ function LinkState({ link }: { readonly link: Link }) {
 }
 
 /** Shows the selected loop; redrawn only for news of this loop. */
-function Chosen({ data, access }: { readonly data: ReturnType<typeof useReport>; readonly access: Access | null }) {
+function Chosen({ data, access }: { readonly data: Shown; readonly access: Access | null }) {
   return useMemo(() => {
     if (data === null) return html`<p class="empty" role="status">Reading …</p>`;
     if (data === 'missing') return html`<p class="empty">This loop no longer exists. <a href="#">All loops</a></p>`;
-    const { waitingUntil, live } = data.row;
-    const controls = html`${waitingUntil !== null && live && html`<${Countdown} until=${waitingUntil} />`}
+    if (data === 'failed')
+      return html`<p class="empty">This loop cannot be read now. The page tries again when there is news of it.</p>`;
+    const { waitingUntil } = data.row;
+    const controls = html`${waitingUntil !== null && html`<${Countdown} until=${waitingUntil} />`}
       ${access?.act && data.row.controls.length > 0 && html`<${Controls} row=${data.row} access=${access} />`}`;
     return html`<${ReportView} data=${data} controls=${controls} access=${access} />`;
   }, [data, access]);
@@ -105,11 +110,12 @@ function Chosen({ data, access }: { readonly data: ReturnType<typeof useReport>;
 
 function Countdown({ until }: { readonly until: string }) {
   const now = useNow();
-  return html`<p class="countdown" role="timer">continues in ${left(until, now)}</p>`;
+  return html`<p class="countdown" role="timer">${left(until, now)}</p>`;
 }
 
 function left(until: string, now: number): string {
-  return duration(Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000) * 1_000));
+  const seconds = Math.ceil((Date.parse(until) - now) / 1_000);
+  return seconds > 0 ? `continues in ${duration(seconds * 1_000)}` : 'continues now';
 }
 
 function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; readonly total: number }) {
@@ -134,44 +140,46 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
 function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
   const { key, status, iteration, maxIterations, costUsd, startedAt, endedAt, waitingUntil, about } = row;
   const seconds = Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000));
-  const time = endedAt === null ? duration(seconds * 1_000) : moment(endedAt);
+  const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : moment(endedAt);
   return html`<li><a href=${`#${key}`}>
     <span class="name"><b>${oneLine(row.name)}</b> <${Badge} status=${status} verified=${row.verified} /></span>
-    <span class="dim task">${oneLine(row.project)} · ${oneLine(row.task)}</span>
+    <span class="dim task" title=${oneLine(row.task)}>${oneLine(row.project)} · ${oneLine(row.task)}</span>
     <span class="figures">
       <span class="count">${maxIterations === 0 ? '–' : html`${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress>`}</span>
       <span class="number">${costText(costUsd)}</span>
-      <span class="dim time">${row.live && waitingUntil !== null ? `continues in ${left(waitingUntil, now)}` : time}</span>
+      <span class="dim time">${waitingUntil === null ? time : left(waitingUntil, now)}</span>
     </span>
     <span class="about dim">${oneLine(about)}</span>
   </a></li>`;
 }
 
-interface Button {
-  readonly label: string;
-  /** Question before it is done. */
-  readonly question?: string;
-}
-
-const BUTTONS: Readonly<Record<Exclude<Control, 'steer'>, Button>> = {
-  wake: { label: 'Continue now' },
-  pause: { label: 'Pause' },
-  resume: { label: 'Resume' },
-  retry: { label: 'Retry' },
-  stop: { label: 'Stop after this iteration' },
-  cancel: { label: 'Cancel', question: 'Cancel the loop now? The work in progress stays as it is.' },
+const BUTTONS: Readonly<Record<Exclude<Control, 'steer'>, string>> = {
+  ...{ wake: 'Continue now', pause: 'Pause', resume: 'Resume', retry: 'Retry' },
+  ...{ stop: 'Stop after this iteration', cancel: 'Cancel' },
 };
+/** Question before a loop is cancelled. */
+const QUESTION = 'Cancel the loop now? The work in progress stays as it is.';
+
+/** Moves the focus to the answer that changes nothing: the button that asked has gone. */
+function takeFocus(button: HTMLButtonElement | null): void {
+  button?.focus();
+}
 
 /** Shows the controls that a loop currently accepts. */
 function Controls({ row, access }: { readonly row: LoopRow; readonly access: Access }) {
   const [said, setSaid] = useState('');
   const [answer, setAnswer] = useState('');
-  const [asked, setAsked] = useState<keyof typeof BUTTONS | null>(null);
-  useEffect(() => setAsked(null), [row.key, row.status]);
+  const [isAsked, setAsked] = useState(false);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => setAsked(false), [row.key, row.status]);
   const give = async (command: object): Promise<void> => {
-    setAsked(null);
     setAnswer('…');
     setAnswer(await act(access, row.key, command));
+  };
+  const answered = (command: object | null): void => {
+    setAsked(false);
+    place.current?.focus();
+    if (command !== null) void give(command);
   };
   const steer = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -179,20 +187,20 @@ function Controls({ row, access }: { readonly row: LoopRow; readonly access: Acc
     await give({ kind: 'steer', text: said });
     setSaid('');
   };
-  const buttons = row.controls.flatMap((kind) => (kind === 'steer' ? [] : [{ kind, ...BUTTONS[kind] }]));
+  const kinds = row.controls.filter((kind) => kind !== 'steer');
   return html`<section class="controls" aria-label="Control">
     ${
       row.controls.includes('steer') &&
       html`<form onSubmit=${steer}><label>Tell the agent <input type="text" value=${said} maxlength="8000" placeholder="It is delivered once, at its next step."
       onInput=${(event: Event) => setSaid((event.target as HTMLInputElement).value)} /></label> <button disabled=${said.trim() === ''}>Send</button></form>`
     }
-    <div class="buttons">${
-      asked === null
-        ? buttons.map(
-            ({ kind, label, question }) =>
-              html`<button class=${kind} onClick=${() => (question === undefined ? give({ kind }) : setAsked(kind))}>${label}</button>`,
+    <div class="buttons" tabindex="-1" ref=${place}>${
+      isAsked
+        ? html`<span role="alertdialog" aria-label=${QUESTION}>${QUESTION} <button class="cancel" onClick=${() => answered({ kind: 'cancel' })}>Yes, cancel</button> <button ref=${takeFocus} onClick=${() => answered(null)}>No</button></span>`
+        : kinds.map(
+            (kind) =>
+              html`<button class=${kind} onClick=${() => (kind === 'cancel' ? setAsked(true) : give({ kind }))}>${BUTTONS[kind]}</button>`,
           )
-        : html`<span role="alertdialog" aria-label=${BUTTONS[asked].question}>${BUTTONS[asked].question} <button class="cancel" onClick=${() => give({ kind: asked })}>Yes, ${BUTTONS[asked].label.toLowerCase()}</button> <button onClick=${() => setAsked(null)}>No</button></span>`
     }</div>
     <p role="status" class="dim">${answer}</p>
   </section>`;

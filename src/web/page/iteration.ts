@@ -18,10 +18,12 @@ interface PanelProps {
 export function IterationPanel({ iteration, commits }: PanelProps) {
   const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands } = iteration;
   const { label } = OUTCOMES[outcome];
+  const now = outcome === 'open' ? calls.at(-1) : undefined;
   const title = outcome === 'idle' ? `Look ${index}: idle` : `Iteration ${number}: ${label}`;
   return html`<article class="panel" aria-labelledby="chosen">
     <h3 id="chosen"><span class=${`sign ${outcome}`} aria-hidden="true">${OUTCOMES[outcome].sign}</span> ${title}</h3>
     <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
+    ${now?.outcome === 'running' && html`<p class="now"><b>Now:</b> ${oneLine(now.tool)} <code>${oneLine(now.about)}</code> <span class="dim">since ${clock(now.at)}</span></p>`}
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
     ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre>${clean(reason)}</pre></li>`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
@@ -32,9 +34,12 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     ${commits === null && html`<h4>Commits</h4><p class="bad">The commits of this iteration cannot be read.</p>`}
     ${commits !== null && commits.length > 0 && html`<h4>Commits</h4>${commits.map((commit) => html`<${CommitDiff} commit=${commit} />`)}`}
     <h4>Tool calls</h4>
-    <${Calls} calls=${calls} count=${iteration.toolCalls} key=${index} />
+    <${Calls} iteration=${iteration} key=${index} />
   </article>`;
 }
+
+/** What came after an iteration; any other word is the state in which it ended the loop. */
+const AFTER = { running: 'the next one', waiting: 'a wait', paused: 'a pause', claimed: 'the checks' };
 
 function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...rest }: Iteration): string[] {
   const isNear = breaker !== null && breaker.repeats > 0;
@@ -47,7 +52,7 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
     findings !== null && `${plural(findings, 'finding')} open`,
     isNear && `circuit breaker: ${inWords(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`,
     model !== null && oneLine(model),
-    rest.decision !== '' && `then: ${oneLine(rest.decision)}`,
+    rest.decision !== '' && `then ${AFTER[rest.decision as keyof typeof AFTER] ?? oneLine(rest.decision)}`,
   ].filter((fact) => fact !== false);
 }
 
@@ -87,15 +92,17 @@ function lineTone(line: string): string {
   return line.startsWith('+') ? 'good' : line.startsWith('-') ? 'bad' : '';
 }
 
-function Calls({ calls, count }: { readonly calls: readonly Call[]; readonly count: number }) {
+/** The first calls of an iteration, or the newest of the one at work. */
+function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelProps, 'iteration'>) {
   const [shown, setShown] = useState(SHOWN_CALLS);
+  const isOpen = outcome === 'open';
   if (count === 0) return html`<p class="dim">None.</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Tool calls">
     <table class="calls">
       <thead><tr><th scope="col">At</th><th scope="col">Tool</th><th scope="col">About</th><th scope="col">Time</th><th scope="col">Result</th></tr></thead>
-      <tbody>${calls.slice(0, shown).map((call) => html`<${CallRow} call=${call} />`)}</tbody>
+      <tbody>${(isOpen ? calls.slice(-shown) : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${call} />`)}</tbody>
     </table>
-    ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${calls.length - shown} more</button>`}
+    ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${Math.min(500, calls.length - shown)} ${isOpen ? 'earlier' : 'more'}</button>`}
     ${count > calls.length && html`<p class="dim">${plural(count - calls.length, 'more call')} counted, not recorded one by one.</p>`}
   </div>`;
 }

@@ -1,6 +1,7 @@
 import { html, render } from 'htm/preact';
 import type { BatchData, ReportData } from '../model/report-data.ts';
 import { Batch, Dashboard } from './dashboard.ts';
+import { paper } from './fold.ts';
 import { ReportView } from './report-view.ts';
 
 const place = document.getElementById('page');
@@ -9,5 +10,11 @@ if (place !== null) {
   place.textContent = '';
   const report = (shown: ReportData | BatchData) =>
     'title' in shown ? html`<${Batch} data=${shown} />` : html`<main><${ReportView} data=${shown} /></main>`;
-  render(data === null ? html`<${Dashboard} />` : report(data), place);
+  const draw = (isPrinting: boolean): void => {
+    paper.isPrinting = isPrinting;
+    render(data === null ? html`<${Dashboard} />` : report(data), place);
+  };
+  draw(false);
+  addEventListener('beforeprint', () => draw(true));
+  addEventListener('afterprint', () => draw(false));
 }

@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { costText, countText } from '../../text/figures.ts';
-import type { Iteration } from '../model/report-data.ts';
+import { costText, countText, dollarText } from '../../text/figures.ts';
+import type { Iteration, Limit, ReportData } from '../model/report-data.ts';
 import { duration } from './text.ts';
 
 interface Figure {
@@ -11,42 +11,62 @@ interface Figure {
   readonly text: (value: number) => string;
   /** Returns a short text for an axis. */
   readonly tick?: (value: number) => string;
-  /** True for a count: its axis has whole numbers only. */
-  readonly isCount?: boolean;
+  /** Distances between the lines of its axis, if they must be whole. */
+  readonly steps?: number[];
   /** Limit that ends the loop, drawn as a line. */
   readonly limit?: number;
+  /** True for a figure that grows towards its limit. */
+  readonly isUse?: boolean;
 }
 
+const WHOLE = [1, 10, 100, 1_000, 10_000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
+const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800];
+const TIMES = [...SECONDS, ...[1, 2, 4, 6, 12, 24, 48, 120, 240].map((hours) => hours * 3_600)].map((s) => s * 1_000);
+
 export const FIGURES: readonly Figure[] = [
-  { name: 'Cost', value: ({ costUsd }) => costUsd, text: costText, tick: (value) => `$${Number(value.toFixed(4))}` },
-  {
-    name: 'Time',
-    value: ({ durationMs }) => durationMs,
-    text: duration,
-    tick: (value) => (value === 0 ? '0s' : duration(value)),
-  },
+  { name: 'Cost', value: ({ costUsd }) => costUsd, text: costText, tick: dollars },
+  { name: 'Time', value: ({ durationMs }) => durationMs, text: duration, steps: TIMES },
   { name: 'Tokens', value: ({ tokens }) => tokens, text: countText },
   {
     name: 'Context used',
     value: ({ context, window }) => (context === null || !window ? null : (100 * context) / window),
     text: (value) => `${Math.round(value)} %`,
   },
-  { name: 'Open findings', value: ({ findings }) => findings, text: countText, isCount: true },
+  { name: 'Open findings', value: ({ findings }) => findings, text: countText, steps: WHOLE },
   {
     name: 'Circuit breaker',
     value: ({ breaker }) => (breaker === null ? null : (100 * breaker.repeats) / breaker.threshold),
     text: (value) => `${Math.round(value)} %`,
     limit: 100,
   },
-  { name: 'Denied calls', value: ({ denied }) => denied, text: countText, isCount: true },
+  { name: 'Denied calls', value: ({ denied }) => denied, text: countText, steps: WHOLE },
 ];
 
-const WHOLE = [1, 10, 100, 1_000, 10_000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
+function dollars(amount: number): string {
+  return Number.isInteger(amount) ? `$${amount}` : dollarText(amount);
+}
 
-/** Draws one plot for each figure that is known for any iteration. */
-export function Plots({ iterations }: { readonly iterations: readonly Iteration[] }) {
+/** Returns the usage of a limit after each iteration; empty for a limit without a figure. */
+function usedOf({ name, limit }: Limit, iterations: readonly Iteration[]): Figure[] {
+  const [first] = iterations;
+  const own = FIGURES.find((figure) => figure.name.toLowerCase() === name);
+  if (first === undefined || own === undefined) return [];
+  const used = new Map<Iteration, number>();
+  let sum = 0;
+  for (const each of iterations) {
+    // Waits are a part of the time.
+    const time = Date.parse(each.endedAt ?? each.startedAt) - Date.parse(first.startedAt);
+    sum = name === 'time' ? time : sum + (own.value(each) ?? 0);
+    used.set(each, sum);
+  }
+  return [{ ...own, name: `${own.name} so far`, value: (each) => used.get(each) ?? null, limit, isUse: true }];
+}
+
+/** Draws one plot for each figure that is known for any iteration, and for each limit with a figure. */
+export function Plots({ iterations, limits }: Pick<ReportData, 'iterations' | 'limits'>) {
   const done = iterations.filter(({ outcome }) => outcome !== 'open');
-  const known = FIGURES.filter(({ value, name }) =>
+  const figures = [...FIGURES, ...limits.flatMap((limit) => usedOf(limit, done))];
+  const known = figures.filter(({ value, name }) =>
     done.some((iteration) => value(iteration) !== null && (name !== 'Denied calls' || iteration.denied > 0)),
   );
   if (done.length < 2 || known.length === 0) return null;
@@ -62,7 +82,9 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
   const known = values.filter((value) => value !== null);
   const sum = known.reduce((total, value) => total + value, 0);
   const isTotal = ['Cost', 'Time', 'Tokens', 'Denied calls'].includes(figure.name);
-  const head = isTotal ? `${figure.text(sum)} in total` : `at most ${figure.text(Math.max(...known))}`;
+  const most = figure.text(Math.max(...known));
+  const ofAll = figure.isUse === true ? `${most} of ${figure.text(figure.limit ?? 0)}` : `at most ${most}`;
+  const head = isTotal ? `${figure.text(sum)} in total` : ofAll;
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
@@ -72,7 +94,7 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
       plot = new uPlot(optionsOf(figure, element.clientWidth), dataOf(figure, iterations, values), element);
     };
     draw();
-    const dark = matchMedia('(prefers-color-scheme: dark)');
+    const dark = matchMedia('screen and (prefers-color-scheme: dark)');
     const resized = new ResizeObserver(([entry]) => {
       if (plot !== null && entry !== undefined && Math.abs(entry.contentRect.width - plot.width) > 1) draw();
     });
@@ -83,7 +105,7 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
       dark.removeEventListener('change', draw);
       plot?.destroy();
     };
-  }, [figure, JSON.stringify(values)]);
+  }, [figure.name, figure.limit, JSON.stringify(values)]);
   return html`<figure>
     <figcaption><b>${figure.name}</b> <span class="dim">${head}</span></figcaption>
     <div class="plot" ref=${place} role="img" aria-label=${`${figure.name} over ${known.length} iterations, ${head}`}></div>
@@ -95,7 +117,7 @@ function dataOf({ limit }: Figure, iterations: readonly Iteration[], values: (nu
   return limit === undefined ? [places, values] : [places, values, places.map(() => limit)];
 }
 
-function optionsOf({ text, tick = text, name, limit, isCount }: Figure, width: number): uPlot.Options {
+function optionsOf({ text, tick = text, name, limit, steps }: Figure, width: number): uPlot.Options {
   const css = getComputedStyle(document.documentElement);
   const colour = (variable: string): string => css.getPropertyValue(variable).trim();
   const axis = {
@@ -120,7 +142,7 @@ function optionsOf({ text, tick = text, name, limit, isCount }: Figure, width: n
         ...axis,
         size: 64,
         values: (_plot, ticks) => ticks.map((value) => tick(value)),
-        ...(isCount && { incrs: WHOLE }),
+        ...(steps && { incrs: steps }),
       },
     ],
     series: [

@@ -27,6 +27,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
   const { uncommitted } = work === null || work === 'failed' ? data : work;
   return html`<${Head} data=${data} />
     ${controls}
+    <${Questions} questions=${data.questions} />
     <${Proof} checks=${data.checks} row=${row} />
     ${
       iteration !== undefined &&
@@ -38,7 +39,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
     </section>`
     }
     <${Uncommitted} uncommitted=${uncommitted} />
-    <${Plots} iterations=${iterations} />
+    <${Plots} iterations=${iterations} limits=${data.limits} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
     <${Figures} data=${data} />
@@ -63,6 +64,15 @@ function Head({ data: { row, why, next, notices, iterations } }: { readonly data
     ${next !== '' && html`<p class="next"><b>Next:</b> ${clean(next)}</p>`}
     ${notices.length > 0 && html`<ul class="notices">${notices.map(({ at, text }) => html`<li><span class="dim">${moment(at)}</span> ${clean(text)}</li>`)}</ul>`}
   </header>`;
+}
+
+function Questions({ questions }: Pick<ReportData, 'questions'>) {
+  if (questions.length === 0) return null;
+  return html`<section aria-labelledby="questions">
+    <h2 id="questions">Open questions</h2>
+    <p>The agent asks for decisions in OPEN_QUESTIONS.md. Answer with a message to it.</p>
+    <ul>${questions.map((question) => html`<li>${oneLine(question)}</li>`)}</ul>
+  </section>`;
 }
 
 /** Shows a loop's status in a word. */
@@ -132,7 +142,7 @@ function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
     </table></div>`;
   return html`<section aria-labelledby="decisions">
     <h2 id="decisions">Events</h2>
-    <${Fold} summary=${plural(decisions.length, 'event')} draw=${draw} />
+    <${Fold} summary=${plural(decisions.length, 'event')} draw=${draw} isPrinted=${false} />
   </section>`;
 }
 
@@ -195,16 +205,14 @@ interface CellProps extends Pick<Chosen, 'choose'> {
 
 /** Shows an iteration; redrawn only for a different one, because a loop may have thousands. */
 function Cell({ iteration, isChosen, choose }: CellProps) {
-  return useMemo(() => drawn({ iteration, isChosen, choose }), [iteration, isChosen]);
-}
-
-function drawn({ iteration, isChosen, choose }: CellProps) {
-  const { index, number, outcome, denied, steering, durationMs } = iteration;
-  const { sign, label } = OUTCOMES[outcome];
-  const notes = `${denied > 0 ? `, ${denied} denied` : ''}${steering.length > 0 ? ', steered' : ''}`;
-  const name = `${outcome === 'idle' ? 'Look' : 'Iteration'} ${number}: ${label}, ${duration(durationMs)}${notes}`;
-  return html`<button class=${`cell ${outcome}${denied > 0 ? ' denied' : ''}`} role="option" data-index=${index}
+  return useMemo(() => {
+    const { index, number, outcome, denied, steering, durationMs } = iteration;
+    const { sign, label } = OUTCOMES[outcome];
+    const notes = `${denied > 0 ? `, ${denied} denied` : ''}${steering.length > 0 ? ', steered' : ''}`;
+    const name = `${outcome === 'idle' ? 'Look' : 'Iteration'} ${number}: ${label}, ${duration(durationMs)}${notes}`;
+    return html`<button class=${`cell ${outcome}${denied > 0 ? ' denied' : ''}`} role="option" data-index=${index}
     aria-selected=${isChosen} tabindex=${isChosen ? 0 : -1} aria-label=${name} title=${name} onClick=${() => choose(index)}>${sign}</button>`;
+  }, [iteration, isChosen]);
 }
 
 interface TimelineProps extends Chosen {

@@ -21,7 +21,8 @@ export function oneLine(text: string): string {
 }
 
 export function duration(milliseconds: number | null): string {
-  return milliseconds === null ? 'time unknown' : timeText(milliseconds);
+  if (milliseconds === null) return 'time unknown';
+  return milliseconds === 0 ? '0s' : timeText(milliseconds);
 }
 
 export function clock(instant: string): string {

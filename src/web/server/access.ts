@@ -16,16 +16,11 @@ export function addressOf(port: number, { read, act }: Tokens): string {
   return `http://127.0.0.1:${port}/#t=${read}${act === null ? '' : `&c=${act}`}`;
 }
 
-/** Origin of a request. */
-export interface Request {
-  readonly method: string;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  readonly site: string | undefined;
-}
+type Header = (name: string) => string | undefined;
 
-/** Returns the status with which a request is refused before anything else is examined; null for a request of our own page. */
-export function refusal({ method, host, origin, site }: Request, port: number): number | null {
+/** Returns the status with which a request is refused before anything else is looked at; null for one of our own page. */
+export function refusal(method: string, header: Header, port: number): number | null {
+  const [host, origin, site] = ['host', 'origin', 'sec-fetch-site'].map(header);
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   // Another name for this address lets a foreign page circumvent the browser's rules (DNS rebinding).
   if (host === undefined || !hosts.includes(host)) return 421;

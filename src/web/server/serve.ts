@@ -26,8 +26,7 @@ export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     const header = (name: string): string | undefined => context.req.header(name);
-    const [host, origin, site] = [header('host'), header('origin'), header('sec-fetch-site')];
-    const refused = refusal({ method: context.req.method, host, origin, site }, port());
+    const refused = refusal(context.req.method, header, port());
     protect(context);
     if (refused !== null) return context.json({ message: 'This address belongs to another page.' }, refused as 403);
     if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read)) {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { streamed } from '../../../src/state/event-stream.ts';
@@ -97,6 +99,131 @@ test('the dashboard shows live loops and one of 300 iterations, without errors o
   await page.waitForSelector('.badge:has-text("complete, verified")');
   await counts(page, '.controls', (count) => count === 0);
   assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('the loop at work shows its current call, open questions, and how far it is from its limits', async (t) => {
+  const p = project(t);
+  const { files, loopId } = writeLongLoop(p.dir, p.env, { name: 'live', iterations: 30, live: true, driven: true });
+  p.write('.ralph/live/OPEN_QUESTIONS.md', '# P0\n\n- [ ] Keep the old endpoint?\n- [x] Which port?\n');
+  const { url, origin } = await dashboard(t, p);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_200 }, origin);
+  await page.goto(url);
+  await page.click('.loops a');
+  await shows(page, 'section[aria-labelledby=questions] ul', /^P0: Keep the old endpoint\?$/);
+  assert.equal(await page.locator('.now').count(), 0, 'its calls are over');
+  const more = Array.from({ length: 120 }, (_, index) => ['tool.started', `call ${index}`, `id-${index}`] as const);
+  const calls = more.map(([type, about, id]) => ({
+    type,
+    at: new Date().toISOString(),
+    loopId,
+    iteration: 29,
+    id,
+    about,
+  }));
+  const told = calls.map((call) => `${JSON.stringify(streamed({ ...call, tool: 'Bash', nested: false }))}\n`);
+  appendFileSync(files.events, told.join(''));
+  await shows(page, '.now', /^Now: Bash call 119 since \d\d:\d\d:\d\d$/);
+  await shows(page, '.calls', /call 119/);
+  await page.click('.panel button:has-text("earlier")');
+  await shows(page, '.calls', /call 0\b/);
+  await shows(page, 'figure:has-text("Cost so far") .dim', /^\$\d\.\d\d of \$60\.00$/);
+  await page.focus('.controls button.cancel');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('[role=alertdialog] button:focus:has-text("No")');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.buttons:focus button.cancel');
+  await assertAccessible(page);
+  await screenshot(page, 'dashboard-at-work', { scheme: 'light', width: 1_200 });
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('a list of 50 loops tells those at work from those that wait, need a person, or have ended', async (t) => {
+  const p = project(t);
+  const loops = Array.from({ length: 50 }, (_, index) =>
+    writeLongLoop(p.dir, p.env, { name: `loop-${index}`, iterations: 4, live: index < 20, driven: index < 20 }),
+  );
+  const [until, since] = [Date.now() + 3_600_000, Date.now()].map((time) => new Date(time).toISOString());
+  const waiting = { since, until, delayMs: 1, last: false, woken: false, seen: null };
+  const paused = { since, reason: 'operator', message: 'You paused it.', resumesAt: null };
+  const changes = [
+    { status: 'waiting', waiting },
+    { status: 'paused', paused: { ...paused, reason: 'rate-limited', resumesAt: until } },
+    { status: 'paused', paused },
+  ];
+  for (const [index, change] of changes.entries()) {
+    const { files, state } = loops[index] ?? assert.fail();
+    writeFileSync(files.state, JSON.stringify({ ...state, ...change }));
+  }
+  const { url, origin } = await dashboard(t, p);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 360 }, origin);
+  await page.goto(url);
+  await counts(page, '.loops li', (count) => count === 50);
+  const filters = await page.locator('.filters button').allInnerTexts();
+  assert.deepEqual(filters, ['All 50', 'Running 17', 'Waiting 2', 'Needs you 1', 'Complete 0', 'Incomplete 30']);
+  await page.click('.filters button:has-text("Waiting")');
+  await counts(page, '.loops li:has-text("continues in")', (count) => count === 2);
+  await page.click('.filters button:has-text("Needs you")');
+  await shows(page, '.loops', /^loop-2\s+paused/);
+  await page.click('.filters button:has-text("Complete")');
+  await shows(page, '.empty', /No loop matches/);
+  await page.click('.filters button:has-text("All")');
+  await page.fill('.filters input', 'loop-4');
+  await counts(page, '.loops li', (count) => count === 11);
+  await page.fill('.filters input', '');
+  for (const width of [360, 900]) {
+    await page.setViewportSize({ width, height: 900 });
+    await assertAccessible(page);
+    await assertFits(page);
+    await screenshot(page, 'dashboard-50', { scheme: 'light', width });
+  }
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+/** A line to the server that can be cut, as a tunnel from another machine is. */
+async function cuttableLine(
+  t: TestContext,
+  to: string,
+): Promise<{ readonly origin: string; readonly cut: () => void; readonly join: () => Promise<void> }> {
+  const server = createServer((asked, answer) => {
+    const headers = { ...asked.headers, host: new URL(to).host };
+    const passed = request(`${to}${asked.url}`, { method: asked.method, headers }, (given) => {
+      answer.writeHead(given.statusCode ?? 500, given.headers);
+      given.pipe(answer);
+    });
+    passed.on('error', () => answer.destroy());
+    answer.on('close', () => passed.destroy());
+    asked.pipe(passed);
+  });
+  const listen = (port: number): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const cut = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  t.after(cut);
+  return { origin: `http://127.0.0.1:${port}`, cut, join: () => listen(port) };
+}
+
+test('a page that was cut off connects again and shows what it has missed', async (t) => {
+  const p = project(t);
+  const { files, state } = writeLongLoop(p.dir, p.env, { name: 'live', iterations: 5, live: true, driven: true });
+  const { url, origin } = await dashboard(t, p);
+  const line = await cuttableLine(t, origin);
+  const { page } = await watchedPage(browser, { scheme: 'light', width: 900 }, line.origin);
+  await page.goto(url.replace(origin, line.origin));
+  await page.waitForSelector('.loops .badge:has-text("running")');
+  line.cut();
+  await page.waitForSelector('.link.lost:has-text("not connected; trying again")');
+  const paused = { since: state.startedAt, reason: 'operator', message: 'You paused it.', resumesAt: null };
+  writeFileSync(files.state, JSON.stringify({ ...state, status: 'paused', paused }));
+  assert.equal(await page.locator('.loops .badge').innerText(), 'running', 'what it knew stays');
+  await line.join();
+  await page.waitForSelector('.link.open:has-text("live")');
+  await page.waitForSelector('.loops .badge:has-text("paused")');
   await page.context().close();
 });
 

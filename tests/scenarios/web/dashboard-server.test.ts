@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { LoopRow } from '../../../src/web/model/report-data.ts';
 import { DIST, type Project, project } from '../../support/project.ts';
 import { until } from '../../support/until.ts';
 import { writeLongLoop } from '../../support/web/long-loop.ts';
@@ -58,14 +59,22 @@ const bearer = ({ read }: Served): Record<string, string> => ({ authorization: `
 
 /** The key of the only loop, from the first news. */
 async function firstKey(server: Served): Promise<string> {
+  const [row] = await firstRows(server);
+  return row?.key ?? assert.fail('no loop is shown');
+}
+
+/** The list of loops as the first news have it. */
+async function firstRows(server: Served): Promise<readonly LoopRow[]> {
   return new Promise((resolve, reject) => {
     const asked = request(
       { host: '127.0.0.1', port: server.port, path: '/events', headers: bearer(server) },
       (answer) => {
-        answer.setEncoding('utf8').on('data', (text: string) => {
-          const key = /"key":"([0-9a-f]+)"/.exec(text)?.[1];
-          if (key === undefined) return;
-          resolve(key);
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+          const [, data] = /^event: loops\ndata: (.*)\n\n/m.exec(text) ?? [];
+          if (data === undefined) return;
+          resolve(JSON.parse(data) as LoopRow[]);
           asked.destroy();
         });
       },
@@ -221,6 +230,18 @@ test('lines of 10 MB in the stream break neither page nor report, and are shown 
     assert.equal(code, 0, stderr);
     assert.ok(stdout.length < 100_000, `${command}: ${stdout.length} characters`);
   }
+});
+
+test('with --all the dashboard shows the loops of all projects of the user, without it those of one', async (t) => {
+  const p = project(t);
+  for (const name of ['project', 'other']) {
+    p.write(`../${name}/.claude/ralph/PROMPT.md`, '# Task\n\nMake it work.\n');
+    assert.equal(p.ralph(['start'], {}, join(p.dir, '..', name)).code, 0);
+  }
+  const names = async (...options: string[]): Promise<string[]> =>
+    (await firstRows(await served(t, p, ...options))).map(({ project: name }) => name).sort();
+  assert.deepEqual(await names(), ['project']);
+  assert.deepEqual(await names('--all'), ['other', 'project']);
 });
 
 test('the dashboard is refused in the shell of an agent, and ends at a signal', async (t) => {

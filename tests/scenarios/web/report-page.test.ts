@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { project } from '../../support/project.ts';
+import { screenshotPath } from '../../support/screenshots.ts';
 import { until } from '../../support/until.ts';
 import {
   assertAccessible,
@@ -142,6 +143,48 @@ test('a report shows uncommitted changes without the path of the project', async
   await page.waitForSelector('section[aria-labelledby=uncommitted] details > :not(summary)');
   await shows(page, 'section[aria-labelledby=uncommitted]', /1 file changed.*-one\s+\+two at x/s);
   await assertAccessible(page);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('on paper a report is dark on light, with what is folded away on the screen', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 40 });
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 1_000 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  const [figures, colour] = ['section[aria-labelledby=figures] tbody tr', 'getComputedStyle(document.body).color'];
+  await page.waitForSelector('.plot canvas');
+  assert.equal(await page.locator(figures).count(), 0, 'folded away');
+  assert.equal(await page.evaluate(colour), 'rgb(230, 232, 234)');
+  await page.evaluate("addEventListener('beforeprint', () => { document.title = 'printed'; })");
+  const pdf = await page.pdf({ path: screenshotPath('report.pdf'), format: 'A4', printBackground: true });
+  assert.ok(pdf.length > 10_000);
+  assert.equal(await page.title(), 'printed', 'the browser says that it prints');
+  assert.equal(await page.locator(figures).count(), 0, 'and folds are closed after it');
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+  await counts(page, figures, (count) => count === 40);
+  assert.equal(await page.evaluate(colour), 'rgb(29, 32, 36)');
+  await screenshot(page, 'report-printed', { scheme: 'dark', width: 1_000 });
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('run writes the report that it was asked for at its end, and refuses one that it could not write before it', async (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  p.write('notes.html', '<p>mine</p>');
+  const run = (report: string) =>
+    p.ralph(['run', '--agent', 'cat >/dev/null; touch ran; echo fine', '--report', report]);
+  assert.match(run('notes.html').stderr, /notes\.html exists and is not a report/);
+  assert.match(run('no/such/r.html').stderr, /no\/such\/r\.html is in a folder that does not exist/);
+  assert.equal(p.has('ran'), false);
+  assert.match(run('r.html').stderr, /the report is in r\.html/);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'r.html')).href);
+  await shows(page, '.why', /^Stopped after 1 iteration/);
+  await shows(page, 'section[aria-labelledby=surroundings]', /ralph-loop\s+\d+\.\d+\.\d+/);
   assert.deepEqual(problems, []);
   await page.context().close();
 });

@@ -52,7 +52,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
     void lines.push(streamed({ type, at: time(), loopId, iteration, ...more }));
   add('loop.started', {
     ...{ maxIterations: 100, taskPath, mode: 'runner', client: '2.1.330', model: 'sonnet', system: 'linux x64' },
-    ...{ node: 'v20.20.2', contract: '9f2c11d0aa31' },
+    ...{ node: 'v20.20.2', contract: '9f2c11d0aa31', ralphLoop: '0.1.0' },
     breaker: { findings: 6, noProgress: 3, sameReply: 3, sameError: 4, denials: 2, tdd: 0 },
     limits: { maxCostUsd: 60, maxTokens: null, maxTimeMs: 48 * 60 * MINUTE, maxIdleMs: null },
     checks: [
@@ -124,7 +124,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
       ...{
         deniedCalls: denies ? 1 : 0,
         outputTokens: usage.outputTokens,
-        decision: claims ? 'verifying' : 'running',
+        decision: claims ? 'claimed' : 'running',
       },
       breaker: {
         ...{ findings: index % 6, noProgress: index > shape.iterations - 3 ? index - shape.iterations + 3 : index % 2 },

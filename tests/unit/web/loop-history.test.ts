@@ -50,6 +50,17 @@ test('joins the calls that hooks and runner record for one iteration by their id
   assert.deepEqual([iteration?.toolCalls, iteration?.denied], [3, 1]);
 });
 
+test('a call beyond those that are kept one by one is counted once', () => {
+  const calls = Array.from({ length: 1_002 }, (_, index) => `call-${index}`).flatMap((id): [string, object][] => [
+    ['tool.started', { id, tool: 'Bash', about: 'ls', nested: false }],
+    ['tool.asked', { callId: id, tool: 'Bash', about: 'ls' }],
+    ['tool.done', { callId: id, tool: 'Bash' }],
+    ['tool.ended', { id, tool: 'Bash', about: 'ls', nested: false, outcome: 'ok', durationMs: 7 }],
+  ]);
+  const [iteration] = historyOf(...calls, ended(1, { toolCalls: 1_002 })).iterations;
+  assert.deepEqual([iteration?.calls.length, iteration?.toolCalls], [1_000, 1_002]);
+});
+
 test('checks belong to the iteration whose claim they judged, and one that never ran is named', () => {
   const failed = { name: 'tests', run: 'npm test', outcome: 'failed', tail: 'exit code 1.' };
   const history = historyOf(

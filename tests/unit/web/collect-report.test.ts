@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { initialState } from '../../../src/engine/initial-state.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { loopFiles } from '../../../src/state/loop-files.ts';
+import { rowOf } from '../../../src/web/model/collect-report.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const STATE: LoopState = initialState({
+  ...{ loopId: 'l', name: null, mode: 'runner', taskPath: 'PROMPT.md', contractHash: null, maxIterations: 9, at: AT },
+  consented: true,
+});
+
+/** What can be asked of a live loop that has this status. */
+function controlsOf(status: string): readonly string[] {
+  const files = loopFiles('/p', null, { XDG_STATE_HOME: '/s' });
+  const nothing = { why: '', next: '', until: null, notices: () => [], questions: () => [] };
+  return rowOf({ files, state: STATE, status, live: true, ...nothing }).controls;
+}
+
+test('only what a loop can do in its state is offered', () => {
+  assert.deepEqual(controlsOf('running'), ['steer', 'pause', 'stop', 'cancel']);
+  assert.deepEqual(controlsOf('waiting'), ['wake', 'steer', 'pause', 'stop', 'cancel']);
+  assert.deepEqual(controlsOf('paused'), ['steer', 'resume', 'stop', 'cancel']);
+  assert.deepEqual(controlsOf('awaiting-consent'), ['cancel'], 'a person agrees at a terminal');
+});
