@@ -3,14 +3,17 @@ import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clientEnvironment } from '../support/client/client-environment.ts';
+import { bundle, launcherFile } from '../support/client/loop-project.ts';
 import { createWorkspace } from '../support/client/workspace.ts';
 import { bash, startScriptedModel, steps, text, tool } from '../support/model/scripted-model.ts';
 import { startTerminal } from '../support/terminal/terminal.ts';
+import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 import { screenSvg } from './screen-svg.ts';
 
 /**
- * `npm run picture`: writes docs/run.svg, the screen of a real run of Claude Code on examples/slugs in a terminal. The
- * model is a script on loopback; it needs tmux and a build.
+ * `npm run picture`: writes docs/run.svg, the screen of a real run of Claude Code on examples/slugs in a terminal, and
+ * docs/client.svg, a loop inside the client with the plugin's band and pane. The model is a script on loopback; it needs
+ * tmux and a build.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const COLUMNS = 96;
@@ -62,3 +65,20 @@ try {
   await model.close();
   workspace.cleanup();
 }
+
+const WIDE = 150;
+const tests = 'echo "not ok 4 - slugify keeps 3 dashes"\nexit 1\n';
+const files = { 'tests.sh': tests };
+const frontmatter = 'idle:\n  delay: 15m\nvalidation:\n  - name: tests\n    run: sh tests.sh';
+const said = steps([
+  bash('ls'),
+  text(`The words are joined by one hyphen each.\n\n${complete}`),
+  text(`Test 4 needs your decision: may a slug keep its dashes?\n\n${idle}`),
+]);
+await inTerminal({ frontmatter, files }, said, async (loop) => {
+  const launch = ['--permission-mode', 'bypassPermissions', '--', '--plugin-dir', bundle];
+  const inside = await loop.open(loop.workspace.path(launcherFile), launch, {}, [WIDE, 36]);
+  await inside.waitFor(/ralph waiting · iteration \d+ of 25.* · wakes in/, /│.*The last check, tests, failed:/);
+  writeFileSync(join(root, 'docs', 'client.svg'), screenSvg(await inside.painted(), WIDE));
+  loop.main('cancel');
+});
