@@ -226,6 +226,7 @@ function Timeline({ iterations, chosen, choose, waits, until }: TimelineProps) {
   if (first === undefined || iterations.length < 2) return null;
   const from = Date.parse(first.startedAt);
   const span = Math.max(1, Date.parse(until) - from);
+  const ends = span < 86_400_000 ? clock : moment;
   const at = (instant: string): number => Math.min(1000, Math.max(0, ((Date.parse(instant) - from) / span) * 1000));
   const current = iterations[chosen - 1] ?? first;
   const stood = waits.reduce(
@@ -244,6 +245,6 @@ function Timeline({ iterations, chosen, choose, waits, until }: TimelineProps) {
     <input type="range" min="1" max=${iterations.length} value=${chosen} aria-label="Iteration on the time line"
       aria-valuetext=${`${current.number}, from ${clock(current.startedAt)}`}
       onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))} />
-    <p class="ends dim"><span>${clock(first.startedAt)}</span><span>${duration(span)}${stood > 0 ? `, of which ${duration(stood)} waiting or paused` : ''}</span><span>${clock(until)}</span></p>
+    <p class="ends dim"><span>${ends(first.startedAt)}</span><span>${duration(span)}${stood > 0 ? `, of which ${duration(stood)} waiting or paused` : ''}</span><span>${ends(until)}</span></p>
   </div>`;
 }
