@@ -150,7 +150,8 @@ async function setUp(
   const run = contract.verifyIn?.setup ?? null;
   if (run === null) return null;
   const { sandbox } = contract;
-  const terms = { sandbox, env: gateEnvironment(env), signal: options.signal, timeoutMs, writable };
+  const limit = { ms: timeoutMs, exceeded: 'not done within the time of the first check' };
+  const terms = { sandbox, env: gateEnvironment(env), signal: options.signal, limit, writable };
   const failed = await runSetUp(run, directory, terms);
   return failed && `worktree_setup failed in the clean copy: ${failed.how}.\n${failed.output}`;
 }

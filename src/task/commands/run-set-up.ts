@@ -5,33 +5,33 @@ interface SetUpOptions {
   readonly sandbox: Sandbox | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Default: an hour. Installing takes minutes; a command that takes an hour hangs. */
-  readonly timeoutMs?: number;
+  readonly limit?: { readonly ms: number; readonly exceeded: string };
   /** Folder that the command may write to. Default: its working directory. */
   readonly writable?: string;
 }
 
-const HOUR_MS = 60 * 60_000;
+/** Installing takes minutes; a command that takes an hour hangs. */
+const HOUR = { ms: 60 * 60_000, exceeded: 'it took longer than an hour' };
 
 /** Runs a set-up command in a new work tree. Returns null, or how it failed with its output. Rejects on abort. */
 export async function runSetUp(
   run: string,
   directory: string,
-  { sandbox, env, signal, timeoutMs = HOUR_MS, writable = directory }: SetUpOptions,
+  { sandbox, env, signal, limit = HOUR, writable = directory }: SetUpOptions,
 ): Promise<{ readonly how: string; readonly output: string } | null> {
   const confined = sandbox && { sandbox: { terms: sandbox, writable } };
-  const { end, output } = await runCommand({ run, directory, env, signal, timeoutMs, ...confined });
-  return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end, timeoutMs), output: output.text() };
+  const { end, output } = await runCommand({ run, directory, env, signal, timeoutMs: limit.ms, ...confined });
+  return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end, limit.exceeded), output: output.text() };
 }
 
-function howText(end: CommandOutcome['end'], timeoutMs: number): string {
+function howText(end: CommandOutcome['end'], exceeded: string): string {
   switch (end.kind) {
     case 'exit':
       return `exit code ${end.code}`;
     case 'signal':
       return `ended by ${end.signal}`;
     case 'timeout':
-      return timeoutMs === HOUR_MS ? 'it took longer than an hour' : 'not done within the time of the first check';
+      return exceeded;
     case 'unavailable':
       return end.why;
     default:
