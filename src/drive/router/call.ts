@@ -88,7 +88,7 @@ function waitsUntil(state: LoopState, now: string): string | null {
 
 /** Aborts on a signal and when the client exits, since neither needs an answer. */
 function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void {
-  const go = (): void => gone.abort();
+  const go = (): void => gone.abort(new RouterLeft());
   const quiet = onSignals({ press: go, leave: go });
   const { clientPid, clientStartedAt } = hostSession(env);
   const timer = setInterval(() => {

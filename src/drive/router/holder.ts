@@ -1,13 +1,11 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostSession } from '../../claude/host-session.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
-import { takeHold } from '../../state/lock/hold.ts';
+import { awaitHold } from '../../state/lock/hold.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { clientAlive } from '../turn/ownership.ts';
-import { RouterLeft } from './router.ts';
 
 /** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client is not visible from here. */
 export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
@@ -32,9 +30,7 @@ export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | '
   return { ...bindSession(state, seen), epoch };
 }
 
-const POLL_MS = 100;
-
-/** Takes the lock that serialises the calls of holder `epoch`. Returns its release, or null if it is still busy at `until`. */
+/** Takes the lock that serialises the calls of holder `epoch`. Returns its release, or null if busy at `until`. Rejects on abort. */
 export async function takeBusyLock(
   files: LoopFiles,
   epoch: number,
@@ -43,13 +39,7 @@ export async function takeBusyLock(
 ): Promise<(() => void) | null> {
   const pathOf = (of: number): string =>
     join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
-  const path = pathOf(epoch);
   removeIfThere(pathOf(epoch - 1));
-  for (;;) {
-    const hold = takeHold(path);
-    if (hold !== null) return hold.release;
-    if (Date.now() >= until) return null;
-    if (signal.aborted) throw new RouterLeft();
-    await sleep(POLL_MS);
-  }
+  const hold = await awaitHold(pathOf(epoch), until - Date.now(), signal);
+  return hold?.release ?? null;
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namesIn, uniqueToken } from '../../state/files/regular-file.ts';
-import { type Hold, takeHold } from '../../state/lock/hold.ts';
+import { awaitHold } from '../../state/lock/hold.ts';
 import { readOwner } from '../../state/lock/owner.ts';
 import { RalphError } from '../../text/message.ts';
 import { askGit, type GitCall, type GitEnd, git } from './git.ts';
@@ -29,7 +29,12 @@ export async function fetchMirror(
   const [url, env] = [plainUrl(repository.url), environmentOf(place)];
   const wanted = refs.map((ref) => `+${checkRef(ref)}:${ref}`);
   mkdirSync(dirname(mirror), { recursive: true, mode: 0o700 });
-  const hold = await awaitHold(`${mirror}.holder`, WAIT_MS);
+  const path = `${mirror}.holder`;
+  const hold = await awaitHold(path, WAIT_MS);
+  if (hold === null) {
+    const owner = readOwner(path);
+    throw new RalphError('lock-timeout', GIT_TEXTS.held(path, typeof owner === 'object' ? owner.pid : 0));
+  }
   try {
     dropDrafts(mirror);
     if (!existsSync(mirror)) await makeMirror(mirror, url, env);
@@ -45,19 +50,6 @@ export async function fetchMirror(
     return mirror;
   } finally {
     hold.release();
-  }
-}
-
-const LOOK_MS = 100;
-
-/** Takes the hold once no live process has it. Throws RalphError `lock-timeout` after `waitMs`. */
-async function awaitHold(path: string, waitMs: number): Promise<Hold> {
-  for (const end = performance.now() + waitMs; ; await sleep(LOOK_MS)) {
-    const hold = takeHold(path);
-    if (hold !== null) return hold;
-    if (performance.now() < end) continue;
-    const owner = readOwner(path);
-    throw new RalphError('lock-timeout', GIT_TEXTS.held(path, typeof owner === 'object' ? owner.pid : 0));
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, utimesSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { namesIn, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { withLock } from './lock.ts';
 import { newOwner, ownerLives, readOwner } from './owner.ts';
@@ -52,6 +53,17 @@ export function takeHold(path: string): Hold | null {
     }
   };
   return { release, isOurs: () => isOurs(path, owner.token) };
+}
+
+const POLL_MS = 100;
+
+/** Takes the hold once it is free. Returns null if it stays taken for `waitMs`. Rejects with the abort's reason. */
+export async function awaitHold(path: string, waitMs: number, signal?: AbortSignal): Promise<Hold | null> {
+  for (const end = performance.now() + waitMs; ; await sleep(POLL_MS)) {
+    const hold = takeHold(path);
+    if (hold !== null || performance.now() >= end) return hold;
+    signal?.throwIfAborted();
+  }
 }
 
 /** Lists the drafts of a process that was killed while writing the file. Under the lock no other process writes it. */

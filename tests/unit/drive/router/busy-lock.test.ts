@@ -36,7 +36,7 @@ test('a call that waits for another one exits when asked to', async (t) => {
   assert.ok(done !== null);
   const word = new AbortController();
   const behind = takeBusyLock(project.files, epoch, Date.now() + 600_000, word.signal);
-  word.abort();
+  word.abort(new RouterLeft());
   await assert.rejects(behind, RouterLeft);
   done();
   assert.ok((await takeBusyLock(project.files, epoch, 0, NEVER)) !== null);
