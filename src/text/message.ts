@@ -7,6 +7,8 @@ export interface Message {
   readonly advice?: readonly Advice[];
   /** Loop that the advice is about, if the caller that shows the message may not know it. */
   readonly loop?: LoopRef;
+  /** Path of the task file that the text names. */
+  readonly task?: string;
 }
 
 export interface Advice {
@@ -107,6 +109,7 @@ export type ErrorCode =
   | 'mode-missing'
   | 'sandbox-missing'
   | 'refused'
+  | 'name-taken'
   | 'no-loop'
   | 'client-missing'
   | 'client-too-old';

@@ -137,6 +137,7 @@ async function askedTasks(
   const { plan } = batch;
   const asked: Asked[] = [];
   const withoutMode: ((mode: string) => Asked)[] = [];
+  let isNamed = false;
   const client = once(() => requireClient(env));
   for (const task of plan === undefined ? batch.tasks.filter(({ step }) => step !== 'ended') : [null]) {
     const label = task?.taskPath ?? plan?.path ?? '';
@@ -155,11 +156,13 @@ async function askedTasks(
     } catch (error) {
       if (!(error instanceof RalphError) || error.code === 'client-missing') throw error;
       const problem = show(error.advised, { name: task?.name ?? null, mode: 'runner' });
+      const namesTask = error.code === 'task-missing' || error.advised.task === label;
       if (error.code === 'mode-missing') withoutMode.push(prepare);
-      else problems.push(problem.includes(label) ? problem : PARALLEL_TEXTS.invalid(label, problem));
+      else problems.push(namesTask ? problem : PARALLEL_TEXTS.invalid(label, problem));
+      isNamed ||= error.code === 'name-taken';
     }
   }
-  if (problems.some((problem) => problem.includes('--loop NAME'))) problems.push(PARALLEL_TEXTS.otherName);
+  if (isNamed) problems.push(PARALLEL_TEXTS.otherName);
   if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
   const mode = withoutMode.length === 0 ? '' : await askForMode(context);
   return mode === null ? null : [...asked, ...withoutMode.map((prepare) => prepare(mode))];

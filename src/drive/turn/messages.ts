@@ -85,7 +85,7 @@ export const START_TEXTS = {
     const apart = canWorktree ? ' To work without them, add --worktree.' : '';
     return `Uncommitted changes: ${paths.slice(0, 5).join(', ')}${more}.${apart}`;
   },
-  invalid: (path: string, list: string): string => `${path} cannot be started:\n${list}`,
+  invalid: (path: string, list: string): Message => ({ text: `${path} cannot be started:\n${list}`, task: path }),
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>
     `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,

@@ -71,12 +71,12 @@ export function checkWorktree({ projectDir, name, existing, env }: WorktreeReque
     if (existing !== 'resume') refuseBranch(projectDir, branch, env);
     return;
   }
-  if (!isRegistered(projectDir, dir, env)) throw new RalphError('refused', WORKTREE_TEXTS.notOurs(dir));
+  if (!isRegistered(projectDir, dir, env)) throw new RalphError('name-taken', WORKTREE_TEXTS.notOurs(dir));
   // It never had a loop: there is nothing to resume.
   if (record?.step === 'made' && existing !== 'fresh') {
     throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, dir));
   }
-  if (existing === 'refuse') throw new RalphError('refused', WORKTREE_TEXTS.exists(name, dir));
+  if (existing === 'refuse') throw new RalphError('name-taken', WORKTREE_TEXTS.exists(name, dir));
 }
 
 /** Removes the remains of a killed run, which hold no work that was to be kept. */
@@ -133,10 +133,10 @@ function makeNew(
 /** Returns true if the branch exists without commits of its own, false if it does not exist. Throws RalphError otherwise. */
 function refuseBranch(projectDir: string, branch: string, env: NodeJS.ProcessEnv): boolean {
   const valid = userGit(projectDir, ['check-ref-format', '--branch', branch], env);
-  if (!valid.ok) throw new RalphError('usage', WORKTREE_TEXTS.badBranch(branch));
+  if (!valid.ok) throw new RalphError('name-taken', WORKTREE_TEXTS.badBranch(branch));
   if (tipOf(projectDir, branch, env) === null) return false;
   const commits = ownCommits(projectDir, [`refs/heads/${branch}`], branch, env);
-  if (commits > 0) throw new RalphError('refused', WORKTREE_TEXTS.branchLies(branch, commits));
+  if (commits > 0) throw new RalphError('name-taken', WORKTREE_TEXTS.branchLies(branch, commits));
   return true;
 }
 
