@@ -111,7 +111,7 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
 test('a state that is unreadable or newer is inactive, named and left alone', (t) => {
   const p = project(t);
   for (const [content, message] of [
-    ['{"half":', /cannot be used .*ralph-loop reset/],
+    ['{"half":', /is corrupt: .*ralph-loop reset/],
     ['{"schemaVersion":999}', /newer ralph-loop/],
   ] as const) {
     p.write(STATE, content);

@@ -27,8 +27,10 @@ export type Status = (InactiveLoop | LiveLoop) & {
   readonly report?: EndReport;
 };
 
-interface InactiveLoop {
+export interface InactiveLoop {
   readonly active: false;
+  /** What there is to say beside the last loop; null for nothing, and in a message that only says so. */
+  readonly news: string | null;
   readonly message: string;
   readonly name: string | null;
   readonly lastLoop: EndedLoop | null;
@@ -44,19 +46,10 @@ export function statusText(status: Status, context: CommandContext): string {
   }
   const { lastLoop } = status;
   const run = status.run ? runLines(status.run, at, lastLoop !== null) : [];
-  const isPlain = [noLoopText(status.name), noLoopOnText(lastLoop?.taskPath ?? '')].includes(status.message);
-  const head = lastLoop !== null && isPlain ? [] : [printable(status.message)];
+  const head = lastLoop !== null && status.news === null ? [] : [printable(status.message)];
   const ended = lastLoop === null ? [] : [endedText(lastLoop, status.name, at, paint)];
   const report = status.report === undefined ? [] : reportLines(status.report).map(printable);
   return [...head, ...ended, ...report, ...figures, ...run, ...othersText(status, context)].join('\n');
-}
-
-export function noLoopText(name: string | null): string {
-  return name === null ? 'No active loop.' : `No active loop named ${name}.`;
-}
-
-export function noLoopOnText(taskPath: string): string {
-  return `No loop is active on ${taskPath}.`;
 }
 
 /** Names the other live loops, or the last ended one, if the requested loop is not live. */

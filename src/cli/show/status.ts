@@ -4,13 +4,11 @@ import { endedState } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
-import { advise } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { EXPLAIN_TEXTS } from './messages.ts';
-import { noLoopOnText, noLoopText, type Status, statusText } from './status-text.ts';
+import { explain } from './explain.ts';
+import { type InactiveLoop, type Status, statusText } from './status-text.ts';
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
@@ -25,7 +23,8 @@ export const STATUS_COMMAND: Command = {
     const report =
       status.active || status.lastLoop === null ? null : await reportOf(status.name, status.lastLoop, context);
     const shown = report === null ? status : { ...status, report };
-    context.answer(shown, () => statusText(shown, context));
+    const { news: _, ...published } = { news: null, ...shown };
+    context.answer(published, () => statusText(shown, context));
     return 0;
   },
 };
@@ -53,8 +52,9 @@ function statusHere(context: CommandContext): Status {
   if (only !== undefined && another === undefined) return statusOf(describeLoop(only.files, env));
   const status = statusOf((isAny && live.length === 0 ? endedLast(context, null) : null) ?? report);
   if (status.active || live.length === 0) return status;
-  const message = status.message === noLoopText(null) ? 'The default loop is not active.' : status.message;
-  return { ...status, message, loops: live.map(({ name, status, taskPath }) => ({ name, status, taskPath })) };
+  const news = status.news ?? (status.name === null ? 'The default loop is not active.' : null);
+  const loops = live.map(({ name, status, taskPath }) => ({ name, status, taskPath }));
+  return { ...status, news, message: news ?? status.message, loops };
 }
 
 /** Describes the live loop on a path, or the ended one that its task folder recorded. */
@@ -67,14 +67,14 @@ function statusOnPath(context: CommandContext, path: string): Status {
   const fallback = loopFiles(projectDir, recorded !== null && LOOP_NAME.test(recorded) ? recorded : null, env);
   const ended = endedLast(context, path);
   const { files, lastLoop } = ended ?? { files: fallback, lastLoop: null };
-  const message = noLoopOnText(taskPath);
+  const message = `No loop is active on ${taskPath}.`;
   const recent = recentOf({ ...describeLoop(files, env), lastLoop });
-  return { active: false, message, name: files.name, lastLoop, run, ...recent };
+  return { active: false, news: null, message, name: files.name, lastLoop, run, ...recent };
 }
 
 function statusOf(report: LoopReport): Status {
   const { live, lastLoop, files, taskPath } = report;
-  const loop = live ?? { active: false, message: inactiveText(report), name: files.name, lastLoop };
+  const loop = live ?? { active: false, ...messageOf(report), name: files.name, lastLoop };
   const run = taskPath !== null && hasFolder(taskKind(taskPath)) ? { run: runOf(files, taskPath) } : {};
   return { ...loop, ...run, ...checksOf(report), ...recentOf(report) };
 }
@@ -86,27 +86,15 @@ function checksOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'checks'>
   return checks.running === null && checks.last === null ? {} : { checks };
 }
 
-function inactiveText({ files, found, lost }: LoopReport): string {
-  if (lost !== null) {
-    const { why, next } = EXPLAIN_TEXTS.lost(lost.iteration);
-    return `${why} ${show(next, { name: files.name, mode: 'hook' })}`;
+/** Says that no loop is live, or what is wrong with its state file. */
+function messageOf(report: LoopReport): Pick<InactiveLoop, 'news' | 'message'> {
+  const { found, lost, files } = report;
+  if (lost === null && found.kind !== 'corrupt' && found.kind !== 'newer') {
+    return { news: null, message: files.name === null ? 'No active loop.' : `No active loop named ${files.name}.` };
   }
-  switch (found.kind) {
-    case 'absent':
-    case 'four-keys':
-      return noLoopText(files.name);
-    case 'corrupt':
-      return show(advise(`The state file ${files.state} cannot be used (${found.problem}).`, 'Archive it', 'reset'), {
-        name: files.name,
-        mode: 'hook',
-      });
-    case 'newer':
-      return `The state file ${files.state} was written by a newer ralph-loop. Update this one.`;
-    case 'loop':
-      return found.state.status === 'ended' ? `The last loop ${found.state.ended.message}` : noLoopText(files.name);
-    default:
-      return found satisfies never;
-  }
+  const { why, next } = explain(report);
+  const news = `${why} ${next}`;
+  return { news, message: news };
 }
 
 function recentOf({ files, live, lost, lastLoop }: LoopReport): Pick<Status, 'recent'> {
