@@ -53,6 +53,16 @@ test('every problem is reported before anything is created', (t) => {
   assert.deepEqual(log(p), []);
 });
 
+test('a task that cannot start is reported in the words of its own run, with the advice for its loop', (t) => {
+  const p = repository(t, ['a', 'b']);
+  const answer = run(p, [...jobs(['a', 'b']), '--worktree-setup', 'echo "ralph-loop: mine"; exit 5', '--json']);
+  const [first] = batchEnd(answer).tasks;
+  const expected =
+    /^the worktree's set-up failed \(.*: exit code 5\), .* Its output:\nralph-loop: mine\n Fix it.*ralph-loop worktree remove a\.$/;
+  assert.match(first?.message ?? '', expected);
+  assert.deepEqual(log(p), []);
+});
+
 test('refuses options of one task for several', (t) => {
   const p = repository(t, ['a', 'b']);
   for (const words of [

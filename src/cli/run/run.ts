@@ -1,6 +1,6 @@
 import { requireClient } from '../../claude/find-client.ts';
 import { hasBatch } from '../../drive/parallel/batch.ts';
-import { supervisorOf } from '../../drive/parallel/supervised.ts';
+import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { takeFixedTerms } from '../../drive/start/portable-terms.ts';
@@ -53,17 +53,25 @@ export const RUN_COMMAND: Command = {
     }),
   },
   control: true,
-  async run(commandLine) {
-    const input = withInput(commandLine);
-    if (isBatch(input)) {
-      const { runParallel } = await import('./run-parallel.ts');
-      return runParallel(input, RUN_COMMAND);
+  async run(context) {
+    const supervisor = supervisorOf(context.env);
+    try {
+      return await runAs(withInput(context), supervisor);
+    } catch (error) {
+      supervisor?.tellFailure(error);
+      throw error;
     }
-    const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
-    if (context === null) return 0;
-    return withMode(context, input.projectDir);
   },
 };
+
+async function runAs(input: CommandContext, supervisor: Supervisor | null): Promise<number> {
+  if (isBatch(input)) {
+    const { runParallel } = await import('./run-parallel.ts');
+    return runParallel(input, RUN_COMMAND);
+  }
+  const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
+  return context === null ? 0 : withMode(context, input.projectDir, supervisor);
+}
 
 /** Returns whether the command line is about several tasks: it names them or resumes them. */
 function isBatch({ positionals, values, files, projectDir, env }: CommandContext): boolean {
@@ -72,8 +80,7 @@ function isBatch({ positionals, values, files, projectDir, env }: CommandContext
   return values['resume'] === true && !isNamed && files.name === null && hasBatch(projectDir, env);
 }
 
-async function runToEnd(run: CommandContext, projectDir: string): Promise<number> {
-  const supervisor = supervisorOf(run.env);
+async function runToEnd(run: CommandContext, projectDir: string, supervisor: Supervisor | null): Promise<number> {
   const { context: place, worktree } = await inWorktree(run);
   const context = await handleRunningLoop({ ...place, files: startTarget(place, 'run').files });
   if (context === null) return 0;
@@ -140,14 +147,14 @@ async function reportAtEnd(context: CommandContext, files: StartedLoop['files'],
 }
 
 /** Runs the loop; if it needs a permission mode, asks the user for one and runs it again. */
-async function withMode(context: CommandContext, projectDir: string): Promise<number> {
+async function withMode(context: CommandContext, projectDir: string, supervisor: Supervisor | null): Promise<number> {
   try {
-    return await runToEnd(context, projectDir);
+    return await runToEnd(context, projectDir, supervisor);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     const mode = await askForMode(context);
     if (mode === null) return 1;
-    return runToEnd({ ...context, values: { ...context.values, 'permission-mode': mode } }, projectDir);
+    return runToEnd({ ...context, values: { ...context.values, 'permission-mode': mode } }, projectDir, supervisor);
   }
 }
 

@@ -3,6 +3,7 @@ import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';
 import type { Permit } from '../runner/runner.ts';
@@ -119,7 +120,7 @@ export class LoopProcess {
     budget.note(name, { costUsd: cost, tokens: before.tokens + billedTokens(usage) });
   }
 
-  #endOf({ code, signal, complaint }: SupervisedEnd): LoopEnd {
+  #endOf({ code, signal, failure, complaint }: SupervisedEnd): LoopEnd {
     const { budget, name } = this.#options;
     const { tokens = 0, costUsd: known = null } = budget.of(name) ?? {};
     if (this.#ended !== null) {
@@ -129,20 +130,11 @@ export class LoopProcess {
       return { end: { ...end, durationMs: report?.durationMs ?? null }, died: false };
     }
     const how = signal ?? `exit code ${code}`;
-    const message = signal === null && complaint !== '' ? lastMessage(complaint) : PARALLEL_TEXTS.died(how);
+    const why = signal === null && complaint !== '' ? complaint : PARALLEL_TEXTS.died(how);
+    const message = failure === null ? why : show(failure, { name, mode: 'runner' });
     const end = { status: 'error', code: code || 1, iterations: null, costUsd: known, tokens, message };
     return { end: { ...end, ...NEW_END }, died: true };
   }
-}
-
-/** Returns the last message of an error output; earlier ones did not report a failure. */
-function lastMessage(complaint: string): string {
-  return (
-    complaint
-      .split(/^ralph-loop: /m)
-      .at(-1)
-      ?.trim() ?? complaint
-  );
 }
 
 /** Gives a command to the loop in a worktree. Throws RalphError if it is not possible. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { Message } from '../../text/message.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 import type { PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
@@ -32,6 +33,8 @@ export interface SupervisedEnd {
   /** null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The error that ended it, if it told one. */
+  readonly failure: Message | null;
   /** End of its error output. */
   readonly complaint: string;
 }
@@ -50,6 +53,7 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
     windowsHide: true,
   });
   let complaint = '';
+  let failure: Message | null = null;
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-MAX_COMPLAINT);
   });
@@ -61,10 +65,20 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
   }
   const answer = async (request: SupervisedRequest): Promise<SupervisorAnswer | null> => {
     const { id } = request;
-    if (request.type === 'turn-over') plan?.onTurnOver();
-    if (request.type === 'turn-over') return null;
-    if (request.type === 'permit') return { type: 'permit', id, permit: await answerOf(onPermit, request.spent) };
-    return { type: 'turn', id, turn: plan === undefined ? { refused: NO_PLAN } : await plan.onTurn() };
+    switch (request.type) {
+      case 'permit':
+        return { type: 'permit', id, permit: await answerOf(onPermit, request.spent) };
+      case 'turn':
+        return { type: 'turn', id, turn: plan === undefined ? { refused: NO_PLAN } : await plan.onTurn() };
+      case 'turn-over':
+        plan?.onTurnOver();
+        return null;
+      case 'failed':
+        failure = request.message;
+        return null;
+      default:
+        return request satisfies never;
+    }
   };
   child.on('message', (request: SupervisedRequest) => {
     void answer(request).then((given) => {
@@ -76,8 +90,8 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
     pid: child.pid,
     signal: (name) => child.kill(name),
     done: new Promise((resolve) => {
-      child.on('error', (error) => resolve({ code: 1, signal: null, complaint: error.message }));
-      child.on('close', (code, signal) => resolve({ code, signal, complaint: complaint.trim() }));
+      child.on('error', (error) => resolve({ code: 1, signal: null, failure, complaint: error.message }));
+      child.on('close', (code, signal) => resolve({ code, signal, failure, complaint: complaint.trim() }));
     }),
   };
 }

@@ -1,4 +1,4 @@
-import { RalphError } from '../../text/message.ts';
+import { type Message, RalphError } from '../../text/message.ts';
 import type { PlanPart, PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
 
@@ -14,7 +14,9 @@ export type SupervisedRequest =
   /** Asks whether the task of a plan may be committed now. */
   | { readonly type: 'turn'; readonly id: number }
   /** Plan and branch are written; no answer is sent. */
-  | { readonly type: 'turn-over'; readonly id: number };
+  | { readonly type: 'turn-over'; readonly id: number }
+  /** Reason why the run ends although its loop has not ended; no answer is sent. */
+  | { readonly type: 'failed'; readonly id: number; readonly message: Message };
 
 /** `session`: ids of the tasks done in this session. */
 export type PlanTurn = { readonly session: readonly string[] } | { readonly refused: string };
@@ -26,6 +28,8 @@ export type SupervisorAnswer =
 export interface Supervisor {
   readonly askPermit: AskPermit;
   readonly part: PlanPart | null;
+  /** Reports the error that ends this run. */
+  readonly tellFailure: (error: unknown) => void;
 }
 
 /** `Omit` that preserves the members of a union. */
@@ -63,14 +67,18 @@ export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
     if ('refused' in turn) throw new RalphError('refused', turn.refused);
     return turn.session;
   };
-  const endTurn = (): void => {
-    if (process.connected) process.send?.({ type: 'turn-over', id: next++ } satisfies SupervisedRequest);
+  const tell = (request: WithoutId<SupervisedRequest>): void => {
+    if (process.connected) process.send?.({ ...request, id: next++ } satisfies SupervisedRequest);
   };
+  const endTurn = (): void => tell({ type: 'turn-over' });
   return {
     askPermit: async (spent) => {
       const answer = await ask({ type: 'permit', spent });
       if (answer.type === 'permit') return answer.permit;
       throw new RalphError('refused', 'the supervisor answered another question.');
+    },
+    tellFailure: (error) => {
+      if (error instanceof RalphError) tell({ type: 'failed', message: error.advised });
     },
     part: described === undefined ? null : { ...(JSON.parse(described) as PlanTerms), takeTurn, endTurn },
   };

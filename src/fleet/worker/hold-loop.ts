@@ -200,16 +200,14 @@ export class LoopHolder {
     void run.done.then(() => clearTimeout(force));
   }
 
-  async #conclude({ code, signal, complaint }: SupervisedEnd): Promise<HeldEnd> {
+  async #conclude({ code, signal, failure, complaint }: SupervisedEnd): Promise<HeldEnd> {
     const { lost, commands } = this.#holding;
     if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
     if (this.#failure !== null) throw this.#failure;
     const ended = this.#ended;
     if (ended === null) {
-      // It refused to start the loop, as every other worker's would.
-      if (!this.#isLive && code !== null && code !== 0) {
-        return endedAs('error', complaint);
-      }
+      // It refused to start the loop, as every other worker's would. Its advice is for a loop of this machine.
+      if (!this.#isLive && code !== null && code !== 0) return endedAs('error', failure?.text ?? complaint);
       throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
     }
     if (ended.status === 'cancelled' || commands.wanted === 'cancel') return stopped('cancelled');

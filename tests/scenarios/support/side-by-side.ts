@@ -84,6 +84,7 @@ export interface BatchEnd {
     readonly code: number;
     readonly iterations: number;
     readonly step: string;
+    readonly message: string;
     readonly problem: string | null;
     readonly commit: string | null;
   }[];

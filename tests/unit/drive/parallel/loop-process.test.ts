@@ -20,19 +20,47 @@ const PROGRAM = `
   writeFileSync('begun', '');
 `;
 
+/** A process that prints what a run prints, reports why it ends, quoting our own prefix, and exits. */
+const FAILING = `
+  console.error('ralph-loop: a note');
+  const advice = [{ verb: 'Resume', command: 'resume' }];
+  const message = { text: 'The set-up failed:\\nralph-loop: no such file.', advice };
+  if (process.argv.includes('told')) process.send({ type: 'failed', id: 0, message });
+  else console.error('crashed');
+  process.exitCode = 1;
+  process.disconnect();
+`;
+
 async function begun(t: TestContext) {
   const projectDir = repository(t);
-  const env = { PATH: process.env['PATH'], HOME: projectDir, XDG_STATE_HOME: join(projectDir, 'state') };
-  const run = new LoopProcess({
-    ...{ projectDir, env, name: 'one', program: ['-e', PROGRAM], words: [], over: undefined },
-    ...{ budget: new SharedBudget(LIMITS, 0), tell: () => undefined, onPermit: () => ({ kind: 'start' }) as never },
-  });
+  const { run, env } = started(projectDir, PROGRAM);
   t.after(() => run.signal('SIGTERM'));
   await until('the process has begun', () => existsSync(join(projectDir, 'begun')));
   const files = loopFiles(worktreePlace(projectDir, 'one').projectDir, 'one', env);
   mkdirSync(files.runtimeDir, { recursive: true });
   return { run, projectDir, files };
 }
+
+function started(projectDir: string, program: string, words: readonly string[] = []) {
+  const env = { PATH: process.env['PATH'], HOME: projectDir, XDG_STATE_HOME: join(projectDir, 'state') };
+  const run = new LoopProcess({
+    ...{ projectDir, env, name: 'one', program: ['-e', program], words, over: undefined },
+    ...{ budget: new SharedBudget(LIMITS, 0), tell: () => undefined, onPermit: () => ({ kind: 'start' }) as never },
+  });
+  return { run, env };
+}
+
+test('a process that fails is described by the message it sent, else by all that it printed', async (t) => {
+  const projectDir = repository(t);
+  const told = await started(projectDir, FAILING, ['told']).run.over;
+  assert.equal(
+    told.end.message,
+    'The set-up failed:\nralph-loop: no such file. Resume: ralph-loop resume one.',
+    'what it quotes is kept, and the advice names the loop',
+  );
+  const { end } = await started(projectDir, FAILING).run.over;
+  assert.equal(end.message, 'ralph-loop: a note\ncrashed');
+});
 
 test('a loop whose state stays locked is stopped by a signal', async (t) => {
   const { run, files } = await begun(t);
