@@ -58,7 +58,7 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
       return [{ level: 'ok', name: 'key', message: FLEET_TEXTS.keyThere }];
     }),
     await found('git', async () => {
-      const git = onPath(process.platform === 'win32' ? 'git.exe' : 'git', context.env);
+      const git = onPath('git', context.env);
       return [{ level: git === null ? 'error' : 'ok', name: 'git', message: git ?? FLEET_TEXTS.noGit }];
     }),
     await found('client', async () => {

@@ -152,7 +152,7 @@ function openPullRequest(
   const tip = tipOf(projectDir, branch, env);
   const pushed = git(['push', '--quiet', remote, `${tip}:refs/heads/${branch}`]);
   if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
-  const gh = onPath(process.platform === 'win32' ? 'gh.exe' : 'gh', env);
+  const gh = onPath('gh', env);
   if (gh === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
   const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', report];
   const { status, stdout, stderr, error } = spawnSync(gh, words, { cwd: projectDir, env, encoding: 'utf8' });

@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
 import { unopenedText } from '../../task/git/read-repository.ts';
+import { withoutPlace } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
@@ -78,12 +79,11 @@ const BEING_MADE = /failed to read \S*worktrees\/.*commondir/;
 
 /** Runs git as the user does, without variables that select another repository. Throws `refused` if git is not installed. */
 export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv, attempts = 50): GitRun {
-  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  const program = onPath('git', env);
   if (program === null) throw new RalphError('refused', WORKTREE_TEXTS.noGit);
-  const others = Object.entries(env).filter(([key]) => !REPOSITORY.has(key));
   const { status, stdout, stderr, error } = spawnSync(program, words, {
     cwd: directory,
-    env: { ...Object.fromEntries(others), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' },
+    env: { ...withoutPlace(env), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' },
     encoding: 'utf8',
     maxBuffer: MAX_OUTPUT,
     windowsHide: true,
@@ -104,11 +104,6 @@ export function askGit(directory: string, words: readonly string[], env: NodeJS.
   if (!ok) throw new RalphError('refused', WORKTREE_TEXTS.gitFailed(what, complaint));
   return text.replace(/\n$/, '');
 }
-
-const REPOSITORY = new Set([
-  ...['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'],
-  ...['GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
-]);
 
 const WHAT = 'uncommitted changes could not be determined';
 

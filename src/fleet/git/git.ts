@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { devNull } from 'node:os';
 import { onPath } from '../../state/process/find-program.ts';
-import { withSettings } from '../../task/git/run-git.ts';
+import { gitToEnd, withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from './messages.ts';
@@ -59,46 +58,16 @@ const SETTINGS: readonly (readonly [string, string])[] = [
 const KEPT = /^GIT_(?:CONFIG_(?!PARAMETERS$)|SSH|ASKPASS|SSL_|PROXY_|HTTP_)/;
 
 /** Runs git without a terminal. Throws RalphError `refused` if it is not installed; any other failure is in the answer. */
-export function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
+export async function git(words: readonly string[], call: GitCall): Promise<GitEnd> {
   const { env, gitDir, workTree, cwd, input = '', network = false } = call;
-  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  const program = onPath('git', env);
   if (program === null) throw new RalphError('refused', GIT_TEXTS.noGit);
-  return new Promise((resolve) => {
-    const child = spawn(program, words, {
-      cwd: cwd ?? workTree ?? gitDir,
-      env: environment(call),
-      stdio: ['pipe', 'pipe', 'pipe'],
-      windowsHide: true,
-      // Without a terminal, ssh and credential helpers cannot ask and wait.
-      detached: process.platform !== 'win32',
-    });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let complaint = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= MOST_OUTPUT) chunks.push(chunk);
-      else child.kill('SIGKILL');
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      complaint = `${complaint}${chunk.toString('utf8')}`.slice(-MOST_COMPLAINT);
-    });
-    // A git that ends before reading all input reports the reason itself.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
-    const late = setTimeout(() => child.kill('SIGKILL'), network ? NETWORK_MS : LOCAL_MS);
-    const finish = (code: number | null, said: string): void => {
-      clearTimeout(late);
-      resolve({
-        ok: code === 0,
-        code,
-        output: Buffer.concat(chunks),
-        complaint: redact(said.trim().replace(/(:\/\/)[^\s/@]+@/g, '$1')),
-      });
-    };
-    child.once('error', (error) => finish(null, error.message));
-    child.once('close', (code, signal) => finish(code, signal === null ? complaint : `${complaint}ended by ${signal}`));
+  const { code, output, complaint } = await gitToEnd(program, words, {
+    ...{ cwd: cwd ?? workTree ?? gitDir, env: environment(call), input },
+    ...{ timeMs: network ? NETWORK_MS : LOCAL_MS, mostOutput: MOST_OUTPUT },
   });
+  const said = redact(complaint.slice(-MOST_COMPLAINT).replace(/(:\/\/)[^\s/@]+@/g, '$1'));
+  return { ok: code === 0, code, output, complaint: said };
 }
 
 /** Returns git's output without its last newline. Throws RalphError `state-io` with `what` and git's error. */

@@ -115,7 +115,7 @@ async function openPullRequest(
   ws: Workspace,
   { branch, base, report }: Publication,
 ): Promise<Pick<PublishOutcome, 'pullRequest' | 'message'>> {
-  const gh = onPath(process.platform === 'win32' ? 'gh.exe' : 'gh', ws.env);
+  const gh = onPath('gh', ws.env);
   if (gh === null) return { pullRequest: null, message: PUBLISH_TEXTS.noGh(branch) };
   const url = await askGit(['config', '--get', 'remote.origin.url'], { env: ws.env, gitDir: ownGit(ws) }, WHAT);
   const where = ['--repo', url, '--head', nameOf(branch), '--base', nameOf(base)];

@@ -4,10 +4,11 @@ import { delimiter, isAbsolute, join } from 'node:path';
 /** Finds a program on the PATH. Ignores relative entries, through which the project could choose the program. */
 export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
   const path = env['PATH'] ?? env['Path'] ?? '';
+  const names = process.platform === 'win32' ? [`${name}.exe`, name] : [name];
   for (const folder of path.split(delimiter)) {
     if (!isAbsolute(folder)) continue;
-    const candidate = join(folder, name);
-    if (isExecutable(candidate)) return candidate;
+    const found = names.map((each) => join(folder, each)).find(isExecutable);
+    if (found !== undefined) return found;
   }
   return null;
 }

@@ -18,12 +18,12 @@ export function findShell(env: Environment): Shell | null {
 }
 
 function windowsShell(env: Environment): Shell | null {
-  const git = onPath('git.exe', env);
+  const git = onPath('git', env);
   // git.exe is in cmd\, bin\ or mingw64\bin\ of its folder. The bash.exe of System32 is WSL's.
   const folders = git === null ? [] : [dirname(dirname(git)), dirname(dirname(dirname(git)))];
   const bash = folders.map((folder) => join(folder, 'bin', 'bash.exe')).find((path) => existsSync(path));
   if (bash !== undefined) return { program: bash, arguments: (run) => ['-c', run] };
-  const program = onPath('pwsh.exe', env) ?? onPath('powershell.exe', env);
+  const program = onPath('pwsh', env) ?? onPath('powershell', env);
   const arguments_ = (run: string) => ['-NoProfile', '-NonInteractive', '-Command', `${run}\nexit $LASTEXITCODE`];
   return program === null ? null : { program, arguments: arguments_ };
 }

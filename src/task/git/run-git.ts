@@ -48,7 +48,7 @@ export async function runGit(
 ): Promise<GitAnswer> {
   const { env, signal } = given;
   signal.throwIfAborted();
-  const program = gitProgram(env);
+  const program = onPath('git', env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
     const options = { ...spawnOptions(directory, given, settings), maxBuffer: MAX_OUTPUT };
@@ -69,7 +69,7 @@ export async function eachOfGit(
 ): Promise<boolean> {
   const { env, signal } = given;
   signal.throwIfAborted();
-  const program = gitProgram(env);
+  const program = onPath('git', env);
   if (program === null) return false;
   const answered = await new Promise<boolean>((resolve) => {
     const child = spawn(program, words, { ...spawnOptions(directory, given), stdio: ['ignore', 'pipe', 'ignore'] });
@@ -90,10 +90,6 @@ function spawnOptions(cwd: string, given: GitOptions, settings: Parameters<typeo
   const env = gitEnvironment(given, settings) as NodeJS.ProcessEnv;
   const { timeMs: timeout = 30_000, signal } = given;
   return { cwd, env, timeout, killSignal: 'SIGKILL' as const, windowsHide: true, signal };
-}
-
-function gitProgram(env: Environment): string | null {
-  return onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
 }
 
 function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
@@ -155,6 +151,60 @@ function viewEnvironment({ gitDir, workTree }: NonNullable<GitOptions['inView']>
   };
 }
 
+export interface GitProcess {
+  readonly cwd: string | undefined;
+  /** The whole environment. */
+  readonly env: Environment;
+  readonly input: Buffer | string;
+  readonly timeMs: number;
+  /** Bytes of output beyond which git is killed. */
+  readonly mostOutput: number;
+}
+
+export interface GitEnd {
+  readonly code: number | null;
+  readonly output: Buffer;
+  /** End of the error output, and how git ended if a signal did it or it could not be started. */
+  readonly complaint: string;
+}
+
+const MOST_COMPLAINT = 8_000;
+
+/** Runs git to its end, without a terminal: ssh and credential helpers cannot ask, and typed keys do not reach it. */
+export function gitToEnd(program: string, words: readonly string[], run: GitProcess): Promise<GitEnd> {
+  const { cwd, env, input, timeMs, mostOutput } = run;
+  return new Promise((resolve) => {
+    const child = spawn(program, words, {
+      cwd,
+      env: env as NodeJS.ProcessEnv,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      windowsHide: true,
+      detached: process.platform !== 'win32',
+    });
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= mostOutput) chunks.push(chunk);
+      else child.kill('SIGKILL');
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      said = `${said}${chunk}`.slice(-MOST_COMPLAINT);
+    });
+    // A git that exits before reading everything reports the reason itself.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+    const late = setTimeout(() => child.kill('SIGKILL'), timeMs);
+    const finish = (code: number | null, complaint: string): void => {
+      clearTimeout(late);
+      resolve({ code, output: Buffer.concat(chunks), complaint: complaint.trim() });
+    };
+    child.once('error', (error) => finish(null, error.message));
+    child.once('close', (code, signal) => finish(code, signal === null ? said : `${said}ended by ${signal}`));
+  });
+}
+
 export interface GitChange {
   readonly directory: string;
   readonly words: readonly string[];
@@ -164,62 +214,39 @@ export interface GitChange {
   readonly hooks?: boolean;
 }
 
-/** `text`: the standard output, at most 4 MiB of it. */
+/** `text`: the standard output. */
 export type GitChanged =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly said: string; readonly code: number | null; readonly text: string };
 
 /** Time limit: commit hooks may run a complete test suite. */
 const TIME_MS = 600_000;
-const MOST_SAID = 8_000;
+const MOST_CHANGED = 64 * 1024 * 1024;
 
 const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
 /** Runs git with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
-export function changeByGit({ directory, words, input = '', env, hooks = false }: GitChange): Promise<GitChanged> {
-  const program = gitProgram(env);
-  if (program === null)
-    return Promise.resolve({ ok: false, said: 'git was not found on the PATH.', code: null, text: '' });
-  return new Promise((resolve) => {
-    const child = spawn(program, hooks ? words : [...WITHOUT_HOOKS, ...words], {
-      cwd: directory,
-      env: {
-        ...withoutPlace(gateEnvironment(env)),
-        ...{ GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_NO_REPLACE_OBJECTS: '1' },
-      } as NodeJS.ProcessEnv,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      windowsHide: true,
-      // Detached, so that keys typed at a terminal do not reach git.
-      detached: process.platform !== 'win32',
-    });
-    let said = '';
-    const hear = (chunk: Buffer): void => {
-      said = `${said}${chunk.toString('utf8')}`.slice(-MOST_SAID);
-    };
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      hear(Buffer.from(chunk));
-      if (text.length < MAX_OUTPUT) text += chunk;
-    });
-    child.stderr.on('data', hear);
-    // A git that exits before reading all input reports the reason itself.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
-    const late = setTimeout(() => child.kill('SIGKILL'), TIME_MS);
-    const finish = (end: GitChanged): void => {
-      clearTimeout(late);
-      resolve(end);
-    };
-    child.once('error', (error) => finish({ ok: false, said: error.message, code: null, text }));
-    child.once('close', (code, signal) => {
-      if (code === 0) return finish({ ok: true, text });
-      const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      finish({ ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said.trim()}`, code, text });
-    });
+export async function changeByGit({ directory, words, input = '', env, hooks }: GitChange): Promise<GitChanged> {
+  const program = onPath('git', env);
+  if (program === null) return { ok: false, said: 'git was not found on the PATH.', code: null, text: '' };
+  const own = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_NO_REPLACE_OBJECTS: '1' };
+  const { code, output, complaint } = await gitToEnd(program, hooks ? words : [...WITHOUT_HOOKS, ...words], {
+    ...{ cwd: directory, env: { ...withoutPlace(gateEnvironment(env)), ...own }, input },
+    ...{ timeMs: TIME_MS, mostOutput: MOST_CHANGED },
   });
+  const text = output.toString('utf8');
+  if (code === 0) return { ok: true, text };
+  const how = code === null ? 'failed' : `exit code ${code}`;
+  const said = `${text.slice(-MOST_COMPLAINT)}\n${complaint}`.trim();
+  return { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said}`, code, text };
 }
 
-function withoutPlace(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
-  const places = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE', 'GIT_PREFIX'];
-  return Object.fromEntries(Object.entries(env).filter(([key]) => !places.includes(key)));
+const PLACES = new Set([
+  ...['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'],
+  ...['GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
+]);
+
+/** Returns the environment without the variables that choose another repository. */
+export function withoutPlace(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([key]) => !PLACES.has(key)));
 }
