@@ -32,6 +32,10 @@ export interface Confinement {
   readonly terms: Sandbox;
   /** Project, or the work tree that replaces it; absolute. */
   readonly writable: string;
+  /** Folder that can be read even if it is below a folder whose sockets are hidden. */
+  readonly readable?: string;
+  /** Git folder that a commit of the loop writes to, except its settings and hooks. */
+  readonly gitDir?: string;
 }
 
 export interface Confined {
@@ -60,12 +64,12 @@ export interface ConfinedRun {
 
 /** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails, so no command runs outside by mistake. */
 export function confine(
-  { terms, writable }: Confinement,
+  { terms, writable, readable = '', gitDir = '' }: Confinement,
   { text, program, words, directory, env }: ConfinedRun,
 ): Confined {
   const secrets = new Set(secretNames(env, [text]));
   const kept = Object.entries(env).filter(([name]) => !secrets.has(name));
-  const places = [...(env['PATH'] ?? '').split(delimiter), env['HOME'] ?? '', ...NEEDED];
+  const places = [...(env['PATH'] ?? '').split(delimiter), env['HOME'] ?? '', readable, ...NEEDED];
   const needed = places.filter((path) => HIDDEN.some((folder) => path.startsWith(`${folder}/`)));
   const servers = join(writable, '.mcp.json');
   const options = [
@@ -76,7 +80,13 @@ export function confine(
     ...existing([outsideRoot(env)]).flatMap(hidden),
     // After the state folder, which contains the clean copies of projects.
     ...existing([writable]).flatMap((path) => ['--bind', path, path]),
-    ...existing([...controlFiles(writable, env), ...terms.denyWrite]).flatMap((path) => ['--ro-bind', path, path]),
+    ...existing([...controlFiles(writable, env, gitDir !== ''), ...terms.denyWrite]).flatMap((path) => [
+      '--ro-bind',
+      path,
+      path,
+    ]),
+    ...existing([gitDir]).flatMap((path) => ['--bind', path, path]),
+    ...existing(['config', 'hooks'].map((name) => join(gitDir, name))).flatMap((path) => ['--ro-bind', path, path]),
     ...existing(terms.denyRead).flatMap(hidden),
     ...[...POWERLESS, '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent', '--new-session'],
     ...(terms.network === true ? [] : ['--unshare-net']),
@@ -103,13 +113,17 @@ function hidden(path: string): string[] {
   return statSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }
 
+const SETTINGS = ['settings.json', 'settings.local.json', 'hooks', 'skills', 'agents', 'commands'];
+
 /** Returns the files and folders that decide what runs outside the sandbox later: settings of the client, ours, and git's. */
-function controlFiles(project: string, env: Environment): string[] {
+function controlFiles(project: string, env: Environment, isCommit: boolean): string[] {
   const home = homeFolder(env);
   const client = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const config = env['XDG_CONFIG_HOME'];
   return [
-    ...['.git', '.claude', '.mcp.json', '.ralph/config.json'].map((name) => join(project, name)),
+    ...['.git', '.mcp.json', '.ralph/config.json'].map((name) => join(project, name)),
+    // A commit may move the task file, which is in .claude.
+    ...(isCommit ? SETTINGS : ['']).map((name) => join(project, '.claude', name)),
     ...[client, join(home, '.claude.json'), join(home, '.gitconfig')],
     join(config && isAbsolute(config) ? config : join(home, '.config'), 'ralph-loop'),
   ];

@@ -9,7 +9,7 @@ import {
 } from '../../state/files/regular-file.ts';
 import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
-import { gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
+import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** Write-ahead record of a task's commit, stored outside the project. The next process finishes or rolls it back. */
 export interface CommitIntent {
@@ -54,15 +54,14 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
 
 /** Removes tick and entry unless they were changed meanwhile. */
 export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<void> {
-  const { files, contract, env } = place;
+  const { files, contract } = place;
   const plan = join(files.projectDir, contract.taskPath);
   if (readRegularFile(plan, MOST_BYTES) === intent.after) replaceText(plan, intent.before);
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, intent);
-  const directory = files.projectDir;
   // Unstages. git rejects paths that it does not know, which need no unstaging.
-  for (const path of ownPaths(directory, contract.taskPath)) {
-    await changeByGit({ directory, words: ['reset', '--quiet', '--', path], env });
+  for (const path of ownPaths(files.projectDir, contract.taskPath)) {
+    await changeByGit({ ...changing(place), words: ['reset', '--quiet', '--', path] });
   }
 }
 

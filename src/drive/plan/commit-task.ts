@@ -6,7 +6,7 @@ import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts'
 import { isInScope } from '../../task/git/task-scope.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
-import { gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
+import { changing, gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
 
 const CONFIG_TIME_MS = 10_000;
 
@@ -16,7 +16,7 @@ export type TaskCommit =
 
 /** Commits all changes since the task began, including what commit hooks change in these files. */
 export async function commitTask(place: PlanPlace, task: OpenTask, subject: string): Promise<TaskCommit> {
-  const { files, contract, env } = place;
+  const { files, contract } = place;
   const directory = files.projectDir;
   const options = gitOptions(place);
   const staged = await stageTask(place, task);
@@ -26,10 +26,9 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   const hooks = await areHooksPinned(directory, options);
   // One commit for each task, even if nothing changed, so that the history mirrors the plan.
   const committed = await changeByGit({
-    directory,
+    ...changing(place),
     words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
     input,
-    env,
     hooks,
   });
   if (!committed.ok) return committed;
@@ -37,7 +36,7 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0);
   if (problem === null) return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
   // The work stays in the working tree.
-  const undone = await changeByGit({ directory, words: ['reset', '--quiet', task.commit, '--'], env });
+  const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', task.commit, '--'] });
   return { ok: false, said: undone.ok ? problem : `${problem} ${undone.said}` };
 }
 
@@ -45,13 +44,13 @@ type Staged = { readonly ok: true; readonly paths: readonly string[] } | { reado
 
 /** Stages all changes since the task began, and nothing else. `ownToo` includes plan and progress file. */
 export async function stageTask(place: PlanPlace, task: OpenTask, ownToo = true): Promise<Staged> {
-  const { files, contract, env } = place;
+  const { files, contract } = place;
   const directory = files.projectDir;
   const options = gitOptions(place);
   const stands = await readRepository(directory, options);
   if (typeof stands === 'string') return { ok: false, said: stands };
   // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
-  const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
+  const reset = await changeByGit({ ...changing(place), words: ['reset', '--quiet'] });
   if (!reset.ok) return reset;
   const unstaged = await readRepository(directory, options);
   if (typeof unstaged === 'string') return { ok: false, said: unstaged };
@@ -91,9 +90,7 @@ async function problemOfCommit(
 
 /** Amends the commit with changes that its hooks (formatters, for example) left in the tree. */
 async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]): Promise<string[]> {
-  const { files, env } = place;
-  const directory = files.projectDir;
-  const stands = await readRepository(directory, gitOptions(place));
+  const stands = await readRepository(place.files.projectDir, gitOptions(place));
   const changed =
     typeof stands === 'string'
       ? []
@@ -101,26 +98,24 @@ async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]
   if (changed.length === 0) return [];
   const added = await add(place, ['--all'], changed);
   const words = ['commit', '--quiet', '--amend', '--no-edit', '--no-verify'];
-  const amended = added.ok ? await changeByGit({ directory, words, env }) : added;
+  const amended = added.ok ? await changeByGit({ ...changing(place), words }) : added;
   return amended.ok ? [] : [PLAN_TEXTS.notTakenIn(changed, amended.said)];
 }
 
 async function add(place: PlanPlace, words: readonly string[], paths: readonly string[]): Promise<GitChanged> {
-  const { files, env } = place;
   if (paths.length === 0) return { ok: true, text: '' };
   return changeByGit({
-    directory: files.projectDir,
+    ...changing(place),
     words: ['--literal-pathspecs', 'add', ...words, ...((await isSparse(place)) ? ['--sparse'] : []), ...FROM_INPUT],
     input: paths.join('\0'),
-    env,
   });
 }
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 
 /** Returns whether the checkout is sparse: `git add` then needs --sparse, which older versions of git do not know. */
-async function isSparse({ files, env, signal }: PlanPlace): Promise<boolean> {
+async function isSparse(place: PlanPlace): Promise<boolean> {
   const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
-  const answer = await runGit(files.projectDir, words, { env, signal, timeMs: CONFIG_TIME_MS });
+  const answer = await runGit(place.files.projectDir, words, { ...gitOptions(place), timeMs: CONFIG_TIME_MS });
   return answer.kind === 'answer' && answer.text.trim() === 'true';
 }

@@ -12,7 +12,7 @@ import { type PlanFileTask, readPlan, untickTask } from '../../task/plan/read-pl
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
-import { gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
+import { changing, gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
 
 export interface LookedAt {
   readonly results: readonly CheckResult[];
@@ -27,7 +27,7 @@ export interface LookedAt {
  * reason; throws disk errors.
  */
 export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
-  const { files, contract, env } = place;
+  const { files, contract } = place;
   const none = { changes: [], notes: [] };
   const directory = files.projectDir;
   const known = task.hidden ?? null;
@@ -44,7 +44,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
   let stands = before;
   if (before.head !== task.commit) {
     const commits = await commitsSince(directory, task.commit, gitOptions(place));
-    const folded = await changeByGit({ directory, words: ['reset', '--soft', task.commit], env });
+    const folded = await changeByGit({ ...changing(place), words: ['reset', '--soft', task.commit] });
     if (!folded.ok)
       return { changes: [], notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
     notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
@@ -79,12 +79,10 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
 
 /** Leaves out files that differ only in the index: staged or committed, then reverted. */
 async function changedSince(place: PlanPlace, stands: Repository): Promise<readonly string[]> {
-  const { files, env } = place;
   if (stands.halfStaged.length === 0) return stands.changed;
-  const directory = files.projectDir;
   const words = ['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
-  const unstaged = await changeByGit({ directory, words, input: stands.halfStaged.join('\0'), env });
-  const after = unstaged.ok ? await readRepository(directory, gitOptions(place)) : stands;
+  const unstaged = await changeByGit({ ...changing(place), words, input: stands.halfStaged.join('\0') });
+  const after = unstaged.ok ? await readRepository(place.files.projectDir, gitOptions(place)) : stands;
   return typeof after === 'string' ? stands.changed : after.changed;
 }
 

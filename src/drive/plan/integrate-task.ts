@@ -13,7 +13,7 @@ import { type CheckedWork, finishTask, progressTitle } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { gitOptions, linkText, type PlanPlace, progressOf } from './plan-place.ts';
+import { changing, gitOptions, linkText, type PlanPlace, progressOf } from './plan-place.ts';
 
 export interface IntegratedTask {
   /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */
@@ -88,17 +88,13 @@ export async function recoverTask(place: PlanPlace): Promise<string | null> {
 
 /** Publishes the new commit of the worktree. Takes it back and returns false if the branch has moved. */
 async function publishOwn(place: PartPlace): Promise<boolean> {
-  const { files, env } = place;
+  const { files } = place;
   const [stands, intent] = [await readRepository(files.projectDir, gitOptions(place)), readIntent(place)];
   if (typeof stands === 'string' || stands.head === null || intent === null) {
     throw new RalphError('refused', PART_TEXTS.notPublished(place.part.task, place.part.branch, String(stands)));
   }
   if (publishCommit(place, stands.head, intent)) return true;
-  const undone = await changeByGit({
-    directory: files.projectDir,
-    words: ['reset', '--quiet', intent.parent, '--'],
-    env,
-  });
+  const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', intent.parent, '--'] });
   if (!undone.ok) throw new RalphError('refused', undone.said);
   await rollBack(place, intent);
   clearIntent(place);
@@ -212,7 +208,7 @@ async function mergeTrees(
   commit: string,
 ): Promise<{ readonly merged: string; readonly conflicts: readonly string[] }> {
   const words = ['merge-tree', '--write-tree', '--no-messages', '--name-only', '-z', tip, commit];
-  const answer = await changeByGit({ directory: place.files.projectDir, words, env: place.env });
+  const answer = await changeByGit({ ...changing(place), words });
   const [merged = '', ...conflicts] = answer.text.split('\0').filter((each) => each !== '');
   if (!/^[0-9a-f]{40,64}$/.test(merged) || (!answer.ok && answer.code !== 1)) {
     throw new RalphError('refused', PART_TEXTS.notMerged(answer.ok ? '' : answer.said));
@@ -226,7 +222,7 @@ const LOCK_MS = 250;
 /** Runs git, and retries for ten seconds while another git holds the index. Returns its output, trimmed. */
 async function git(place: PartPlace, words: readonly string[]): Promise<string> {
   for (let tries = 0; ; tries++) {
-    const done = await changeByGit({ directory: place.files.projectDir, words, env: place.env });
+    const done = await changeByGit({ ...changing(place), words });
     if (done.ok) return done.text.trim();
     if (tries === LOCK_TRIES || !done.said.includes('index.lock')) throw new RalphError('refused', done.said);
     await sleep(LOCK_MS);

@@ -7,7 +7,8 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import type { GitOptions } from '../../task/git/run-git.ts';
+import { pinnedPlaces } from '../../task/git/git-view.ts';
+import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import type { PlanPart } from './plan-part.ts';
@@ -31,8 +32,24 @@ export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
 }
 
 /** Returns the options of every git query: verification relies on answers under the settings of the start. */
-export function gitOptions({ env, signal, files }: Pick<PlanPlace, 'env' | 'signal' | 'files'>): GitOptions {
-  return { env, signal, view: files.gitView };
+export function gitOptions({
+  env,
+  signal,
+  files,
+  contract,
+}: Pick<PlanPlace, 'env' | 'signal' | 'files' | 'contract'>): GitOptions {
+  return { env, signal, view: files.gitView, sandbox: contract.sandbox };
+}
+
+/** Returns the options of every change by git: with the sandbox, programs that the repository names run in it as well. */
+export function changing({
+  env,
+  files: { projectDir: directory, gitView },
+  contract: { sandbox: terms },
+}: Pick<PlanPlace, 'env' | 'files' | 'contract'>): Pick<GitChange, 'directory' | 'env' | 'sandbox'> {
+  if (terms === undefined) return { directory, env };
+  const { top: writable, gitDir } = pinnedPlaces(gitView) ?? { top: directory, gitDir: join(directory, '.git') };
+  return { directory, env, sandbox: { terms, writable, readable: writable, gitDir } };
 }
 
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {

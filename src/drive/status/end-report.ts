@@ -54,17 +54,18 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   const { loopId, ended, usage, iteration, maxIterations, startedAt, checks = [], lastWords = [] } = state;
   const point = startPointOf(files, loopId);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const changes = point && (await changesSince(files.projectDir, point, { env, signal }));
-  const commands = point && wayBack(point);
   const contract = findEndedContract(files, loopId)?.contract;
+  const options = { env, signal, sandbox: contract?.sandbox };
+  const changes = point && (await changesSince(files.projectDir, point, options));
+  const commands = point && wayBack(point);
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   const isLimit = ended.as === 'max-iterations' || ended.as === 'no-progress-exhaustion';
-  const options = isLimit ? { options: { 'max-iterations': 'N' } } : {};
+  const more = isLimit ? { options: { 'max-iterations': 'N' } } : {};
   const resume = commandLine(
-    { command: 'resume', ...options },
+    { command: 'resume', ...more },
     { name: state.name, mode: state.mode, program: programName() },
   );
   return {

@@ -58,7 +58,7 @@ async function copyFor(
 ): Promise<CleanCopy | string | null> {
   if (contract.verifyIn === undefined || copies === undefined || first === undefined) return null;
   const { makeCleanCopy } = await import('./clean-copy.ts');
-  const options = { env, signal, view: copies.view };
+  const options = { env, signal, view: copies.view, sandbox: contract.sandbox };
   return makeCleanCopy({ contract, projectDir, root: copies.root, options, timeoutMs: first.timeoutSeconds * 1000 });
 }
 

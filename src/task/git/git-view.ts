@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { orElse } from '../../text/or-else.ts';
@@ -138,6 +138,12 @@ export function changedPins(files: LoopFiles, pins: GitPins): string[] {
 function readView(path: string): GitPins | null {
   // torn file: no view
   return orElse(() => JSON.parse(readRegularFile(join(path, PINS), 16 * MOST_BYTES) ?? 'null') as GitPins | null, null);
+}
+
+/** Returns the working tree and the git folder of the start, whatever the repository says now; null where the loop has none. */
+export function pinnedPlaces(view: string): { readonly top: string; readonly gitDir: string } | null {
+  const pins = readView(view);
+  return pins && { top: pins.top, gitDir: dirname(pins.objects) };
 }
 
 export const STATUS: readonly string[] =

@@ -1,7 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { Sandbox } from '../../engine/schema/contract.ts';
+import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { gateEnvironment } from '../commands/shell.ts';
 
@@ -17,6 +19,8 @@ export interface GitOptions {
   readonly inView?: { readonly gitDir: string; readonly workTree: string };
   /** Keeps the setting for the location of the user's hooks. */
   readonly keepsHooksPath?: boolean;
+  /** Sandbox of the loop: the agent may have written settings, also of a nested repository, that name a program to run. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 /** Returns the parts of an answer to a call with `-z`. */
@@ -37,6 +41,7 @@ const SETTINGS: readonly (readonly [string, string])[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', devNull],
   ['core.untrackedCache', 'false'],
+  ['log.showSignature', 'false'],
 ];
 
 /** Queries git without locks, writes, network, prompts or the repository's programs. Rejects only with the abort's reason. */
@@ -51,8 +56,8 @@ export async function runGit(
   const program = onPath('git', env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
-    const options = { ...spawnOptions(directory, given, settings), maxBuffer: MAX_OUTPUT };
-    execFile(program, words, options, (error, text) =>
+    const call = confinedCall(program, words, directory, given, settings);
+    execFile(call.program, call.words, { ...call.options, maxBuffer: MAX_OUTPUT }, (error, text) =>
       resolve(error === null ? { kind: 'answer', text } : failure(error)),
     );
   });
@@ -72,7 +77,8 @@ export async function eachOfGit(
   const program = onPath('git', env);
   if (program === null) return false;
   const answered = await new Promise<boolean>((resolve) => {
-    const child = spawn(program, words, { ...spawnOptions(directory, given), stdio: ['ignore', 'pipe', 'ignore'] });
+    const call = confinedCall(program, words, directory, given);
+    const child = spawn(call.program, call.words, { ...call.options, stdio: ['ignore', 'pipe', 'ignore'] });
     let rest = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       const parts = `${rest}${chunk}`.split('\0');
@@ -86,10 +92,38 @@ export async function eachOfGit(
   return answered;
 }
 
-function spawnOptions(cwd: string, given: GitOptions, settings: Parameters<typeof runGit>[3] = []) {
-  const env = gitEnvironment(given, settings) as NodeJS.ProcessEnv;
-  const { timeMs: timeout = 30_000, signal } = given;
-  return { cwd, env, timeout, killSignal: 'SIGKILL' as const, windowsHide: true, signal };
+function confinedCall(
+  git: string,
+  arguments_: readonly string[],
+  cwd: string,
+  given: GitOptions,
+  settings: Parameters<typeof runGit>[3] = [],
+) {
+  const { timeMs: timeout = 30_000, signal, sandbox: terms, view } = given;
+  const own = gitEnvironment(given, settings);
+  const sandbox = terms && { terms, writable: view ?? '', readable: repositoryAround(cwd) };
+  const { program, words, env } = confinedGit(git, arguments_, cwd, own, sandbox);
+  const options = { cwd, env: env as NodeJS.ProcessEnv, timeout, killSignal: 'SIGKILL' as const };
+  return { program, words, options: { ...options, windowsHide: true, signal } };
+}
+
+function confinedGit(
+  program: string,
+  words: readonly string[],
+  directory: string,
+  env: Environment,
+  sandbox: Confinement | undefined,
+): { readonly program: string; readonly words: readonly string[]; readonly env: Environment } {
+  return sandbox === undefined
+    ? { program, words, env }
+    : confine(sandbox, { text: '', program, words, directory, env });
+}
+
+/** Returns the outermost repository, which contains the git folders of worktrees. */
+function repositoryAround(directory: string): string {
+  let found = directory;
+  for (let at = directory; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) found = at;
+  return found;
 }
 
 function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
@@ -212,6 +246,7 @@ export interface GitChange {
   readonly env: Environment;
   /** True if the repository's hooks run; they do not by default. */
   readonly hooks?: boolean;
+  readonly sandbox?: Confinement | undefined;
 }
 
 /** `text`: the standard output. */
@@ -226,14 +261,15 @@ const MOST_CHANGED = 64 * 1024 * 1024;
 const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
 /** Runs git with the user's configuration and signatures. Not aborted: half a commit is worse than a late one. */
-export async function changeByGit({ directory, words, input = '', env, hooks }: GitChange): Promise<GitChanged> {
-  const program = onPath('git', env);
-  if (program === null) return { ok: false, said: 'git was not found on the PATH.', code: null, text: '' };
+export async function changeByGit(change: GitChange): Promise<GitChanged> {
+  const { directory, words, input = '', env, hooks, sandbox } = change;
+  const git = onPath('git', env);
+  if (git === null) return { ok: false, said: 'git was not found on the PATH.', code: null, text: '' };
   const own = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_NO_REPLACE_OBJECTS: '1' };
-  const { code, output, complaint } = await gitToEnd(program, hooks ? words : [...WITHOUT_HOOKS, ...words], {
-    ...{ cwd: directory, env: { ...withoutPlace(gateEnvironment(env)), ...own }, input },
-    ...{ timeMs: TIME_MS, mostOutput: MOST_CHANGED },
-  });
+  const plain = { ...withoutPlace(gateEnvironment(env)), ...own };
+  const call = confinedGit(git, hooks ? words : [...WITHOUT_HOOKS, ...words], directory, plain, sandbox);
+  const run = { cwd: directory, env: call.env, input, timeMs: TIME_MS, mostOutput: MOST_CHANGED };
+  const { code, output, complaint } = await gitToEnd(call.program, call.words, run);
   const text = output.toString('utf8');
   if (code === 0) return { ok: true, text };
   const how = code === null ? 'failed' : `exit code ${code}`;

@@ -1,3 +1,4 @@
+import { findEndedContract, readContract } from '../../state/loop-files.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import { type ShownLoop, shownText } from './collect-report.ts';
 import { mapTexts } from './event-text.ts';
@@ -60,8 +61,12 @@ export async function commitsOf(
 }
 
 /** Returns the current changes of tracked files, bounded and masked; null if there are none, and outside a repository. */
-export async function uncommittedOf({ files }: Pick<ShownLoop, 'files'>, env: Env): Promise<Work['uncommitted']> {
-  const options = { env, signal: AbortSignal.timeout(TIME_MS) };
+export async function uncommittedOf(
+  { files, state }: Pick<ShownLoop, 'files' | 'state'>,
+  env: Env,
+): Promise<Work['uncommitted']> {
+  const stored = findEndedContract(files, state.loopId) ?? readContract(files);
+  const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };
   const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options);
   const work = answer.kind === 'answer' ? workIn(answer.text) : null;
   return work === null || work.patch === '' ? null : mapTexts(work, shownText(files.projectDir));
