@@ -22,8 +22,7 @@ export class LoopHistory {
   readonly decisions: Decision[] = [];
   start: StartFacts = { limits: {}, checks: [], facts: {} };
   #open: Iteration | null = null;
-  /** Time of the last event. */
-  #last = '';
+  #lastAt = '';
   readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
   readonly #steering = new Map<string, string>();
   /** Calls of the open iteration that are only counted. */
@@ -42,7 +41,7 @@ export class LoopHistory {
     this.#endWait(text(type), at);
     if (isActivity(type) || type === 'agent.ended') this.#activity(text(type), at, event);
     else this.#decision(text(type), at, event);
-    this.#last = at;
+    this.#lastAt = at;
   }
 
   checks(): CheckSummary[] {
@@ -234,8 +233,8 @@ export class LoopHistory {
   #interrupt(): void {
     const open = this.#open;
     if (open?.outcome === 'open') {
-      const durationMs = Math.max(0, Date.parse(this.#last) - Date.parse(open.startedAt));
-      Object.assign(open, { outcome: 'interrupted', endedAt: this.#last, durationMs } satisfies Partial<Iteration>);
+      const durationMs = Math.max(0, Date.parse(this.#lastAt) - Date.parse(open.startedAt));
+      Object.assign(open, { outcome: 'interrupted', endedAt: this.#lastAt, durationMs } satisfies Partial<Iteration>);
     }
     this.#open = null;
   }
