@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { AT, aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
 const DONE = 'All is well.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n';
+
+/** Stops the clock a second ahead: the system dates the task file by its own, and a later change ends an idle wait. */
+function stopClock(t: TestContext): void {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 1_000 });
+}
 
 test('two calls of next hand out the same work with the same prompt', async (t) => {
   const project = aProject(t);
@@ -118,7 +123,7 @@ test('does not count a report again whose process died before it could answer', 
 });
 
 test('a subagent that could not work costs no iteration, and its spawn is handed out again after a wait', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  stopClock(t);
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -136,7 +141,7 @@ test('a subagent that could not work costs no iteration, and its spawn is handed
 });
 
 test('six subagents in a row that could not work end the loop as an error', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  stopClock(t);
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
@@ -172,7 +177,7 @@ test('with a token budget a report has to name its subagent', async (t) => {
 });
 
 test('an idle iteration makes the host wait, and after the wait the same iteration is handed out again', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  stopClock(t);
   const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -186,7 +191,7 @@ test('an idle iteration makes the host wait, and after the wait the same iterati
 });
 
 test('a clock that is set back restarts the wait and does not lengthen it', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  stopClock(t);
   const project = aProject(t, '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
