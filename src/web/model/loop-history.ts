@@ -1,8 +1,9 @@
 import { textOrNull } from '../../claude/fields.ts';
 import { pausedText } from '../../engine/messages.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
+import { breakerLevel } from './breaker-level.ts';
 import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, text } from './event-text.ts';
-import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
+import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
 /** Maximum number of an iteration's calls that are kept individually; others are counted. */
@@ -79,7 +80,7 @@ export class LoopHistory {
     if (type === 'iteration.ended') this.#ended(at, event);
     else if (type === 'check.ran') this.#checked(at, event);
     else if (type === 'wait.started') this.#waits(at, text(event['why']), textOrNull(event['until']));
-    else if (!NO_WORK.has(type)) this.#worked(this.#current(at), type, at, event);
+    else if (!NO_WORK.test(type)) this.#worked(this.#current(at), type, at, event);
   }
 
   #worked(open: Iteration, type: string, at: string, event: Entry): void {
@@ -167,7 +168,7 @@ export class LoopHistory {
       tokens: tokens.every((each) => each === null) ? null : tokens.reduce<number>((sum, each) => sum + (each ?? 0), 0),
       model: textOrNull(agent['model']) ?? open.model,
     } satisfies Partial<Iteration>);
-    open.breaker = nearest(record['breaker'], this.start.facts['breaker']);
+    open.breaker = breakerLevel(record['breaker'], this.start.facts['breaker']);
     if (open.outcome === 'open') {
       open.outcome = record['kind'] === 'idle' ? 'idle' : record['claimed'] === true ? 'claimed' : 'worked';
     }
@@ -267,8 +268,11 @@ export class LoopHistory {
 
   #endWait(type: string, at: string): void {
     const last = this.waits.at(-1);
-    const goesOn = /^(?:wait\.started|steering\.pending|operator\.|notice|loop\.paused|run\.)/.test(type);
-    if (last?.to === null && !goesOn) last.to = at;
+    if (last?.to !== null) return;
+    const isPause = last.why.startsWith('paused');
+    // An agent at work ends its iteration before the pause begins.
+    if (isPause && type === 'iteration.ended') last.from = at;
+    if (isPause ? PAUSE_ENDS.test(type) : !NO_WORK.test(type) && !IN_WAIT.test(type)) last.to = at;
   }
 }
 
@@ -276,19 +280,12 @@ function isNamed(check: unknown): check is StartFacts['checks'][number] {
   return typeof check === 'object' && check !== null && 'name' in check && typeof check.name === 'string';
 }
 
-/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
-function nearest(repeats: unknown, thresholds: unknown): Breaker | null {
-  if (typeof repeats !== 'object' || repeats === null) return null;
-  const limits = (thresholds ?? {}) as Record<string, unknown>;
-  const known = Object.entries(repeats).flatMap(([signal, count]): Breaker[] => {
-    const [threshold, seen] = [numberOf(limits[signal]) ?? 0, numberOf(count)];
-    return threshold > 0 && seen !== null ? [{ signal, repeats: seen, threshold }] : [];
-  });
-  return known.sort((a, b) => b.repeats / b.threshold - a.repeats / a.threshold)[0] ?? null;
-}
-
 /** Activity that does not begin an iteration. */
-const NO_WORK = new Set(['verification.started', 'check.started', 'run.ended', 'steering.pending']);
+const NO_WORK =
+  /^(?:verification\.started|check\.started|run\.ended|steering\.pending|agent\.(?:notice|after-iteration|interrupting|checklist))$/;
+/** What a wait goes on after. */
+const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;
+const PAUSE_ENDS = /^(?:loop\.(?!paused$)|iteration\.started$|operator\.accept$)/;
 
 const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
   ...{ ok: 'ok', failed: 'failed', denied: 'denied' },

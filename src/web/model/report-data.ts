@@ -76,7 +76,7 @@ export interface Iteration {
 }
 
 export interface Wait {
-  readonly from: string;
+  from: string;
   to: string | null;
   readonly until: string | null;
   readonly why: string;

@@ -188,6 +188,7 @@ function Controls({ row, access }: { readonly row: LoopRow; readonly access: Acc
     setSaid('');
   };
   const kinds = row.controls.filter((kind) => kind !== 'steer');
+  const atWork = row.status === 'running' || row.status === 'verifying';
   return html`<section class="controls" aria-label="Control">
     ${
       row.controls.includes('steer') &&
@@ -199,7 +200,7 @@ function Controls({ row, access }: { readonly row: LoopRow; readonly access: Acc
         ? html`<span role="alertdialog" aria-label=${QUESTION}>${QUESTION} <button class="cancel" onClick=${() => answered({ kind: 'cancel' })}>Yes, cancel</button> <button ref=${takeFocus} onClick=${() => answered(null)}>No</button></span>`
         : kinds.map(
             (kind) =>
-              html`<button class=${kind} onClick=${() => (kind === 'cancel' ? setAsked(true) : give({ kind }))}>${BUTTONS[kind]}</button>`,
+              html`<button class=${kind} onClick=${() => (kind === 'cancel' ? setAsked(true) : give({ kind }))}>${kind === 'stop' && !atWork ? 'Stop now' : BUTTONS[kind]}</button>`,
           )
     }</div>
     <p role="status" class="dim">${answer}</p>

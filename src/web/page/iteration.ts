@@ -100,15 +100,17 @@ function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelPr
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Tool calls">
     <table class="calls">
       <thead><tr><th scope="col">At</th><th scope="col">Tool</th><th scope="col">About</th><th scope="col">Time</th><th scope="col">Result</th></tr></thead>
-      <tbody>${(isOpen ? calls.slice(-shown) : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${call} />`)}</tbody>
+      <tbody>${(isOpen ? calls.slice(-shown) : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${isOpen || call.outcome !== 'running' ? call : { ...call, outcome: 'no result' }} />`)}</tbody>
     </table>
     ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${Math.min(500, calls.length - shown)} ${isOpen ? 'earlier' : 'more'}</button>`}
     ${count > calls.length && html`<p class="dim">${plural(count - calls.length, 'more call')} counted, not recorded one by one.</p>`}
   </div>`;
 }
 
-function CallRow({ call: { at, tool, about, outcome, durationMs, reason, nested } }: { readonly call: Call }) {
-  const good = outcome === 'running' ? null : outcome === 'ok';
+type ShownCall = Omit<Call, 'outcome'> & { readonly outcome: string };
+
+function CallRow({ call: { at, tool, about, outcome, durationMs, reason, nested } }: { readonly call: ShownCall }) {
+  const good = outcome === 'running' || outcome === 'no result' ? null : outcome === 'ok';
   return html`<tr>
     <td class="dim">${clock(at)}</td>
     <td>${nested === true && html`<span class="dim" title="by a subagent">↳ </span>`}${oneLine(tool)}</td>

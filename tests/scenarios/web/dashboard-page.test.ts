@@ -128,6 +128,7 @@ test('the loop at work shows its current call, open questions, and how far it is
   await page.click('.panel button:has-text("earlier")');
   await shows(page, '.calls', /call 0\b/);
   await shows(page, 'figure:has-text("Cost so far") .dim', /^\$\d\.\d\d of \$60\.00$/);
+  await shows(page, '.buttons', /^Pause\s+Stop after this iteration\s+Cancel$/);
   await page.focus('.controls button.cancel');
   await page.keyboard.press('Enter');
   await page.waitForSelector('[role=alertdialog] button:focus:has-text("No")');
@@ -253,6 +254,9 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   await page.click('.panel summary:has-text("Add a key")');
   await page.waitForSelector('.panel .diff:has-text("+key")');
   assert.doesNotMatch(await page.content(), new RegExp(SECRET));
+  await shows(page, 'h3', /^\/ Iteration 5: interrupted$/);
+  await shows(page, '.calls tbody tr:last-child', /git commit\s+○ no result/);
+  await shows(page, '.buttons', /^Resume\s+Stop now\s+Cancel$/);
   await assertAccessible(page);
   await assertFits(page);
   await screenshot(page, 'dashboard-commits', { scheme: 'light', width: 390 });

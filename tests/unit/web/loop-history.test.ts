@@ -126,6 +126,31 @@ test('a wait ends with the next event, and one that is announced twice is one', 
   );
 });
 
+test('a pause begins when the agent at work has ended its iteration, and nothing works during it', () => {
+  const { iterations, waits } = historyOf(
+    ['iteration.started', { begins: 1 }],
+    ['loop.paused', { reason: 'operator' }],
+    ['agent.after-iteration', { next: 'pause' }],
+    ['agent.text', { text: 'the last words' }],
+    ended(1),
+    ['agent.notice', { message: 'The loop is paused.' }],
+    ['agent.after-iteration', { next: 'go-on' }],
+    ['loop.resumed', { why: 'operator' }],
+    ['iteration.started', { begins: 2 }],
+  );
+  assert.deepEqual(
+    waits.map(({ from, to, why }) => [from.slice(17, 19), to?.slice(17, 19), why]),
+    [['04', '07', 'paused: operator']],
+  );
+  assert.deepEqual(
+    iterations.map(({ number, said, startedAt }) => [number, said, startedAt.slice(17, 19)]),
+    [
+      [1, 'the last words', '00'],
+      [2, '', '08'],
+    ],
+  );
+});
+
 test('an iteration that a killed process left open ends before the one that repeats it', () => {
   const { iterations, waits } = historyOf(
     ['loop.started', { limits: {} }],
