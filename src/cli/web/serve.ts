@@ -117,8 +117,8 @@ function projectsNamedIn(folder: string): string[] {
 export async function serveFeed(context: CommandContext, feed: NewsFeed): Promise<number> {
   const { values } = context;
   const port = portOf(values['port']);
-  const given = { feed, port, readOnly: values['read-only'] === true };
-  const server = await serveDashboard(given).catch((error: NodeJS.ErrnoException) => {
+  const isReadOnly = values['read-only'] === true;
+  const server = await serveDashboard(feed, port, isReadOnly).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     throw new RalphError('usage', `port ${port} is in use. Leave --port out to use any free one.`, error);
   });

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText, countText } from '../../text/figures.ts';
-import type { CheckSummary, Iteration, Limit, ReportData, Wait, Work } from '../model/report-data.ts';
+import type { CheckSummary, Iteration, Limit, ReportData, Work } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
 import { Diff, IterationPanel, Mark } from './iteration.ts';
@@ -198,13 +198,8 @@ function Strip({ iterations, chosen, choose }: Chosen) {
   </div>`;
 }
 
-interface CellProps extends Pick<Chosen, 'choose'> {
-  readonly iteration: Iteration;
-  readonly isChosen: boolean;
-}
-
 /** Shows an iteration; redrawn only for a different one, because a loop may have thousands. */
-function Cell({ iteration, isChosen, choose }: CellProps) {
+function Cell({ iteration, isChosen, choose }: Pick<Chosen, 'choose'> & { iteration: Iteration; isChosen: boolean }) {
   return useMemo(() => {
     const { index, number, outcome, denied, steering, durationMs } = iteration;
     const { sign, label } = OUTCOMES[outcome];
@@ -215,13 +210,14 @@ function Cell({ iteration, isChosen, choose }: CellProps) {
   }, [iteration, isChosen]);
 }
 
-interface TimelineProps extends Chosen {
-  readonly waits: readonly Wait[];
-  readonly until: string;
-}
-
 /** Draws the run to scale: iterations above, waits and pauses below. A slider moves through it. */
-function Timeline({ iterations, chosen, choose, waits, until }: TimelineProps) {
+function Timeline({
+  iterations,
+  chosen,
+  choose,
+  waits,
+  until,
+}: Chosen & Pick<ReportData, 'waits'> & { until: string }) {
   const first = iterations[0];
   if (first === undefined || iterations.length < 2) return null;
   const from = Date.parse(first.startedAt);

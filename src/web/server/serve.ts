@@ -8,12 +8,6 @@ import { contentPolicy, livePage } from '../report/page.ts';
 import { addressOf, bearerOf, isToken, newTokens, refusal, type Tokens } from './access.ts';
 import type { ControlRequest, News, NewsFeed } from './news-feed.ts';
 
-export interface DashboardOptions {
-  readonly feed: NewsFeed;
-  readonly tokens: Tokens;
-  readonly port: () => number;
-}
-
 const MOST_WATCHERS = 16;
 const MOST_BODY = 64 * 1024;
 const MOST_MESSAGE = 8_000;
@@ -22,7 +16,7 @@ const BEAT_MS = 15_000;
 const KEY = /^[0-9a-f]{8,64}$/;
 
 /** Handles the dashboard's requests: page, news, a loop, its control. All but the empty page require a token. */
-export function dashboardApp({ feed, tokens, port }: DashboardOptions): Hono {
+function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     const header = (name: string): string | undefined => context.req.header(name);
@@ -134,13 +128,6 @@ function requestOf(body: unknown): ControlRequest | null {
   return kind !== 'steer' || said === '' || said.length > MOST_MESSAGE ? null : { kind, text: said };
 }
 
-export interface ServeOptions {
-  readonly feed: NewsFeed;
-  /** Port; 0 for any free one. */
-  readonly port: number;
-  readonly readOnly: boolean;
-}
-
 export interface Dashboard {
   /** Address with the tokens. */
   readonly url: string;
@@ -150,11 +137,11 @@ export interface Dashboard {
 
 const MOST_CONNECTIONS = 64;
 
-/** Serves the dashboard on 127.0.0.1. Rejects with the system's error if the port is in use. */
-export async function serveDashboard({ feed, port, readOnly }: ServeOptions): Promise<Dashboard> {
+/** Serves the dashboard on 127.0.0.1; port 0 is any free one. Rejects with the system's error if the port is taken. */
+export async function serveDashboard(feed: NewsFeed, port: number, readOnly: boolean): Promise<Dashboard> {
   const tokens = newTokens(readOnly);
   let bound = port;
-  const app = dashboardApp({ feed, tokens, port: () => bound });
+  const app = dashboardApp(feed, tokens, () => bound);
   // Otherwise silent connections would block those of others.
   const times = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 };
   const limits = { ...times, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 };
