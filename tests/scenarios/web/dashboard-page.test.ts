@@ -275,7 +275,7 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   await page.context().close();
 });
 
-test('a page without its token, without a server and without loops explains itself', async (t) => {
+test('a page without its token, its server, loops, or a loop that can be read explains itself', async (t) => {
   const p = project(t);
   const { url, origin, stop } = await dashboard(t, p, '--read-only');
   const { page } = await watchedPage(browser, { scheme: 'light', width: 900 }, origin);
@@ -284,8 +284,12 @@ test('a page without its token, without a server and without loops explains itse
   await page.goto(url);
   await page.reload();
   await page.waitForSelector('.empty:has-text("No loop has run here yet")');
-  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  const { files } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
+  await page.route('**/loops/*', (route) => route.fulfill({ status: 500, body: '{}' }));
   await page.click('.loops a:has-text("default")');
+  await page.waitForSelector('.empty:has-text("This loop cannot be read now.")');
+  await page.unroute('**/loops/*');
+  appendFileSync(files.events, '{}\n');
   await page.waitForSelector('.head');
   assert.equal(await page.locator('.controls').count(), 0, 'it only shows');
   stop();
