@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { counted } from '../engine/messages.ts';
-import type { RunnerEvent } from '../engine/runner-event.ts';
+import type { RunnerEventOf } from '../engine/runner-event.ts';
 import { costText, timeText } from '../text/figures.ts';
 import { elapsed, formatDuration, localTime } from '../text/time.ts';
 import { paintedCells } from './write-text.ts';
@@ -59,7 +59,7 @@ export function isSaidLater(outcome: string): boolean {
 }
 
 /** Formats the figures of one run that the agent reported: `12s │ 4 turns │ $0.42`. */
-export function runFigures(run: Extract<RunnerEvent, { type: 'agent-ended' }>): string {
+export function runFigures(run: RunnerEventOf<'agent.ended'>): string {
   const { durationMs, turns, costUsd, usage } = run;
   return [
     timeText(durationMs),
@@ -76,7 +76,7 @@ export function instantText(instant: string, now: string): string {
 }
 
 /** Returns why a call was denied, and on a separate line the option that would allow it; both are shown below the call. */
-export function deniedText({ reason = '', allow }: { readonly reason?: string; readonly allow?: string }): string {
+export function deniedText({ reason = '', allow }: Pick<RunnerEventOf<'tool.ended'>, 'reason' | 'allow'>): string {
   const option = allow === undefined ? '' : `\n    To allow it, add: ${allow}`;
   return `    denied: ${reason.trim().replace(/[^.!?]$/, '$&.')}${option}`;
 }

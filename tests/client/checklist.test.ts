@@ -52,7 +52,7 @@ test('a checklist of three takes three fresh contexts and is complete when the l
           [3, true],
         ],
       );
-      assert.equal(ofType(run.events, 'loop-ended')[0]?.status, 'complete');
+      assert.equal(ofType(run.events, 'run.ended')[0]?.status, 'complete');
       const shown = ['001', '002', '003'].map((name) =>
         loopIteration.parse(project.workspace.json(`.ralph/site/iterations/${name}.json`)),
       );
@@ -139,7 +139,7 @@ test('an agent that deletes its open items is not done: agent and user are infor
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.match(prompts(project)[2] ?? '', /2 of the 3 items that the list had are missing/);
-    const told = ofType(run.events, 'notice').map(({ message }) => message);
+    const told = ofType(run.events, 'agent.notice').map(({ message }) => message);
     assert.ok(
       told.some((message) => /2 items were removed from \.ralph\/site\/task\.md: it had 3 and has 1/.test(message)),
       told.join('\n'),

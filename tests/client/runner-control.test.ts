@@ -39,7 +39,8 @@ const gated = (reply: Reply): { readonly answer: () => Promise<Reply>; readonly 
   return { answer: () => opened.then(() => reply), open };
 };
 
-const notices = (running: RunningRunner): string[] => ofType(running.events(), 'notice').map(({ message }) => message);
+const notices = (running: RunningRunner): string[] =>
+  ofType(running.events(), 'agent.notice').map(({ message }) => message);
 
 test('Ctrl+C once ends the loop after the iteration', async () => {
   const first = gated(text('first done'));
@@ -111,7 +112,7 @@ test('a runner that is terminated leaves its loop ready to resume', async () => 
     const run = await running.done;
     assert.equal(run.code, 130, run.stdout + run.stderr);
     assert.equal(project.state()?.['status'], 'paused');
-    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /ralph-loop resume\./);
+    assert.match(ofType(run.events, 'run.ended')[0]?.message ?? '', /ralph-loop resume\./);
     await nobodyIsLeft(project);
     const resumed = await runRunner(project, { args: ['--resume'] });
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
@@ -179,7 +180,7 @@ test('a loop that is cancelled from another terminal ends with its agent', async
     assert.equal(project.main(['cancel']).code, 0);
     const run = await running.done;
     assert.equal(run.code, 130, run.stdout + run.stderr);
-    assert.equal(ofType(run.events, 'loop-ended')[0]?.status, 'cancelled');
+    assert.equal(ofType(run.events, 'run.ended')[0]?.status, 'cancelled');
     await nobodyIsLeft(project);
   });
 });

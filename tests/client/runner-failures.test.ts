@@ -35,7 +35,7 @@ test('a usage limit is waited for until it resets, and its iteration is counted 
         [1, 2, 3],
       );
       assert.deepEqual(
-        ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+        ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),
         ['ok', 'rate-limited', 'ok', 'ok'],
       );
     },
@@ -59,7 +59,7 @@ test('refused credentials end the loop at once with advice, however patient the 
     const run = await runRunner(project, { env: { CLAUDE_CODE_MAX_RETRIES: undefined } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
     assert.ok(project.model.mainRequests().length <= 4, `${project.model.mainRequests().length} requests`);
-    const [end] = ofType(run.events, 'loop-ended');
+    const [end] = ofType(run.events, 'run.ended');
     assert.equal(end?.status, 'error');
     assert.match(end?.message ?? '', /refused the credentials.*Log in again.*resume: ralph-loop resume\./);
     assert.equal(project.iterations().length, 0);
@@ -76,7 +76,7 @@ test('a refused request ends the loop at once, and run --resume continues with i
   await inLoopProject({ ...options, standIn: true }, script, async (project) => {
     const broken = await runRunner(project);
     assert.equal(broken.code, 1, broken.stdout);
-    assert.match(ofType(broken.events, 'loop-ended')[0]?.message ?? '', /the API refused the request/);
+    assert.match(ofType(broken.events, 'run.ended')[0]?.message ?? '', /the API refused the request/);
     refuses = false;
     const resumed = await runRunner(project, { args: ['--resume'] });
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
@@ -93,7 +93,7 @@ test('a new agent asks an overloaded API again, and the iteration is counted onc
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),
       ['overloaded', 'ok'],
     );
     assert.deepEqual(
@@ -107,8 +107,8 @@ test('an API that stays overloaded ends the loop as an error after a bounded num
   await inLoopProject({ ...options, standIn: true }, { main: () => status(529) }, async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms', CLAUDE_CODE_MAX_RETRIES: '0' } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
-    assert.equal(ofType(run.events, 'agent-ended').length, 6);
-    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /overloaded.*Resume: ralph-loop resume\./);
+    assert.equal(ofType(run.events, 'agent.ended').length, 6);
+    assert.match(ofType(run.events, 'run.ended')[0]?.message ?? '', /overloaded.*Resume: ralph-loop resume\./);
   });
 });
 
@@ -125,10 +125,10 @@ test('an agent that is killed is replaced, and its iteration is counted once', a
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),
       ['crashed', 'ok', 'ok'],
     );
-    assert.match(ofType(run.events, 'agent-ended')[0]?.message ?? '', /SIGKILL/);
+    assert.match(ofType(run.events, 'agent.ended')[0]?.message ?? '', /SIGKILL/);
   });
 });
 
@@ -138,7 +138,7 @@ test('the watchdog ends a stream that hangs, and the loop continues', async () =
     const run = await runRunner(project, { env: { ...env, RALPH_SILENCE: '2s' } });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),
       ['hung', 'ok'],
     );
     assert.equal(project.events('iteration.failed').length, 1);
@@ -152,7 +152,7 @@ test('an agent that would wait forever for a background shell is ended when its 
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),
       ['ok', 'ok'],
     );
   });
@@ -164,7 +164,7 @@ test('tools that run without a call of the guardrail hook end the loop', async (
   await inLoopProject({ ...options, frontmatter }, model, async (project) => {
     const run = await runRunner(project, { args: ['--', '--bare'] });
     assert.equal(run.code, 1, run.stdout + run.stderr);
-    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /guardrails were never asked/);
+    assert.match(ofType(run.events, 'run.ended')[0]?.message ?? '', /guardrails were never asked/);
     assert.equal(project.iterations().length, 0);
   });
 });

@@ -106,11 +106,11 @@ test('three iterations know nothing of each other but what the files hold, and c
     const usage = project.archive()[0]?.state['usage'] as JsonObject;
     assert.equal(usage['costUsd'], cost);
     assert.deepEqual(amounts(usage), tokens);
-    assert.equal(ofType(run.events, 'loop-ended')[0]?.costUsd, cost);
+    assert.equal(ofType(run.events, 'run.ended')[0]?.costUsd, cost);
     const agents = project.iterations().map(({ agent }) => agent as JsonObject);
     for (const { model } of agents) assert.match(String(model), /claude/);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ costUsd, turns: told, usage: used }) => [costUsd, told, used]),
+      ofType(run.events, 'agent.ended').map(({ costUsd, turns: told, usage: used }) => [costUsd, told, used]),
       agents.map(({ costUsd, turns: told, usage: used }) => [costUsd, told, used]),
     );
     assert.deepEqual(
@@ -118,7 +118,7 @@ test('three iterations know nothing of each other but what the files hold, and c
       said.map((result) => [exact(Number(result['total_cost_usd'])), result['num_turns'], ...tokensOf(result)]),
     );
 
-    const warned = ofType(run.events, 'notice').filter(({ message }) =>
+    const warned = ofType(run.events, 'agent.notice').filter(({ message }) =>
       /Budget max_tokens: [\d,]+ of 2,?700/.test(message),
     );
     assert.equal(warned.length, 1, 'the soft warning came once');

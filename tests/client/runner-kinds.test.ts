@@ -55,7 +55,7 @@ for (const { kind, reply, args = [], told, ends, standIn } of KINDS) {
     await inLoopProject({ ...options, standIn }, { main: always, compaction: always }, async (project) => {
       const { env } = thenQuick(project, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS');
       const run = await runRunner(project, { args, env });
-      const [agent] = ofType(run.events, 'agent-ended');
+      const [agent] = ofType(run.events, 'agent.ended');
       assert.equal(agent?.outcome, kind, run.stdout + run.stderr);
       assert.match(run.stdout, told);
       assert.equal(project.events('agent.ended')[0]?.['outcome'], kind);

@@ -26,7 +26,7 @@ for (const [word, code, status] of [
       const run = await running.done;
       assert.equal(run.code, code, run.stdout + run.stderr);
       assert.equal(isRunning(command), false);
-      assert.equal(ofType(run.events, 'agent-ended').length, 1);
+      assert.equal(ofType(run.events, 'agent.ended').length, 1);
       assert.equal(loop.status().status, status);
     });
   });
@@ -42,14 +42,14 @@ test("pause, while the task's commands run in a runner, ends them, and resume ru
     assert.equal(loop.project.main(['pause', '--loop', 'my-task']).code, 0);
     await until('the command is ended', () => !isRunning(command));
     await until('it rests', () =>
-      ofType(running.events(), 'notice').some(({ message }) => /The loop is paused/.test(message)),
+      ofType(running.events(), 'agent.notice').some(({ message }) => /The loop is paused/.test(message)),
     );
     loop.workspace.write('go', 'went again\n');
     assert.equal(loop.project.main(['resume', '--loop', 'my-task']).code, 0);
     const run = await running.done;
     assert.equal(run.code, 2, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ iteration }) => iteration),
+      ofType(run.events, 'agent.ended').map(({ iteration }) => iteration),
       [1, 2, 3],
     );
   });

@@ -92,7 +92,7 @@ test('a task folder runs with its commands, its outputs and its record', async (
       ],
     );
     assert.equal(project.workspace.json('tasks/auth/.ralph-runner/status.json')['status'], 'complete');
-    assert.ok(ofType(run.events, 'command-ran').length >= 2);
+    assert.ok(ofType(run.events, 'command.ran').length >= 2);
   });
 });
 
@@ -105,7 +105,7 @@ test('an iteration beyond its time limit fails and is counted', async () => {
     const run = await runRunner(project, { args: ['tasks/slow'], env });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),
       ['out-of-time', 'ok'],
     );
     assert.match(prompt(), /Your last iteration timed out/);
@@ -191,7 +191,7 @@ test('under acceptEdits the agent may run the checks that the user named but tho
     areDenied(project);
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
-      ofType(run.events, 'tool-call')
+      ofType(run.events, 'tool.ended')
         .slice(0, 3)
         .map(({ outcome, reason, allow }) => [outcome, reason, allow]),
       [

@@ -48,7 +48,7 @@ test('in a worktree the client works on its branch, under its guardrails, with t
       'nor are loops of the project its own',
     );
     assert.deepEqual(
-      ofType(run.events, 'tool-call').map(({ tool: name, outcome }) => [name, outcome]),
+      ofType(run.events, 'tool.ended').map(({ tool: name, outcome }) => [name, outcome]),
       [
         ['Bash', 'failed'],
         ['Bash', 'failed'],

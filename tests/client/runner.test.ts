@@ -40,7 +40,7 @@ test('three iterations each begin with a fresh context, and the last one complet
       ],
     );
     assert.deepEqual(
-      ofType(run.events, 'iteration-started').map(({ iteration }) => iteration),
+      ofType(run.events, 'iteration.started').map(({ begins }) => begins),
       [1, 2, 3],
     );
     assert.equal(project.state(), null);
@@ -88,7 +88,7 @@ test('a guardrail applies in the runner under bypassPermissions, and the denial 
       [[3, 2]],
     );
     assert.deepEqual(
-      ofType(run.events, 'tool-call').map(({ outcome }) => outcome),
+      ofType(run.events, 'tool.ended').map(({ outcome }) => outcome),
       ['failed', 'failed', 'ok'],
     );
   });

@@ -135,7 +135,7 @@ test('A runner that slept beyond its lease and is terminated does not interrupt 
   moveElsewhere(one);
   await pause(3_500);
   const second = startRunner(one, ['--resume']);
-  await until('the other one works', () => second.said().includes('iteration-started'));
+  await until('the other one works', () => second.said().includes('iteration.started'));
   slept.child.kill('SIGTERM');
   slept.child.kill('SIGCONT');
   await leftAsLost(slept);

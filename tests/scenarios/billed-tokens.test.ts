@@ -81,7 +81,7 @@ test('what an iteration used before it reached the limit of the account is count
   const loop = stored(p);
   assert.deepEqual([code, loop.ended?.as], [0, 'complete'], stdout);
   assert.deepEqual(counts(loop), billed());
-  assert.match(stdout, /"type":"waiting"[^\n]*"why":"rate-limit"/);
+  assert.match(stdout, /"type":"wait.started"[^\n]*"why":"rate-limit"/);
   assert.equal(loop.usage.unpricedRuns ?? 0, 0);
 });
 
@@ -129,7 +129,7 @@ test('a loop that ends in an error has the cost of its last iteration', (t) => {
   assert.deepEqual([code, loop.ended?.as], [1, 'error']);
   assert.deepEqual(counts(loop), billed());
   const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}');
-  assert.deepEqual([end.type, end.costUsd, loop.usage.costUsd], ['loop-ended', 0.202026, 0.202026]);
+  assert.deepEqual([end.type, end.costUsd, loop.usage.costUsd], ['run.ended', 0.202026, 0.202026]);
 });
 
 test('malformed answers are retried and do not count as iterations', (t) => {
@@ -177,11 +177,11 @@ test('a run pauses at its share of the account limit and continues when that res
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.ok(
-    events.some(({ type, message }) => type === 'notice' && /^Paused: 93 % of the five-hour limit/.test(message)),
+    events.some(({ type, message }) => type === 'agent.notice' && /^Paused: 93 % of the five-hour limit/.test(message)),
     stdout,
   );
   assert.deepEqual(
-    events.filter(({ type }) => type === 'waiting').map(({ why }) => why),
+    events.filter(({ type }) => type === 'wait.started').map(({ why }) => why),
     ['rate-limit'],
   );
   assert.equal(stored(p).iteration, 2);

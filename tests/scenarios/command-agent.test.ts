@@ -25,15 +25,15 @@ test('any program that reads a prompt can be the agent, and its claim is checked
     // What comes in one piece, and what in two, is for the pipe to say.
     told
       .map(({ type }) => type)
-      .filter((type, at, all) => type !== 'notice' && (type !== 'text' || all[at - 1] !== type)),
+      .filter((type, at, all) => type !== 'agent.notice' && (type !== 'agent.text' || all[at - 1] !== type)),
     [
-      'loop-started',
-      ...['iteration-started', 'text', 'agent-ended', 'verifying'],
-      ...['iteration-started', 'text', 'agent-ended', 'verifying'],
-      'loop-ended',
+      'run.started',
+      ...['iteration.started', 'agent.text', 'agent.ended', 'verification.started'],
+      ...['iteration.started', 'agent.text', 'agent.ended', 'verification.started'],
+      'run.ended',
     ],
   );
-  const ended = told.find(({ type }) => type === 'agent-ended');
+  const ended = told.find(({ type }) => type === 'agent.ended');
   assert.deepEqual(
     ['outcome', 'turns', 'toolCalls', 'model', 'costUsd', 'usage'].map((key) => ended?.[key]),
     ['ok', null, null, null, null, null],

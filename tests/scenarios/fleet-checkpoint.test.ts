@@ -64,7 +64,7 @@ function run({ ws, env }: Machine, words: readonly string[]): { code: number | n
 
 interface Event {
   readonly type: string;
-  readonly iteration?: number;
+  readonly begins?: number;
   readonly status?: string;
 }
 
@@ -127,7 +127,7 @@ for (const [what, more, keys] of [
     assert.equal(stateOf(b).contractHash, stored.hash);
     const { code, events, text } = run(b, ['run', '--resume', '--loop', 'one', '--json']);
     assert.equal(code, 0, text);
-    const iterations = events.filter(({ type }) => type === 'iteration-started').map(({ iteration }) => iteration);
+    const iterations = events.filter(({ type }) => type === 'iteration.started').map(({ begins }) => begins);
     assert.deepEqual(iterations, [3, 4], text);
     assert.equal(events.at(-1)?.status, 'complete', text);
     assert.equal(readFileSync(join(b.ws.dir, 'runs.txt'), 'utf8'), 'run\n'.repeat(4));
@@ -144,6 +144,6 @@ test('control: without its checkpoint a loop begins elsewhere with its first ite
   assert.notEqual(run(b, ['run', '--resume', '--loop', 'one', '--json']).code, 0);
   const { code, events, text } = run(b, ['run', 'jobs/one', '--agent', './agent.sh', '--json']);
   assert.equal(code, 0, text);
-  const first = events.find(({ type }) => type === 'iteration-started');
-  assert.equal(first?.iteration, 1);
+  const first = events.find(({ type }) => type === 'iteration.started');
+  assert.equal(first?.begins, 1);
 });

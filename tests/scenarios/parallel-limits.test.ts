@@ -43,9 +43,9 @@ test('an account’s rate limit that one agent meets holds the others until it r
     batchEnd(answer).tasks.map(({ status }) => status),
     ['complete', 'complete'],
   );
-  const waits = events(answer).filter((event) => event.type === 'waiting');
+  const waits = events(answer).filter((event) => event.type === 'wait.started');
   assert.ok(
-    waits.every((event) => event.type === 'waiting' && event.why === 'rate-limit'),
+    waits.every((event) => event.type === 'wait.started' && event.why === 'rate-limit'),
     JSON.stringify(waits),
   );
   // Held by each other, they would wait in turns without end.
@@ -61,7 +61,7 @@ test('a share of the account’s limit that one loop reaches makes all of them w
   ]);
   const answer = p.ralph([...words, '--set', 'budget.stop_at.five_hour=0.9'], agents(p, env));
   assert.equal(answer.code, 0, answer.stdout + answer.stderr);
-  const waiting = events(answer).filter((event) => event.type === 'waiting' && event.why === 'rate-limit');
+  const waiting = events(answer).filter((event) => event.type === 'wait.started' && event.why === 'rate-limit');
   assert.deepEqual([...new Set(waiting.map(({ loop }) => loop))].sort(), ['one', 'two'], answer.stdout);
 });
 
@@ -79,7 +79,7 @@ test('the task of a plan after the one that used a share of the account’s limi
   let stdout = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (stdout += chunk));
   const over = new Promise((resolve) => child.once('close', resolve));
-  const waits = (): boolean => /"type":"waiting".*rate-limit/.test(stdout);
+  const waits = (): boolean => /"type":"wait.started".*rate-limit/.test(stdout);
   await until('the next task waits, or the run ends', () => waits() || child.exitCode !== null);
   assert.ok(waits(), stdout);
   assert.match(p.read('PLAN.md'), /^- \[x\] \*\*Task 1/m);
@@ -128,7 +128,7 @@ test('a killed run that is resumed gives the exit code of all its tasks, the end
   const { child, said, over } = begun(p, words);
   await until(
     'one has ended, the other is at work',
-    () => /"loop":"a","type":"loop-ended"/.test(said()) && log(p).includes('+b'),
+    () => /"loop":"a","type":"run.ended"/.test(said()) && log(p).includes('+b'),
   );
   child.kill('SIGKILL');
   await over;

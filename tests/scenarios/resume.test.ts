@@ -91,7 +91,7 @@ for (const [how, args] of [
     assert.match(p.read('prompt.txt'), /Iteration 1 of 1/);
     const again = p.ralph(['resume', 'docs', '--max-iterations', '2', '--json']);
     assert.match(p.read('prompt.txt'), /Iteration 2 of 2/, again.stderr);
-    assert.match(again.stdout, /"type":"loop-ended"/);
+    assert.match(again.stdout, /"type":"run.ended"/);
     assert.match(p.ralph(['resume', 'docs', '--launch']).stderr, /--launch is not an option of ralph-loop run/);
   });
 }

@@ -40,7 +40,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   claimBatch(projectDir, env, batch, former);
   err(withPrefix(firstText(batch, resumes)));
   const view = await loopView(context);
-  const notice = (message: string): void => view.tell({ type: 'notice', message });
+  const notice = (message: string): void => view.tell({ type: 'agent.notice', message });
   const script = process.argv[1] ?? '';
   const program = [...process.execArgv, script];
   const tell: BatchRun['tell'] = (name, event) => view.tell(event, name);

@@ -1,6 +1,6 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { reportLines } from '../../engine/end-report.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import { deniedText, isSaidLater, printable, runFigures } from '../../term/format.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { LIVE_TEXTS } from '../../term/live/messages.ts';
@@ -9,41 +9,41 @@ import { dollarText, timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import type { CommandContext } from '../command.ts';
 
-type Lines<T extends RunnerEvent['type']> = (event: Extract<RunnerEvent, { type: T }>, attached: boolean) => string[];
+type Lines<T extends RunnerEvent['type']> = (event: RunnerEventOf<T>, attached: boolean) => string[];
 
 /** Lines that show an event to people; other events have none. */
 const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
-  'loop-started': ({ name, taskPath }, attached) => [
+  'run.started': ({ name, taskPath }, attached) => [
     withPrefix(`${name === null ? 'The loop' : `Loop ${name}`} works on ${taskPath}.`),
     `Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
   ],
-  'iteration-started': ({ iteration, maxIterations, task }) => [
+  'iteration.started': ({ begins, maxIterations, task }) => [
     '',
-    printable(LIVE_TEXTS.iteration(iteration, maxIterations, task)),
+    printable(LIVE_TEXTS.iteration(begins, maxIterations, task)),
   ],
-  'command-ran': ({ outcome, name, durationMs }) => [
+  'command.ran': ({ outcome, name, durationMs }) => [
     `  ${outcome === 'ok' ? '✓' : '✗'} ${name} (${timeText(durationMs)})`,
   ],
-  text: ({ text }) => [printable(text)],
-  'tool-call': (event) => {
+  'agent.text': ({ text }) => [printable(text)],
+  'tool.ended': (event) => {
     const indent = event.nested ? '    ' : '  ';
     const label = printable(`${event.tool} ${event.about}`).trimEnd();
     const line = `${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`;
     return event.outcome === 'denied' ? [line, printable(deniedText(event))] : [line];
   },
-  steered: () => [withPrefix('The agent received your message.')],
-  checklist: ({ done, total }) => [`  ☑ ${done} of ${total}`],
-  notice: ({ message }) => [withPrefix(printable(message))],
-  'agent-ended': (event) => {
+  'steering.sent': () => [withPrefix('The agent received your message.')],
+  'agent.checklist': ({ done, total }) => [`  ☑ ${done} of ${total}`],
+  'agent.notice': ({ message }) => [withPrefix(printable(message))],
+  'agent.ended': (event) => {
     const why = isSaidLater(event.outcome) ? [] : [withPrefix(printable(event.message))];
     return [...why, `─── ${runFigures(event)} ───`];
   },
-  waiting: ({ why, until }) =>
+  'wait.started': ({ why, until }) =>
     why === 'idle' || why === 'pace'
       ? [withPrefix(`${why === 'idle' ? 'Nothing to do: waiting' : 'Waiting'} until ${localTime(until)}.`)]
       : [],
-  verifying: () => [withPrefix('The agent claims completion; running the checks.')],
-  'loop-ended': ({ costUsd, report, message }) => {
+  'verification.started': () => [withPrefix('The agent claims completion; running the checks.')],
+  'run.ended': ({ costUsd, report, message }) => {
     const cost = costUsd === null || report !== undefined ? '' : ` It cost ${dollarText(costUsd)}.`;
     const lines = report === undefined ? [] : reportLines(report).map(printable);
     return ['', withPrefix(`${printable(message)}${cost}`), ...lines];
@@ -87,4 +87,6 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
 }
 
 /** Events that mean nothing once they are over. */
-const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
+const WHILE_WATCHED: ReadonlySet<string> = new Set([
+  ...['command.started', 'agent.text-delta', 'tool.started', 'agent.usage'],
+]);

@@ -53,7 +53,7 @@ export async function attach(context: CommandContext, files: LoopFiles): Promise
       if (readLoop(files, loopId) === null) gone += 1;
       for (const event of news()) {
         view.tell(event);
-        ended ||= event.type === 'loop-ended' && gone > 0;
+        ended ||= event.type === 'run.ended' && gone > 0;
       }
       view.live?.(controlsOf(context, files, left));
       // The driver reports the end after archiving the state, if it still can.
@@ -74,7 +74,7 @@ export async function attach(context: CommandContext, files: LoopFiles): Promise
 function endOf(files: LoopFiles, loopId: string) {
   const { status, state, message } = standing(files, loopId);
   return {
-    type: 'loop-ended',
+    type: 'run.ended',
     status,
     message:
       message === null ? `The loop is ${status}.` : show(message, { name: files.name, mode: state?.mode ?? 'hook' }),

@@ -1,6 +1,6 @@
 import type { OperatorCommand } from '../../engine/events.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -34,7 +34,7 @@ export interface LoopEnd {
   readonly died: boolean;
 }
 
-type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
+type Ended = RunnerEventOf<'run.ended'>;
 
 /** Loop in a worktree and a process of its own; its usage counts towards the shared budget. */
 export class LoopProcess {
@@ -94,16 +94,16 @@ export class LoopProcess {
 
   #note(event: RunnerEvent): void {
     switch (event.type) {
-      case 'agent-ended':
+      case 'agent.ended':
         this.#add(event);
         // This may have been the last run of its loop, which then does not wait itself.
         if (event.heldUntil !== undefined) this.#options.budget.hold(Date.parse(event.heldUntil));
         return;
-      case 'waiting':
+      case 'wait.started':
         // A held loop waits slightly longer than the others. Counting that wait would make them hold each other forever.
         if (event.why === 'rate-limit' && !this.#isHeld) this.#options.budget.hold(Date.parse(event.until));
         return;
-      case 'loop-ended':
+      case 'run.ended':
         this.#ended = event;
         return;
       default:
@@ -112,7 +112,7 @@ export class LoopProcess {
   }
 
   /** Counts a run when it ends: the loop reports its figures only before the next run. */
-  #add({ usage, costUsd }: Extract<RunnerEvent, { type: 'agent-ended' }>): void {
+  #add({ usage, costUsd }: RunnerEventOf<'agent.ended'>): void {
     if (usage === null) return;
     const { budget, name } = this.#options;
     const before = budget.of(name) ?? { costUsd: 0, tokens: 0 };

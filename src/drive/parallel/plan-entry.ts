@@ -70,7 +70,7 @@ export function endNow(status: 'complete' | 'blocked' | 'stopped'): Pick<LoopEnd
 
 /** Leaves out the report of a loop, which would also name the work that other loops committed meanwhile. */
 export function withoutReport(event: RunnerEvent): RunnerEvent {
-  if (event.type !== 'loop-ended') return event;
+  if (event.type !== 'run.ended') return event;
   const { report: _, ...ended } = event;
   return ended;
 }

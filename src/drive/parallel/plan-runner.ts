@@ -198,7 +198,7 @@ export class PlanRunner implements SideBySideRunner {
       ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
       tell: (event) => {
         // A loop began while the user was stopping all of them.
-        if (event.type === 'loop-started' && this.#pressed > 0) this.#stop(name);
+        if (event.type === 'run.started' && this.#pressed > 0) this.#stop(name);
         tell(name, withoutReport(event));
       },
       onPermit: () => this.#permit(name),

@@ -88,8 +88,8 @@ async function folderPrompt(
       ...{ files, contract, task, state, body, told: step, findings, env, signal, now, fresh: freshContext },
       before: isRecent ? ended.measured.after : null,
       watch: {
-        onCommand: (name) => tell({ type: 'command-started', name }),
-        onEvidence: ({ name, outcome, durationMs }) => tell({ type: 'command-ran', name, outcome, durationMs }),
+        onCommand: (name) => tell({ type: 'command.started', name }),
+        onEvidence: ({ name, outcome, durationMs }) => tell({ type: 'command.ran', name, outcome, durationMs }),
       },
     }),
   );

@@ -1,29 +1,16 @@
 import { statSync } from 'node:fs';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
-import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 
-/** Event types under which a driver's events are recorded. Others are recorded elsewhere, or only shown. */
-const TYPES: { readonly [T in RunnerEvent['type']]?: string } = {
-  'iteration-started': 'iteration.started',
-  'command-started': 'command.started',
-  'command-ran': 'command.ran',
-  text: 'agent.text',
-  usage: 'agent.usage',
-  checklist: 'agent.checklist',
-  notice: 'agent.notice',
-  interrupting: 'agent.interrupting',
-  'after-iteration': 'agent.after-iteration',
-  'tool-started': 'tool.started',
-  'tool-call': 'tool.ended',
-  pending: 'steering.pending',
-  steered: 'steering.sent',
-  waiting: 'wait.started',
-  verifying: 'verification.started',
-  'loop-ended': 'run.ended',
-};
-const TOLD = new Map(Object.entries(TYPES).map(([told, type]) => [type, told]));
+/** What is recorded as it is told; the rest is recorded elsewhere, or shown only. */
+const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
+  ...(['iteration.started', 'command.started', 'command.ran', 'tool.started', 'tool.ended'] as const),
+  ...(['agent.text', 'agent.usage', 'agent.checklist', 'agent.notice', 'agent.interrupting'] as const),
+  ...(['agent.after-iteration', 'steering.pending', 'steering.sent'] as const),
+  ...(['wait.started', 'verification.started', 'run.ended'] as const),
+]);
 
 /** Returns a listener that also records the events in the stream of this loop. */
 export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, tell: Tell): Tell {
@@ -31,14 +18,11 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
   let failed = false;
   return (event) => {
     tell(event);
-    if (event.type === 'iteration-started') current = event.iteration - 1;
-    const type = TYPES[event.type];
-    if (type === undefined || failed) return;
+    if (event.type === 'iteration.started') current = event.begins - 1;
+    if (!RECORDED.has(event.type) || failed) return;
     const at = new Date().toISOString();
-    // Added to the number of the finished iterations.
-    const begins = event.type === 'iteration-started' ? { begins: event.iteration } : {};
     try {
-      appendEvent(files, { ...event, type, at, loopId, iteration: current, ...begins });
+      appendEvent(files, { ...event, at, loopId, iteration: current });
     } catch (error) {
       failed = true;
       log(files, at, 'journal', (error as Error).message);
@@ -49,12 +33,12 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
 export function loopStarted({ loopId, name, taskPath, iteration, maxIterations, startedAt, usage }: LoopState) {
   const { costUsd, costBaseUsd: _, ...tokens } = usage;
   const stands = { taskPath, iteration, maxIterations, startedAt, costUsd, usage: tokens };
-  return { type: 'loop-started', loopId, name, ...stands } as const satisfies RunnerEvent;
+  return { type: 'run.started', loopId, name, ...stands } as const satisfies RunnerEvent;
 }
 
 export function iterationStarted({ iteration, maxIterations, plan }: LoopState) {
   const task = plan?.current && { task: `${plan.current.id}, ${plan.current.title}` };
-  return { type: 'iteration-started', iteration: iteration + 1, maxIterations, ...task } as const satisfies RunnerEvent;
+  return { type: 'iteration.started', begins: iteration + 1, maxIterations, ...task } as const satisfies RunnerEvent;
 }
 
 /** Returns a function that reads the loop's events since its last call, whichever process drives the loop. */
@@ -81,7 +65,7 @@ function runnerEvents(files: LoopFiles, loopId: string): News {
     let events: RunnerEvent[] = [];
     next = readStream(files, loopId, next, (entry) => {
       const event = toldAs(entry);
-      const isStart = event?.type === 'iteration-started' || entry['type'] === 'loop.resumed';
+      const isStart = event?.type === 'iteration.started' || entry['type'] === 'loop.resumed';
       if (isStart && !begun) events = [];
       if (event !== null) events.push(event);
     });
@@ -90,13 +74,11 @@ function runnerEvents(files: LoopFiles, loopId: string): News {
   };
 }
 
-/** Converts a recorded event of a runner back; returns null for everything else. */
-function toldAs({ v: _, at: __, loopId: ___, iteration, begins, type: recorded, ...rest }: Entry): RunnerEvent | null {
-  if (recorded === 'loop.paused') return { type: 'paused', reason: String(rest['reason']) as PauseReason };
-  const type = recorded === 'agent.ended' ? 'agent-ended' : TOLD.get(String(recorded));
-  if (type === undefined) return null;
-  const isNumbered = type === 'iteration-started' || type === 'agent-ended';
-  return { type, ...(isNumbered && { iteration: begins ?? iteration }), ...rest } as RunnerEvent;
+/** Returns what a runner told; null for everything else. */
+function toldAs({ v: _, at: __, loopId: ___, ...told }: Entry): RunnerEvent | null {
+  const { type } = told;
+  const isTold = RECORDED.has(type) || type === 'loop.paused' || type === 'agent.ended';
+  return isTold ? (told as unknown as RunnerEvent) : null;
 }
 
 function sessionEvents(files: LoopFiles, loopId: string): News {
@@ -127,8 +109,8 @@ function eventOf(entry: Entry, calls: Map<string, OpenCall>): RunnerEvent[] {
   const { type, message } = entry;
   if (typeof entry['callId'] === 'string') return [callEvent(entry, entry['callId'], calls)];
   if (type === 'iteration.ended') return [iterationEnded(entry)];
-  if (type === 'agent.text') return [{ type: 'text', text: String(entry['text']) }];
-  return type === 'loop.ended' || typeof message !== 'string' ? [] : [{ type: 'notice', message }];
+  if (type === 'agent.text') return [{ type: 'agent.text', text: String(entry['text']) }];
+  return type === 'loop.ended' || typeof message !== 'string' ? [] : [{ type: 'agent.notice', message }];
 }
 
 function callEvent(entry: Entry, id: string, calls: Map<string, OpenCall>): RunnerEvent {
@@ -137,35 +119,35 @@ function callEvent(entry: Entry, id: string, calls: Map<string, OpenCall>): Runn
   const call = { id, tool: String(entry['tool']), about: known.about, nested: entry['agentId'] !== undefined };
   if (entry['type'] === 'tool.asked') {
     calls.set(id, known);
-    return { type: 'tool-started', ...call };
+    return { type: 'tool.started', ...call };
   }
   if (entry['type'] !== 'tool.denied') calls.delete(id);
   const durationMs = Math.max(0, time - known.time);
   if (entry['type'] !== 'tool.denied') {
-    return { type: 'tool-call', ...call, outcome: entry['type'] === 'tool.done' ? 'ok' : 'failed', durationMs };
+    return { type: 'tool.ended', ...call, outcome: entry['type'] === 'tool.done' ? 'ok' : 'failed', durationMs };
   }
-  return { type: 'tool-call', ...call, outcome: 'denied', durationMs, reason: String(entry['reason'] ?? '') };
+  return { type: 'tool.ended', ...call, outcome: 'denied', durationMs, reason: String(entry['reason'] ?? '') };
 }
 
 function iterationEnded(entry: Entry): RunnerEvent {
   const unknown = { turns: null, toolCalls: null, model: null, costUsd: null, usage: null };
   const { iteration, durationMs } = entry;
   const ended = { iteration: Number(iteration), durationMs: Number(durationMs), outcome: 'ok', message: '' };
-  return { type: 'agent-ended', ...ended, ...unknown };
+  return { type: 'agent.ended', ...ended, ...unknown };
 }
 
 function standing(state: LoopState): RunnerEvent[] {
   const { steering } = state;
-  const pending: RunnerEvent = { type: 'pending', texts: steering };
+  const pending: RunnerEvent = { type: 'steering.pending', texts: steering };
   switch (state.status) {
     case 'running':
       return [iterationStarted(state), pending];
     case 'verifying':
-      return [{ type: 'verifying' }];
+      return [{ type: 'verification.started' }];
     case 'waiting':
-      return [pending, { type: 'waiting', why: state.waiting.why ?? 'idle', until: state.waiting.until }];
+      return [pending, { type: 'wait.started', why: state.waiting.why ?? 'idle', until: state.waiting.until }];
     case 'paused':
-      return [pending, { type: 'paused', reason: state.paused.reason }];
+      return [pending, { type: 'loop.paused', reason: state.paused.reason }];
     case 'awaiting-consent':
     case 'ended':
       return [];

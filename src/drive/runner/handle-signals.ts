@@ -31,7 +31,7 @@ function attempt(runner: Runner, act: () => void): void {
   } catch (error) {
     if (error instanceof RalphError && error.code === 'no-loop') return;
     const isFenced = error instanceof RalphError && error.code === 'state-fenced';
-    if (!isFenced) runner.options.tell({ type: 'notice', message: (error as Error).message });
+    if (!isFenced) runner.options.tell({ type: 'agent.notice', message: (error as Error).message });
     leave(runner, isFenced ? 'lease-lost' : 'signal');
   }
 }
@@ -66,18 +66,18 @@ function whatNow(runner: Runner, state: LoopState): () => void {
 function wake(runner: Runner, end: (() => void) | null): void {
   runner.wokenAt = Date.now();
   end?.();
-  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.wokenByUser });
+  runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.wokenByUser });
 }
 
 function finish(runner: Runner): void {
   steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
-  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.finishing });
+  runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.finishing });
   pollForChanges(runner);
 }
 
 function stopNow(runner: Runner): void {
   steerBy(runner, () => ({ kind: 'stop', clientAlive: false }));
-  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.stopping });
+  runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.stopping });
   leave(runner, 'signal');
 }
 
@@ -132,6 +132,6 @@ function interrupt(runner: Runner): void {
     return;
   }
   agent.end('interrupt', runner.interrupted);
-  if (!runner.interrupted) options.tell({ type: 'interrupting' });
+  if (!runner.interrupted) options.tell({ type: 'agent.interrupting' });
   runner.interrupted = true;
 }

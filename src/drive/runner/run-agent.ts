@@ -68,7 +68,7 @@ const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['text-delta', 'req
 /** Reports what the agent's hooks have restored, or kept as the user's, since this instant. */
 function tellRestored({ files, loopId, options }: Runner, since: string): void {
   for (const { at, kind, text } of noticesOf(files, loopId)) {
-    if (at >= since && (kind === 'restore' || kind === 'change')) options.tell({ type: 'notice', message: text });
+    if (at >= since && (kind === 'restore' || kind === 'change')) options.tell({ type: 'agent.notice', message: text });
   }
 }
 
@@ -77,7 +77,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
   const { usage, costUsd } = facts;
   const at = context.now();
   const heldUntil = reachedWindow(facts.windows, loaded.policy.budget, at)?.resetsAt;
-  if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
+  if (facts.lostLines > 0) options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
   const ended = {
     iteration: loaded.state.iteration + 1,
     outcome: outcome.kind,
@@ -90,7 +90,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
     usage,
     ...(heldUntil && { heldUntil }),
   };
-  options.tell({ type: 'agent-ended', ...ended });
+  options.tell({ type: 'agent.ended', ...ended });
   recordJournal(files, at, [{ type: 'record-event', event: { type: 'agent.ended', at, loopId, ...ended } }]);
 }
 
@@ -117,20 +117,20 @@ export function watchAgent(
   const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
   const used = { tokens: 0, context: 0, window: null as number | null };
   let streamed = '';
-  const tellUsage = (): void => tell({ type: 'usage', ...used });
+  const tellUsage = (): void => tell({ type: 'agent.usage', ...used });
   return (message) => {
     switch (message.kind) {
       case 'text':
-        tell({ type: 'text', text: message.text, ...(streamed === message.text && { streamed: true }) });
+        tell({ type: 'agent.text', text: message.text, ...(streamed === message.text && { streamed: true }) });
         streamed = '';
         return;
       case 'text-delta':
         streamed += message.text;
-        tell({ type: 'text-delta', text: message.text });
+        tell({ type: 'agent.text-delta', text: message.text });
         return;
       case 'request':
         // An interrupted message is requested again; its text so far stays visible.
-        if (streamed !== '') tell({ type: 'text-delta', text: '…\n' });
+        if (streamed !== '') tell({ type: 'agent.text-delta', text: '…\n' });
         streamed = '';
         used.context = message.tokens + message.cachedTokens;
         used.tokens += message.tokens;
@@ -148,7 +148,7 @@ export function watchAgent(
       case 'tool': {
         const { id, name, input, nested } = message;
         open.set(id, { call: message, since: Date.now() });
-        tell({ type: 'tool-started', id, tool: name, about: toolSubject(input, projectDir), nested });
+        tell({ type: 'tool.started', id, tool: name, about: toolSubject(input, projectDir), nested });
         return;
       }
       case 'tool-result': {
@@ -158,7 +158,7 @@ export function watchAgent(
         const { id, name, input, nested } = begun.call;
         const durationMs = Math.max(0, Date.now() - begun.since);
         const call = {
-          type: 'tool-call',
+          type: 'tool.ended',
           id,
           tool: name,
           about: toolSubject(input, projectDir),
@@ -179,7 +179,7 @@ export function watchAgent(
         announced.add(check);
         const isVaried = option !== null && command !== check;
         const said = isVaried ? RUNNER_TEXTS.checkVaried(check, option) : RUNNER_TEXTS.checkDenied(check, option);
-        tell({ type: 'notice', message: said });
+        tell({ type: 'agent.notice', message: said });
         return;
       }
       case 'denied':
@@ -190,12 +190,12 @@ export function watchAgent(
         return;
       case 'retry':
         tell({
-          type: 'notice',
+          type: 'agent.notice',
           message: `the client is retrying the API request (${message.error}, attempt ${message.attempt}).`,
         });
         return;
       case 'compaction':
-        tell({ type: 'notice', message: 'the client has compacted the conversation.' });
+        tell({ type: 'agent.notice', message: 'the client has compacted the conversation.' });
         return;
       case 'billed':
       case 'session':

@@ -85,7 +85,7 @@ function runnerDriver(runner: Runner): Driver<RunnerEnd> {
     notify: ({ loaded: { state } }, message) => {
       // The engine's message about a limit is for sessions; the runner announces its own wait.
       if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
-      options.tell({ type: 'notice', message });
+      options.tell({ type: 'agent.notice', message });
     },
     tell: options.tell,
     leave: (turn) => runnerEnd(runner, turn.loaded.state),
@@ -98,7 +98,7 @@ async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promi
   let ready: Dispatched = { turn: begun, effects: [] };
   while (!ready.effects.some(isStep) && !begun.signal.aborted) {
     if (steering.length > 0 && runner.failures === 0) {
-      runner.options.tell({ type: 'steered', texts: steering.map(({ text }) => text) });
+      runner.options.tell({ type: 'steering.sent', texts: steering.map(({ text }) => text) });
     }
     const held = await heldBack(runner, ready.turn);
     if (held !== null) return held;
@@ -223,7 +223,7 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
     ended = await endIteration(runner, turn, run, null);
   } else {
     const { restored } = turn.loaded;
-    if (restored !== null) runner.options.tell({ type: 'notice', message: restored });
+    if (restored !== null) runner.options.tell({ type: 'agent.notice', message: restored });
   }
   if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
   const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
@@ -234,9 +234,9 @@ async function waitForRetry(runner: Runner, turn: Turn, message: string): Promis
   const { options, leave } = runner;
   const delay = backOff(options.timeouts.retryMs, runner.failures, Math.random());
   runner.failures += 1;
-  options.tell({ type: 'notice', message: RUNNER_TEXTS.retry(message, delay, runner.failures, MOST_RETRIES) });
+  options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.retry(message, delay, runner.failures, MOST_RETRIES) });
   const until = Date.now() + delay;
-  options.tell({ type: 'waiting', why: 'retry', until: new Date(until).toISOString() });
+  options.tell({ type: 'wait.started', why: 'retry', until: new Date(until).toISOString() });
   const now = new AbortController();
   runner.retryNow = () => now.abort();
   const signal = AbortSignal.any([leave.signal, now.signal]);

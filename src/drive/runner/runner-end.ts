@@ -1,6 +1,6 @@
 import { exitCode } from '../../engine/exit-code.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
@@ -9,7 +9,7 @@ import { endedState, isVerified, standing, unheard } from '../status/ended-loop.
 import { RUNNER_TEXTS } from './messages.ts';
 import type { Runner } from './runner.ts';
 
-export type RunnerEnd = Extract<RunnerEvent, { type: 'loop-ended' }>;
+export type RunnerEnd = RunnerEventOf<'run.ended'>;
 
 /** Returns how the loop ended or was left, with the exit code. `last` is its last known state. */
 export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): RunnerEnd {
@@ -17,7 +17,7 @@ export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): 
   const { iteration, usage } = state ?? last;
   const hasLeft = status === 'interrupted' && state?.status !== 'ended';
   return {
-    type: 'loop-ended',
+    type: 'run.ended',
     status,
     message: show(hasLeft || message === null ? RUNNER_TEXTS.left : message, { name: files.name, mode: 'runner' }),
     ...(state?.status === 'ended' && state.ended.text !== undefined && { text: state.ended.text }),
@@ -35,7 +35,7 @@ export async function tellEnd({ leave, files, loopId, options }: Runner, end: Ru
     : end;
   const ended = lost ? null : endedState(files, loopId);
   const message = ended && unheard(ended);
-  if (message !== null) options.tell({ type: 'notice', message });
+  if (message !== null) options.tell({ type: 'agent.notice', message });
   const report = ended && (await reportAtEnd(files, ended, options.env));
   const reported: RunnerEnd = report === null ? told : { ...told, report };
   options.tell(reported);

@@ -108,7 +108,7 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
   const counted = `${done} ${total}`;
   if (counted === shown.checklist) return;
   shown.checklist = counted;
-  options.tell({ type: 'checklist', done, total });
+  options.tell({ type: 'agent.checklist', done, total });
 }
 
 /** Restores a state that the agent rewrote, and moves the rewritten file aside. Returns a warning, or null. Skips ended loops. */

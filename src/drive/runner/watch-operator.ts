@@ -60,11 +60,11 @@ function showState(runner: Runner, state: LoopState): void {
   const { status, steering, stopRequested, taskPath } = state;
   const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
   const pending = texts.map(({ id }) => id).join(' ');
-  if (pending !== shown.pending) options.tell({ type: 'pending', texts });
+  if (pending !== shown.pending) options.tell({ type: 'steering.pending', texts });
   shown.pending = pending;
   const pauses = agent !== null && status === 'paused';
   const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
-  if (next !== shown.next) options.tell({ type: 'after-iteration', next });
+  if (next !== shown.next) options.tell({ type: 'agent.after-iteration', next });
   shown.next = next;
   // The agent ticks items in the middle of an iteration.
   tellChecklist(runner, checklistNow(files.projectDir, taskPath));
@@ -103,7 +103,7 @@ function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }:
   if (arrived.length === 0) return;
   const ids = arrived.map(({ id }) => id);
   applyEffects(files, at, dispatch(begun, { type: 'steering-delivered', at, ids }).effects);
-  options.tell({ type: 'steered', texts: arrived.map(({ text }) => text) });
+  options.tell({ type: 'steering.sent', texts: arrived.map(({ text }) => text) });
 }
 
 /** Margin after the reset time of a rate limit. */
@@ -122,12 +122,12 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
     const at = new Date(until).toISOString();
     const window = reachedWindow(state.limits, turn.loaded.policy.budget, now());
     const why = window === null ? RUNNER_TEXTS.waitingForLimit(at) : show(windowText(window), state);
-    options.tell({ type: 'notice', message: why });
-    options.tell({ type: 'waiting', why: 'rate-limit', until: at });
+    options.tell({ type: 'agent.notice', message: why });
+    options.tell({ type: 'wait.started', why: 'rate-limit', until: at });
   } else {
     const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;
-    options.tell({ type: 'notice', message: show(message, turn.loaded.state) });
-    options.tell({ type: 'paused', reason });
+    options.tell({ type: 'agent.notice', message: show(message, turn.loaded.state) });
+    options.tell({ type: 'loop.paused', reason });
   }
   const { deadline } = turn;
   const end = await waitUntil(turn, { until, deadline, signal: leave.signal, state, taskPath: null });

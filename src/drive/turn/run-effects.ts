@@ -36,13 +36,13 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
     case 'wait': {
       const { state } = turn.loaded;
       const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
-      driver.tell({ type: 'waiting', why, until: step.until });
+      driver.tell({ type: 'wait.started', why, until: step.until });
       return driver.wait({ ...turn, task: turn.task && { ...turn.task, waited: true } }, step.until);
     }
     case 'look':
       return look(turn);
     case 'verify':
-      driver.tell({ type: 'verifying' });
+      driver.tell({ type: 'verification.started' });
       return verify(turn);
     case 'allow':
     case 'ignore':

@@ -55,7 +55,7 @@ export const readMarks = z.object({
   callsBytes: count,
 });
 
-const steering = z.object({
+export const steering = z.object({
   id: z.string(),
   at: instant,
   text: z.string(),

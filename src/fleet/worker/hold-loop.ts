@@ -5,7 +5,7 @@ import { handTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { leasePaths } from '../../state/lock/owner.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -18,7 +18,7 @@ import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
 import { setUp } from './set-up.ts';
 
-type Ended = Extract<RunnerEvent, { type: 'loop-ended' }>;
+type Ended = RunnerEventOf<'run.ended'>;
 
 /** Maximum wait of a loop during which it keeps its slot. */
 const SHORT_WAIT_MS = 5_000;
@@ -104,25 +104,25 @@ export class LoopHolder {
   #hear(event: RunnerEvent): void {
     const { budget } = this.#holding;
     switch (event.type) {
-      case 'loop-started':
+      case 'run.started':
         this.#isLive = true;
         this.#maxIterations = event.maxIterations;
         return;
-      case 'agent-ended':
+      case 'agent.ended':
         budget.use(event.costUsd, event.usage === null ? 0 : billedTokens(event.usage));
         if (event.heldUntil !== undefined) this.#holdAccount(Date.parse(event.heldUntil));
         return;
-      case 'waiting': {
+      case 'wait.started': {
         const until = Date.parse(event.until);
         if (event.why === 'rate-limit') this.#holdAccount(until);
         const isLong = event.why !== 'retry' && until - Date.now() > SHORT_WAIT_MS;
         if (isLong) this.#sendAway({ kind: 'waits', until, why: event.why });
         return;
       }
-      case 'paused':
+      case 'loop.paused':
         this.#sendAway(stopped('paused'));
         return;
-      case 'loop-ended':
+      case 'run.ended':
         this.#ended = event;
         return;
       default:
@@ -239,7 +239,7 @@ export class LoopHolder {
 
   /** Reports why the loop is held until the repository answers. */
   #unreachable(why: string): void {
-    this.#holding.events.tell({ type: 'notice', message: why });
+    this.#holding.events.tell({ type: 'agent.notice', message: why });
     this.tell('repository').catch(() => undefined);
   }
 

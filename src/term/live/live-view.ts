@@ -69,7 +69,10 @@ export function liveView(
       what();
       return true;
     } catch (error) {
-      tell({ type: 'notice', message: error instanceof RalphError ? show(error.advised) : (error as Error).message });
+      tell({
+        type: 'agent.notice',
+        message: error instanceof RalphError ? show(error.advised) : (error as Error).message,
+      });
       return false;
     }
   };
@@ -120,9 +123,9 @@ export function liveView(
   };
   const tell = (event: RunnerEvent, loop = focus): void => {
     if (views.size === 0) focus = loop;
-    if (event.type === 'loop-ended' && loop !== focus) {
+    if (event.type === 'run.ended' && loop !== focus) {
       views.delete(loop);
-      tell({ type: 'notice', message: `${loop}: ${event.message}` });
+      tell({ type: 'agent.notice', message: `${loop}: ${event.message}` });
       return;
     }
     const next = nextView(viewOf(loop), event, Date.now());
@@ -148,7 +151,7 @@ export function liveView(
     },
     close: () => {
       // A user who was typing when the loop ended keeps the text.
-      if (line.text.trim() !== '') tell({ type: 'notice', message: LIVE_TEXTS.notSent(line.text) });
+      if (line.text.trim() !== '') tell({ type: 'agent.notice', message: LIVE_TEXTS.notSent(line.text) });
       terminal?.close();
     },
   };

@@ -1,66 +1,64 @@
 import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import { oneLine } from '../../text/excerpt.ts';
 import { dollarText, timeText } from '../../text/figures.ts';
 import { deniedText, isSaidLater, printable, runFigures } from '../format.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { addText, BLANK, closeText, type Line, type OpenCall, type Span, type View } from './view.ts';
 
-type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
-
 /** Tools of the client that start a subagent. */
 const SUBAGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
 
-type Next<T extends RunnerEvent['type']> = (view: View, event: Told<T>, at: number) => View;
+type Next<T extends RunnerEvent['type']> = (view: View, event: RunnerEventOf<T>, at: number) => View;
 
 const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
-  'loop-started': loopStarted,
-  'iteration-started': (view, { iteration, maxIterations, task }) => ({
-    ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations, task && oneLine(task))),
-    ...{ iteration, maxIterations, status: 'running', interrupting: false },
+  'run.started': loopStarted,
+  'iteration.started': (view, { begins, maxIterations, task }) => ({
+    ...heading(view, LIVE_TEXTS.iteration(begins, maxIterations, task && oneLine(task))),
+    ...{ iteration: begins, maxIterations, status: 'running', interrupting: false },
     ...{ waiting: null, paused: null, calls: [], context: null, runTokens: 0 },
   }),
-  'command-started': (view, event, since) =>
+  'command.started': (view, event, since) =>
     begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since }),
-  'command-ran': (view, event) => {
+  'command.ran': (view, event) => {
     const label = `${oneLine(event.name)} (${timeText(event.durationMs)})`;
     return call(without(view, commandId(event)), mark(event.outcome === 'ok'), label, false);
   },
-  'text-delta': (view, { text }) => addText(atWork(view), text),
-  text: (view, { text, streamed }) => closeText(streamed === true ? view : addText(atWork(view), text)),
-  'tool-started': (view, event, at) => toolStarted(atWork(view), event, at),
-  'tool-call': toolCall,
-  usage: (view, { tokens, context, window }) => ({
+  'agent.text-delta': (view, { text }) => addText(atWork(view), text),
+  'agent.text': (view, { text, streamed }) => closeText(streamed === true ? view : addText(atWork(view), text)),
+  'tool.started': (view, event, at) => toolStarted(atWork(view), event, at),
+  'tool.ended': toolCall,
+  'agent.usage': (view, { tokens, context, window }) => ({
     ...view,
     runTokens: tokens,
     context,
     window: window ?? view.window,
   }),
-  checklist: (view, { done, total }) => ({ ...view, checklist: { done, total } }),
-  pending: (view, { texts }) => ({ ...view, pending: texts }),
-  steered: (view, { texts }) =>
+  'agent.checklist': (view, { done, total }) => ({ ...view, checklist: { done, total } }),
+  'steering.pending': (view, { texts }) => ({ ...view, pending: texts }),
+  'steering.sent': (view, { texts }) =>
     texts.reduce((shown, text) => said(shown, LIVE_TEXTS.youSaid(oneLine(text)), 'cyan'), view),
-  interrupting: (view) => ({ ...view, interrupting: true }),
-  'after-iteration': (view, { next }) => ({ ...view, next }),
-  paused: (view, { reason }) => {
+  'agent.interrupting': (view) => ({ ...view, interrupting: true }),
+  'agent.after-iteration': (view, { next }) => ({ ...view, next }),
+  'loop.paused': (view, { reason }) => {
     return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [] };
   },
-  notice: (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
-  'agent-ended': agentEnded,
-  waiting: (view, { why, until }) => ({ ...view, waiting: { why, until: Date.parse(until) } }),
-  verifying: (view) => ({ ...said(view, LIVE_TEXTS.verifying, 'cyan'), status: 'verifying' }),
-  'loop-ended': loopEnded,
+  'agent.notice': (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
+  'agent.ended': agentEnded,
+  'wait.started': (view, { why, until }) => ({ ...view, waiting: { why, until: Date.parse(until) } }),
+  'verification.started': (view) => ({ ...said(view, LIVE_TEXTS.verifying, 'cyan'), status: 'verifying' }),
+  'run.ended': loopEnded,
 };
 
 /** Returns the view after another event, at `at` (epoch milliseconds). Pure. */
 export function nextView(view: View, told: RunnerEvent, at: number): View {
   // Pieces of the agent's text are made printable where they are joined.
-  const event = told.type === 'text-delta' ? told : fitToShow(told);
+  const event = told.type === 'agent.text-delta' ? told : fitToShow(told);
   return (NEXT[event.type] as Next<RunnerEvent['type']>)(view, event, at);
 }
 
-function loopStarted(view: View, event: Told<'loop-started'>): View {
+function loopStarted(view: View, event: RunnerEventOf<'run.started'>): View {
   const { taskPath, iteration, maxIterations, startedAt, costUsd, usage } = event;
   const name = oneLine(event.name ?? 'default');
   const told = said(view, LIVE_TEXTS.started(event.name && name, taskPath, maxIterations), 'bold');
@@ -80,7 +78,7 @@ function atWork(view: View): View {
   return view.waiting === null && view.status === 'running' ? view : { ...view, waiting: null, status: 'running' };
 }
 
-function toolStarted(view: View, event: Told<'tool-started'>, at: number): View {
+function toolStarted(view: View, event: RunnerEventOf<'tool.started'>, at: number): View {
   const { id, nested } = event;
   const label = labelOf(event);
   // A subagent's calls are shown below the call that started it.
@@ -101,14 +99,14 @@ function commandId({ name }: { readonly name: string }): string {
   return `command ${name}`;
 }
 
-function toolCall(view: View, event: Told<'tool-call'>): View {
+function toolCall(view: View, event: RunnerEventOf<'tool.ended'>): View {
   const done = without(view, event.id);
   const label = `${labelOf(event)} (${timeText(event.durationMs)})`;
   const shown = call(done, mark(event.outcome === 'ok'), label, event.nested);
   return event.outcome === 'denied' ? said(shown, deniedText(event), 'yellow') : shown;
 }
 
-function agentEnded(view: View, event: Told<'agent-ended'>): View {
+function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
   const { outcome, message, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
   const why = isSaidLater(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
@@ -121,7 +119,7 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
   };
 }
 
-function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-ended'>, at: number): View {
+function loopEnded(view: View, { status, message, costUsd, report }: RunnerEventOf<'run.ended'>, at: number): View {
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
   // The report contains the figures.
   const spent = report === undefined ? LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd)) : '';

@@ -1,4 +1,4 @@
-import type { RunnerEvent, WaitReason } from '../../engine/runner-event.ts';
+import type { RunnerEventOf, WaitReason } from '../../engine/runner-event.ts';
 import { type Paint, printable, type Style } from '../format.ts';
 import { cells, graphemes, wrap } from '../write-text.ts';
 
@@ -20,8 +20,6 @@ export interface OpenCall {
   readonly since: number;
 }
 
-type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
-
 /** State of the live view. Plain data: the same events give the same view. */
 export interface View {
   /** True if another process drives the loop. */
@@ -37,7 +35,7 @@ export interface View {
   readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
   /** Step after this iteration. */
-  readonly next: Told<'after-iteration'>['next'];
+  readonly next: RunnerEventOf<'agent.after-iteration'>['next'];
   readonly interrupting: boolean;
   readonly iteration: number;
   readonly maxIterations: number | null;
@@ -55,7 +53,7 @@ export interface View {
   readonly window: number | null;
   readonly checklist: { readonly done: number; readonly total: number } | null;
   readonly calls: readonly OpenCall[];
-  readonly pending: Told<'pending'>['texts'];
+  readonly pending: RunnerEventOf<'steering.pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
   /** Reason of a pause. */
   readonly paused: string | null;

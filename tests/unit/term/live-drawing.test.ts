@@ -5,7 +5,7 @@ import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { liveScreen } from '../../support/terminal/live-screen.ts';
 
 const began: RunnerEvent = {
-  type: 'loop-started',
+  type: 'run.started',
   ...{ loopId: 'l', name: 'auth', taskPath: 'auth/RALPH.md', iteration: 0, maxIterations: 7, costUsd: null },
   startedAt: '2026-03-01T10:00:00.000Z',
   usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
@@ -15,8 +15,8 @@ const bars = (rows: readonly string[]): number => rows.filter((row) => row.inclu
 
 test('a terminal that becomes narrower and wider again shows one footer and all messages above it', async () => {
   const screen = liveScreen({ columns: 80, rows: 24 });
-  screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 });
-  screen.tell({ type: 'text-delta', text: `${words}\n\nmore` }).draw();
+  screen.tell(began, { type: 'iteration.started', begins: 1, maxIterations: 7 });
+  screen.tell({ type: 'agent.text-delta', text: `${words}\n\nmore` }).draw();
   for (const columns of [40, 20, 30, 120, 25, 80]) {
     screen.resize({ columns, rows: 24 }).draw();
     const rows = await screen.rows();
@@ -33,7 +33,7 @@ test('a terminal that becomes narrower and wider again shows one footer and all 
 test('the footer shows a cost that is unknown or partly known', async () => {
   const screen = liveScreen({ columns: 100, rows: 12 });
   const usage = { inputTokens: 9, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const run = { type: 'agent-ended', iteration: 1, outcome: 'ok', message: '', durationMs: 10, toolCalls: 0 } as const;
+  const run = { type: 'agent.ended', iteration: 1, outcome: 'ok', message: '', durationMs: 10, toolCalls: 0 } as const;
   screen.tell(began, { ...run, turns: null, model: null, costUsd: null, usage }).draw();
   assert.match((await screen.rows()).join('\n'), /─── 10ms │ cost unknown ───[\s\S]*iter 0\/7 │ \S+ │ cost unknown │/);
   screen.tell({ ...run, turns: 2, model: null, costUsd: 0.5, usage }).draw();
@@ -42,11 +42,11 @@ test('the footer shows a cost that is unknown or partly known', async () => {
 
 test('a footer that grows and shrinks leaves nothing behind', async () => {
   const screen = liveScreen({ columns: 60, rows: 10 });
-  screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();
+  screen.tell(began, { type: 'iteration.started', begins: 1, maxIterations: 7 }).draw();
   const before = await screen.rows();
   for (let round = 0; round < 5; round += 1) {
     for (const id of ['a', 'b', 'c']) {
-      screen.tell({ type: 'tool-started', id, tool: 'Bash', about: 'sleep', nested: false }).draw();
+      screen.tell({ type: 'tool.started', id, tool: 'Bash', about: 'sleep', nested: false }).draw();
     }
     screen.type({ text: 'line\n'.repeat(4), at: 0 }).draw();
     screen.type({ text: '', at: 0 }).draw();
@@ -54,7 +54,7 @@ test('a footer that grows and shrinks leaves nothing behind', async () => {
     for (const id of ['a', 'b', 'c']) {
       screen
         .tell({
-          ...({ type: 'tool-call', id, tool: 'Bash', about: `call ${round}`, outcome: 'ok' } as const),
+          ...({ type: 'tool.ended', id, tool: 'Bash', about: `call ${round}`, outcome: 'ok' } as const),
           nested: false,
           durationMs: 10,
         })
@@ -69,7 +69,7 @@ test('a footer that grows and shrinks leaves nothing behind', async () => {
 
 test('if only a second has passed, rewrites only the row with the time', () => {
   const screen = liveScreen({ columns: 80, rows: 24 });
-  screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();
+  screen.tell(began, { type: 'iteration.started', begins: 1, maxIterations: 7 }).draw();
   const before = screen.written().length;
   screen.wait(1_000).draw();
   const more = screen.written().slice(before);
@@ -89,7 +89,7 @@ test('hides an escape sequence that arrives in two pieces like a whole one', asy
   screen.tell(began);
   const shown: (string | undefined)[] = [];
   for (const text of ['plain \u001b', '[3', '1mred\u001b]0;ti', 'tle\u0007 and \u001b[0', 'm more']) {
-    shown.push((await screen.tell({ type: 'text-delta', text }).draw().rows())[2]);
+    shown.push((await screen.tell({ type: 'agent.text-delta', text }).draw().rows())[2]);
   }
   assert.deepEqual(shown, ['plain', 'plain', 'plain red', 'plain red and', 'plain red and  more']);
 });
@@ -98,7 +98,7 @@ test('at the end the cursor is at the start of an empty row below the last messa
   const screen = liveScreen({ columns: 40, rows: 8 });
   screen.tell(began).wait(2_000).draw();
   screen.tell({
-    ...({ type: 'loop-ended', status: 'complete', message: 'done.' } as const),
+    ...({ type: 'run.ended', status: 'complete', message: 'done.' } as const),
     code: 0,
     iterations: 1,
     costUsd: null,
@@ -111,7 +111,10 @@ test('at the end the cursor is at the start of an empty row below the last messa
 
 test('renders bold text, inline code and headings of the agent, and keeps other markup', async () => {
   const screen = liveScreen({ columns: 60, rows: 12 });
-  screen.tell(began, { type: 'text', text: '# Result\nOne **bold** word, `a*b` and 2 ** 3.\n- item\n' }).draw().close();
+  screen
+    .tell(began, { type: 'agent.text', text: '# Result\nOne **bold** word, `a*b` and 2 ** 3.\n- item\n' })
+    .draw()
+    .close();
   const rows = await screen.rows();
   assert.ok(rows.includes('Result'), rows.join('\n'));
   assert.ok(rows.includes('One bold word, a*b and 2 ** 3.'), rows.join('\n'));
@@ -133,7 +136,7 @@ test('the further rows of a report’s line are indented as its first', async ()
     ...{ unsandboxed: null, lastWords: [words], restore: null, next: null },
   };
   screen.tell(began, {
-    type: 'loop-ended',
+    type: 'run.ended',
     status: 'complete',
     message: 'Complete.',
     code: 0,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
+import type { RunnerEvent, RunnerEventOf } from '../../../src/engine/runner-event.ts';
 import { type LiveScreen, liveScreen, START } from '../../support/terminal/live-screen.ts';
 
 /**
@@ -17,40 +17,40 @@ type Scene = (screen: LiveScreen, look: Look) => Promise<void>;
 
 const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const started = (name: string, most: number): RunnerEvent => ({
-  type: 'loop-started',
+  type: 'run.started',
   ...{ loopId: 'l', name, taskPath: `${name}/RALPH.md`, iteration: 0, maxIterations: most },
   ...{ startedAt: new Date(START).toISOString(), costUsd: null, usage: none },
 });
 const iteration = (number: number, most: number): RunnerEvent => ({
-  type: 'iteration-started',
-  iteration: number,
+  type: 'iteration.started',
+  begins: number,
   maxIterations: most,
 });
 const says = (text: string): RunnerEvent[] => [
-  { type: 'text-delta', text },
-  { type: 'text', text, streamed: true },
+  { type: 'agent.text-delta', text },
+  { type: 'agent.text', text, streamed: true },
 ];
 const starts = (id: string, tool: string, about: string, nested = false): RunnerEvent => ({
-  type: 'tool-started',
+  type: 'tool.started',
   ...{ id, tool, about, nested },
 });
 const ends = (id: string, tool: string, about: string, durationMs: number, more = {}): RunnerEvent => ({
-  type: 'tool-call',
+  type: 'tool.ended',
   ...{ id, tool, about, durationMs, nested: false, outcome: 'ok' as const, ...more },
 });
 const over = (number: number, durationMs: number, turns: number, costUsd: number): RunnerEvent => ({
-  type: 'agent-ended',
+  type: 'agent.ended',
   ...{ iteration: number, outcome: 'ok', message: 'done.', durationMs, turns, toolCalls: turns, model: 'm', costUsd },
   usage: { ...none, inputTokens: 9_000, outputTokens: 2_300, cacheReadTokens: 41_000 },
 });
 const command = (name: string, outcome: string, durationMs: number): RunnerEvent => ({
-  type: 'command-ran',
+  type: 'command.ran',
   ...{ name, outcome, durationMs },
 });
 
 const SCENES: Readonly<Record<string, Scene>> = {
   'what-a-run-looks-like': async (screen, look) => {
-    screen.tell(started('my-task', 20), iteration(1, 20), { type: 'command-started', name: 'tests' });
+    screen.tell(started('my-task', 20), iteration(1, 20), { type: 'command.started', name: 'tests' });
     screen.draw().wait(1_500).draw();
     await look('a command of the task runs');
     screen.tell(command('tests', 'failed', 1_200), command('verify', 'ok', 300)).draw();
@@ -76,58 +76,63 @@ const SCENES: Readonly<Record<string, Scene>> = {
       .draw()
       .wait(22_000);
     screen.tell(...says('All tests passing.\n\n<promise>DONE</promise>'), over(2, 23_100, 2, 0.05)).draw();
-    screen.tell({ type: 'verifying' }).draw().wait(500);
+    screen.tell({ type: 'verification.started' }).draw().wait(500);
     const message = 'Complete after 2 iterations, verified by 2 checks.';
-    screen.tell({ type: 'loop-ended', status: 'complete', message, code: 0, iterations: 2, costUsd: 0.17 });
+    screen.tell({ type: 'run.ended', status: 'complete', message, code: 0, iterations: 2, costUsd: 0.17 });
     screen.draw().close();
     await look('the loop is over, and the terminal is the shell’s again');
   },
   'at-work': async (screen, look) => {
-    screen.tell(started('my-feature', 50), { type: 'checklist', done: 3, total: 8 }, iteration(7, 50)).wait(720_000);
+    screen
+      .tell(started('my-feature', 50), { type: 'agent.checklist', done: 3, total: 8 }, iteration(7, 50))
+      .wait(720_000);
     screen.tell(over(6, 90_000, 12, 0.847), iteration(7, 50));
-    screen.tell({ type: 'usage', tokens: 61_240, context: 58_100, window: 200_000 });
+    screen.tell({ type: 'agent.usage', tokens: 61_240, context: 58_100, window: 200_000 });
     screen.tell(
       ...says('First the parser, then the printer. Both are looked at by somebody who has not written them.'),
     );
     screen.tell(starts('s', 'Agent', 'review the parser'));
     screen.tell(starts('r', 'Read', 'src/parser.ts', true), ends('r', 'Read', 'src/parser.ts', 14, { nested: true }));
     screen.tell(starts('g', 'Grep', 'TODO', true)).wait(12_000);
-    const texts = [
+    const texts: RunnerEventOf<'steering.pending'>['texts'] = [
       { id: '1', text: 'use the new lexer', delivery: 'now' },
       { id: '2', text: 'and then\nupdate the changelog', delivery: 'next' },
-    ] as const;
-    screen.tell({ type: 'pending', texts }).draw();
+    ];
+    screen.tell({ type: 'steering.pending', texts }).draw();
     await look('a subagent works, and two messages wait');
-    screen.tell({ type: 'steered', texts: ['use the new lexer'] }, { type: 'pending', texts: [texts[1]] });
-    screen.tell({ type: 'text-delta', text: 'I will use the new lexer, as' }).draw();
+    screen.tell(
+      { type: 'steering.sent', texts: ['use the new lexer'] },
+      { type: 'steering.pending', texts: texts.slice(1) },
+    );
+    screen.tell({ type: 'agent.text-delta', text: 'I will use the new lexer, as' }).draw();
     await look('the agent was told, and speaks');
   },
   waits: async (screen, look) => {
     screen.tell(started('nightly', 25), iteration(3, 25), ...says('Nothing to do.'), over(3, 8_000, 1, 0.01));
     const until = (ms: number): string => new Date(START + ms).toISOString();
-    screen.tell({ type: 'waiting', why: 'idle', until: until(252_000) }).draw();
+    screen.tell({ type: 'wait.started', why: 'idle', until: until(252_000) }).draw();
     await look('idle');
     screen.wait(200_500).draw();
     await look('most of the wait is over');
-    screen.tell(iteration(4, 25), { type: 'notice', message: 'a rate limit holds until 10:30.' });
-    screen.tell({ type: 'waiting', why: 'rate-limit', until: until(1_800_000) }).draw();
+    screen.tell(iteration(4, 25), { type: 'agent.notice', message: 'a rate limit holds until 10:30.' });
+    screen.tell({ type: 'wait.started', why: 'rate-limit', until: until(1_800_000) }).draw();
     await look('a rate limit');
     screen.tell(...says('On again.')).draw();
     await look('the agent speaks: nobody waits any more');
   },
   interrupted: async (screen, look) => {
     screen.tell(started('auth', 20), iteration(1, 20), ...says('I begin.'), starts('a', 'Bash', 'make all')).draw();
-    screen.wait(3_000).tell({ type: 'interrupting' }).draw();
+    screen.wait(3_000).tell({ type: 'agent.interrupting' }).draw();
     await look('Esc was pressed');
     screen.tell({
-      ...{ type: 'agent-ended', iteration: 1, outcome: 'interrupted', message: 'the agent was interrupted.' },
+      ...{ type: 'agent.ended', iteration: 1, outcome: 'interrupted', message: 'the agent was interrupted.' },
       ...{ durationMs: 4_000, turns: 1, toolCalls: 1, model: 'm', costUsd: 0.02, usage: null },
     } as RunnerEvent);
-    screen.tell({ type: 'paused', reason: 'interrupted' }).type({ text: 'leave the build alone', at: 21 }).draw();
+    screen.tell({ type: 'loop.paused', reason: 'interrupted' }).type({ text: 'leave the build alone', at: 21 }).draw();
     await look('the user writes how to go on');
   },
   writing: async (screen, look) => {
-    screen.tell(started('auth', 20), iteration(1, 20), { type: 'after-iteration', next: 'stop' });
+    screen.tell(started('auth', 20), iteration(1, 20), { type: 'agent.after-iteration', next: 'stop' });
     screen.type({ text: 'first line\nsecond line, which is longer than the terminal is wide: ', at: 15 }).draw();
     await look('several lines, the cursor in the second');
     screen.type({ text: Array.from({ length: 12 }, (_, line) => `line ${line + 1}`).join('\n'), at: 40 }).draw();

@@ -40,7 +40,7 @@ class FakeTerminal extends EventEmitter {
 }
 
 const started = {
-  type: 'loop-started',
+  type: 'run.started',
   ...{ loopId: 'l', name: null, taskPath: 'PROMPT.md', iteration: 0, maxIterations: 5, costUsd: null },
   startedAt: new Date().toISOString(),
   usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
@@ -162,7 +162,7 @@ test('in a pause Enter alone continues, and with text it continues with that tex
   view.tell(started);
   view.live({ say: no, interrupt: no, press: no, goOn: (text) => void went.push(text) });
   for (const keys of ['\r', 'carefully\r', 'slowly\u001b\r']) {
-    view.tell({ type: 'paused', reason: 'interrupted' });
+    view.tell({ type: 'loop.paused', reason: 'interrupted' });
     terminal.emit('data', keys);
   }
   view.close();
@@ -190,9 +190,9 @@ async function sideBySide(events: readonly (readonly [string, RunnerEvent])[]) {
 const begun = (name: string): readonly [string, RunnerEvent] => [name, { ...started, name }];
 const ended = (name: string): readonly [string, RunnerEvent] => [
   name,
-  { type: 'loop-ended', status: 'complete', message: `Complete: ${name}.`, code: 0, iterations: 1, costUsd: null },
+  { type: 'run.ended', status: 'complete', message: `Complete: ${name}.`, code: 0, iterations: 1, costUsd: null },
 ];
-const says = (name: string, text: string): readonly [string, RunnerEvent] => [name, { type: 'text', text }];
+const says = (name: string, text: string): readonly [string, RunnerEvent] => [name, { type: 'agent.text', text }];
 
 test('of loops side by side each one at work has a row, and one that has ended has none', async () => {
   const three = await sideBySide(['a', 'b', 'c'].map(begun));

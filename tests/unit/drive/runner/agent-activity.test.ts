@@ -41,25 +41,25 @@ test('marks text that was streamed when it arrives whole', () => {
     ...line(whole('One two.')),
   ]);
   assert.deepEqual(events.slice(1), [
-    { type: 'text-delta', text: 'One ' },
-    { type: 'text-delta', text: 'two.' },
-    { type: 'text', text: 'One two.', streamed: true },
+    { type: 'agent.text-delta', text: 'One ' },
+    { type: 'agent.text-delta', text: 'two.' },
+    { type: 'agent.text', text: 'One two.', streamed: true },
   ]);
 });
 
 test('shows the whole text of an agent that does not stream', () => {
-  assert.deepEqual(told(line(whole('One.'))).events, [{ type: 'text', text: 'One.' }]);
+  assert.deepEqual(told(line(whole('One.'))).events, [{ type: 'agent.text', text: 'One.' }]);
 });
 
 test('ends a message that breaks off and is requested again where it broke', () => {
   const again = [request(1, 0), delta('One tw'), request(1, 0), delta('One two.'), whole('One two.')].flatMap(line);
   assert.deepEqual(
-    told(again).events.filter(({ type }) => type !== 'usage'),
+    told(again).events.filter(({ type }) => type !== 'agent.usage'),
     [
-      { type: 'text-delta', text: 'One tw' },
-      { type: 'text-delta', text: '…\n' },
-      { type: 'text-delta', text: 'One two.' },
-      { type: 'text', text: 'One two.', streamed: true },
+      { type: 'agent.text-delta', text: 'One tw' },
+      { type: 'agent.text-delta', text: '…\n' },
+      { type: 'agent.text-delta', text: 'One two.' },
+      { type: 'agent.text', text: 'One two.', streamed: true },
     ],
   );
 });
@@ -77,7 +77,7 @@ test('the context is that of the last request, the tokens those of all, and the 
     modelUsage: { small: { contextWindow: 200_000 }, big: { contextWindow: 1_000_000 } },
   };
   const { events } = told([request(100, 1_000), answered, request(50, 1_200), answered, result].flatMap(line));
-  assert.deepEqual(events.at(-1), { type: 'usage', tokens: 190, context: 1_270, window: 1_000_000 });
+  assert.deepEqual(events.at(-1), { type: 'agent.usage', tokens: 190, context: 1_270, window: 1_000_000 });
 });
 
 test('reports a message that the agent has received by its id', () => {
@@ -122,7 +122,7 @@ test('a denied call is not a failed one: it has a reason and the option that all
     ].flatMap(line),
   );
   assert.deepEqual(
-    events.flatMap((event) => (event.type === 'tool-call' ? [[event.outcome, event.reason, event.allow]] : [])),
+    events.flatMap((event) => (event.type === 'tool.ended' ? [[event.outcome, event.reason, event.allow]] : [])),
     [
       ['denied', approval, "-- --allowedTools 'Bash(node check.mjs)'"],
       ['denied', approval, undefined],
@@ -141,7 +141,7 @@ test('announces a denied check once and at once', () => {
     ['npm test'],
   );
   assert.deepEqual(
-    events.flatMap((event) => (event.type === 'notice' ? [event.message] : [])),
+    events.flatMap((event) => (event.type === 'agent.notice' ? [event.message] : [])),
     [
       "The agent may run the check npm test only in these words. Allow this call, too: -- --allowedTools 'Bash(npm test | tail)'",
     ],
@@ -158,7 +158,7 @@ test('shows a path below the project relative to it', () => {
   });
   const { events } = told([call('/home/me/project/src/a.ts'), call('/etc/hosts')]);
   assert.deepEqual(
-    events.flatMap((event) => (event.type === 'tool-started' ? [event.about] : [])),
+    events.flatMap((event) => (event.type === 'tool.started' ? [event.about] : [])),
     ['src/a.ts', '/etc/hosts'],
   );
 });

@@ -22,7 +22,7 @@ const withAgent = (): { runner: Runner; asked: string[]; told: string[] } => {
 test('Esc asks the agent to end its turn', () => {
   const { runner, asked, told } = withAgent();
   liveControls(runner).interrupt();
-  assert.deepEqual([asked, told, runner.interrupted], [['interrupt'], ['interrupting'], true]);
+  assert.deepEqual([asked, told, runner.interrupted], [['interrupt'], ['agent.interrupting'], true]);
 });
 
 test('Esc pressed twice does not wait', () => {
@@ -30,5 +30,5 @@ test('Esc pressed twice does not wait', () => {
   const { interrupt } = liveControls(runner);
   interrupt();
   interrupt();
-  assert.deepEqual([asked, told], [['interrupt', 'interrupt by force'], ['interrupting']]);
+  assert.deepEqual([asked, told], [['interrupt', 'interrupt by force'], ['agent.interrupting']]);
 });

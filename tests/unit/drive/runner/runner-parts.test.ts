@@ -79,9 +79,9 @@ test('a lease has one named holder, and a dead holder has none', () => {
 });
 
 test("the agent's output cannot rewrite the terminal", () => {
-  assert.deepEqual(runnerLines({ type: 'text', text: 'a\u001b[2Jb' }), ['ab']);
+  assert.deepEqual(runnerLines({ type: 'agent.text', text: 'a\u001b[2Jb' }), ['ab']);
   const call = {
-    type: 'tool-call',
+    type: 'tool.ended',
     id: 'call-1',
     tool: 'Bash',
     about: 'echo \u001b]0;x\u0007hi',
