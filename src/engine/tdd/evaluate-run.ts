@@ -3,12 +3,16 @@ import { isVacuous, type TestCount } from '../../text/no-tests-run.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
+/** How a command ended. */
+export type CommandEnd =
+  | { readonly kind: 'exit'; readonly code: number }
+  | { readonly kind: 'signal'; readonly signal: string }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'unavailable'; readonly why: string };
+
 export interface TddRun {
   readonly end:
-    | { readonly kind: 'exit'; readonly code: number }
-    | { readonly kind: 'signal'; readonly signal: string }
-    | { readonly kind: 'timeout' }
-    | { readonly kind: 'unavailable'; readonly why: string }
+    | CommandEnd
     | { readonly kind: 'changed'; readonly what: string }
     | { readonly kind: 'blocked'; readonly rule: string };
   readonly output: string;

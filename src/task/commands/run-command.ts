@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
 import { type Confined, type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
 import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
@@ -19,11 +20,7 @@ export interface CommandRun {
 }
 
 export interface CommandOutcome {
-  readonly end:
-    | { readonly kind: 'exit'; readonly code: number }
-    | { readonly kind: 'signal'; readonly signal: string }
-    | { readonly kind: 'timeout' }
-    | { readonly kind: 'unavailable'; readonly why: string };
+  readonly end: CommandEnd;
   readonly output: Pick<BoundedOutput, 'text' | 'isCut' | 'bytes'>;
   readonly tests: TestCount;
 }
@@ -73,7 +70,7 @@ function confined({ run: text, directory, env, sandbox }: CommandRun, shell: She
 }
 
 /** Returns whether another process ended the command, as far as its exit shows. */
-export function isFromOutside(end: CommandOutcome['end']): boolean {
+export function isFromOutside(end: CommandEnd): boolean {
   if (end.kind === 'signal') return FROM_OUTSIDE.has(end.signal);
   return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
 }
@@ -93,9 +90,9 @@ function unavailable(why: string): CommandOutcome {
   return { end: { kind: 'unavailable', why }, output: boundedOutput(), tests: NO_COUNT };
 }
 
-async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Promise<CommandOutcome['end']> {
+async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Promise<CommandEnd> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  const over = new Promise<CommandOutcome['end']>((resolve) => {
+  const over = new Promise<CommandEnd>((resolve) => {
     child.once('error', (error) => resolve({ kind: 'unavailable', why: error.message }));
     child.once('exit', (code, by) =>
       resolve(by === null ? { kind: 'exit', code: code ?? 0 } : { kind: 'signal', signal: by }),

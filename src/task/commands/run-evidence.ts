@@ -1,9 +1,9 @@
 import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import type { CommandOutcome as CommandRecord } from '../../engine/schema/records.ts';
+import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
 import { PREVIEW_LIMIT, shorten } from '../../text/excerpt.ts';
 import { advise } from '../../text/message.ts';
-import type { CommandOutcome } from './run-command.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';
 
 export interface Evidence extends CommandRecord {
@@ -64,7 +64,7 @@ function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: num
 }
 
 function verdict(
-  end: CommandOutcome['end'],
+  end: CommandEnd,
   timeoutSeconds: number,
 ): { readonly outcome: Evidence['outcome']; readonly note: string } {
   switch (end.kind) {

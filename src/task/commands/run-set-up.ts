@@ -1,5 +1,6 @@
 import type { Sandbox } from '../../engine/schema/contract.ts';
-import { type CommandOutcome, runCommand } from './run-command.ts';
+import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
+import { runCommand } from './run-command.ts';
 
 interface SetUpOptions {
   readonly sandbox: Sandbox | undefined;
@@ -24,7 +25,7 @@ export async function runSetUp(
   return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end, limit.exceeded), output: output.text() };
 }
 
-function howText(end: CommandOutcome['end'], exceeded: string): string {
+function howText(end: CommandEnd, exceeded: string): string {
   switch (end.kind) {
     case 'exit':
       return `exit code ${end.code}`;
