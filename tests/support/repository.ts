@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
+import type { Snapshot } from '../../src/engine/schema/stored-views.ts';
 import { GIT_LIMITS } from '../../src/task/git/git-state.ts';
 import { FOLDER_LIMITS } from '../../src/task/progress/marks.ts';
-import {
-  type Comparison,
-  compare,
-  type Snapshot,
-  type SnapshotOptions,
-  snapshot,
-} from '../../src/task/progress/snapshot.ts';
+import { type Comparison, compare, type SnapshotOptions, snapshot } from '../../src/task/progress/snapshot.ts';
 import { ENV as CLEAN } from './environment.ts';
 import { project } from './folder.ts';
 

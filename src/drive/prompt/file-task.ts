@@ -10,13 +10,14 @@ import {
 } from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, makeRuntimeDir } from '../../state/loop-files.ts';
 import { makeRunDir, refuseLink, runFiles, whatLies } from '../../state/task-folder/run-files.ts';
 import { missingFiles } from '../../task/commands/check-task-outputs.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
-import { type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
+import { snapshot } from '../../task/progress/snapshot.ts';
 import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { LINE_END } from '../../text/characters.ts';

@@ -1,8 +1,9 @@
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../task/commands/run-pinned-command.ts';
-import { compare, type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
+import { compare, snapshot } from '../../task/progress/snapshot.ts';
 import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts';

@@ -1,9 +1,9 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
+import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
-import type { Snapshot } from '../../task/progress/snapshot.ts';
 
 /** Facts about a task folder's iteration when its prompt was made, for the process that decides how it ended. */
 export interface PromptedTurn {

@@ -78,25 +78,33 @@ export const taskIterationView = taskIterationRecord
 
 const marks = z.object({
   files: z.record(z.string(), z.string()),
+  /** false if some were left out or unreadable: a missing path then proves nothing. */
   complete: z.boolean(),
   limits: z.array(z.string()),
 });
 
-/** Project at the time when the prompt of an iteration was made. */
+const gitState = z.object({
+  head: z.string(),
+  index: z.record(z.string(), z.string()),
+  /** Files that differ from the index, and untracked files. */
+  tree: marks,
+  /** Changes committed since another snapshot, at most 200 files; null if HEAD is the same or they are unknown. */
+  committed: z.object({ since: z.string(), files: z.array(z.string()), onlyLeftOut: z.boolean() }).nullable(),
+});
+
+/** The project as it was when the prompt of an iteration was made, for comparing durable progress. */
 const snapshot = z.object({
   version: z.literal(1),
+  /** All paths are relative to the project; '' is the project itself. */
   taskDir: z.string(),
   task: marks,
-  git: z
-    .object({
-      head: z.string(),
-      index: z.record(z.string(), z.string()),
-      tree: marks,
-      committed: z.object({ since: z.string(), files: z.array(z.string()), onlyLeftOut: z.boolean() }).nullable(),
-    })
-    .nullable(),
+  git: gitState.nullable(),
   gitLimit: z.string().nullable(),
 });
+
+export type Marks = Readonly<z.infer<typeof marks>>;
+export type GitState = Readonly<z.infer<typeof gitState>>;
+export type Snapshot = Readonly<z.infer<typeof snapshot>>;
 
 export const promptedTurnView = z.object({
   loopId: z.string(),

@@ -1,24 +1,9 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import type { GitState, Marks } from '../../engine/schema/stored-views.ts';
 import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
-import { type Marks, markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
+import { markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
-
-export interface GitState {
-  readonly head: string;
-  readonly index: Readonly<Record<string, string>>;
-  /** Files that differ from the index, and untracked files. */
-  readonly tree: Marks;
-  /** Changes committed since another snapshot; null if HEAD is the same or they are unknown. */
-  readonly committed: Committed | null;
-}
-
-export interface Committed {
-  readonly since: string;
-  /** Files, at most 200, without those left out. */
-  readonly files: readonly string[];
-  readonly onlyLeftOut: boolean;
-}
 
 export interface GitLimits {
   readonly files: number;
@@ -142,7 +127,7 @@ function markPaths({ projectDir, limits, deadline }: Look, paths: readonly strin
   return found.build();
 }
 
-async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<Committed | null> {
+async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<GitState['committed']> {
   // Read from a file, because git would take a leading hyphen for an option.
   if (![since, head].every((commit) => /^[0-9a-f]{40,64}$/.test(commit))) return null;
   const diff = await ask(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', since, head]);

@@ -13,17 +13,11 @@ import {
   type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Marks } from '../../engine/schema/stored-views.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commitMark } from '../git/commit-mark.ts';
 import { isWithin } from '../project-file.ts';
 import { isLeftOut, isLeftOutFolder } from './left-out.ts';
-
-export interface Marks {
-  readonly files: Readonly<Record<string, string>>;
-  /** False if some files were left out or unreadable: a missing path then proves nothing. */
-  readonly complete: boolean;
-  readonly limits: readonly string[];
-}
 
 /** Collects marks; `part` prefixes the names of the limits. */
 export function marksBuilder(part: 'task' | 'git') {

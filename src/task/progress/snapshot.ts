@@ -1,18 +1,7 @@
 import { relative, resolve, sep } from 'node:path';
-import { type GitLimits, type GitState, gitState } from '../git/git-state.ts';
-import { compareMarks, type FolderLimits, type Marks, markFolder } from './marks.ts';
-
-const SNAPSHOT_VERSION = 1;
-
-/** State of a project for comparing durable progress. Serialises to JSON. */
-export interface Snapshot {
-  readonly version: typeof SNAPSHOT_VERSION;
-  /** All paths are relative to the project; '' is the project itself. */
-  readonly taskDir: string;
-  readonly task: Marks;
-  readonly git: GitState | null;
-  readonly gitLimit: string | null;
-}
+import type { GitState, Snapshot } from '../../engine/schema/stored-views.ts';
+import { type GitLimits, gitState } from '../git/git-state.ts';
+import { compareMarks, type FolderLimits, markFolder } from './marks.ts';
 
 export interface SnapshotOptions {
   readonly signal?: AbortSignal;
@@ -41,7 +30,7 @@ export async function snapshot(projectDir: string, taskDir: string, options: Sna
   const task = markFolder(root, inside, options.folderLimits);
   const git = await asked;
   const answer = git.kind === 'state' ? { git: git.state, gitLimit: null } : { git: null, gitLimit: git.limit };
-  return { version: SNAPSHOT_VERSION, taskDir: inside, task, ...answer };
+  return { version: 1, taskDir: inside, task, ...answer };
 }
 
 /** Compares two snapshots: `no` if both are complete and equal, `yes` if they differ; otherwise `unknown`. */
