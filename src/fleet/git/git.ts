@@ -1,6 +1,7 @@
 import { devNull } from 'node:os';
 import { onPath } from '../../state/process/find-program.ts';
-import { gitToEnd, withSettings } from '../../task/git/run-git.ts';
+import { runToEnd } from '../../state/process/run-to-end.ts';
+import { withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from './messages.ts';
@@ -62,7 +63,7 @@ export async function git(words: readonly string[], call: GitCall): Promise<GitE
   const { env, gitDir, workTree, cwd, input = '', network = false } = call;
   const program = onPath('git', env);
   if (program === null) throw new RalphError('refused', GIT_TEXTS.noGit);
-  const { code, output, complaint } = await gitToEnd(program, words, {
+  const { code, output, complaint } = await runToEnd(program, words, {
     ...{ cwd: cwd ?? workTree ?? gitDir, env: environment(call), input },
     ...{ timeMs: network ? NETWORK_MS : LOCAL_MS, mostOutput: MOST_OUTPUT },
   });

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
+import { runToEnd } from '../../state/process/run-to-end.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { changedFiles, headOf, treeOf } from './capture.ts';
 import { askGit, type GitCall, git } from './git.ts';
@@ -109,6 +109,7 @@ function isWork(path: string): boolean {
 }
 
 const GH_MS = 120_000;
+const GH_BYTES = 1024 * 1024;
 const PULL_REQUEST = /https?:\/\/\S+\/pull\/\d+/;
 
 async function openPullRequest(
@@ -120,43 +121,17 @@ async function openPullRequest(
   const url = await askGit(['config', '--get', 'remote.origin.url'], { env: ws.env, gitDir: ownGit(ws) }, WHAT);
   const where = ['--repo', url, '--head', nameOf(branch), '--base', nameOf(base)];
   const words = ['pr', 'create', ...where, '--title', PUBLISH_TEXTS.title(branch), '--body-file', '-'];
-  const { code, said, complaint } = await runGh(ws, gh, words, report);
+  const own = Object.entries(ws.env).filter(([key]) => !key.startsWith('RALPH_'));
+  // gh starts git itself, so it works in the worker's own git folder and not in the agent's.
+  const place = { GH_PROMPT_DISABLED: '1', GIT_DIR: ownGit(ws), GIT_TERMINAL_PROMPT: '0' };
+  const env = { ...Object.fromEntries(own), ...place };
+  const limits = { timeMs: GH_MS, mostOutput: GH_BYTES };
+  const { code, output, complaint } = await runToEnd(gh, words, { cwd: ownGit(ws), env, input: report, ...limits });
+  const said = output.toString('utf8').trim();
   const address = PULL_REQUEST.exec(code === 0 ? said : complaint)?.[0] ?? null;
   if (address !== null) {
     const text = code === 0 ? PUBLISH_TEXTS.opened : PUBLISH_TEXTS.exists;
     return { pullRequest: address, message: text(branch, address) };
   }
-  return { pullRequest: null, message: PUBLISH_TEXTS.pullFailed(branch, redact(complaint.trim() || said.trim())) };
-}
-
-/** Runs gh, which starts git itself, in the worker's own git folder instead of the agent's. */
-function runGh(
-  ws: Workspace,
-  gh: string,
-  words: readonly string[],
-  input: string,
-): Promise<{ readonly code: number | null; readonly said: string; readonly complaint: string }> {
-  const own = Object.entries(ws.env).filter(([key]) => !key.startsWith('RALPH_'));
-  return new Promise((resolve) => {
-    const child = spawn(gh, words, {
-      cwd: ownGit(ws),
-      env: { ...Object.fromEntries(own), GH_PROMPT_DISABLED: '1', GIT_DIR: ownGit(ws), GIT_TERMINAL_PROMPT: '0' },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: GH_MS,
-      killSignal: 'SIGKILL',
-      windowsHide: true,
-    });
-    let [said, complaint] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      said = `${said}${chunk}`.slice(-10_000);
-    });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      complaint = `${complaint}${chunk}`.slice(-10_000);
-    });
-    // A gh that ends before reading all input reports the reason itself.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
-    child.once('error', (error) => resolve({ code: null, said, complaint: error.message }));
-    child.once('close', (code) => resolve({ code, said, complaint }));
-  });
+  return { pullRequest: null, message: PUBLISH_TEXTS.pullFailed(branch, redact(complaint || said)) };
 }

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
+import { runToEnd } from '../../state/process/run-to-end.ts';
 import { gateEnvironment } from '../commands/shell.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -185,60 +186,6 @@ function viewEnvironment({ gitDir, workTree }: NonNullable<GitOptions['inView']>
   };
 }
 
-export interface GitProcess {
-  readonly cwd: string | undefined;
-  /** The whole environment. */
-  readonly env: Environment;
-  readonly input: Buffer | string;
-  readonly timeMs: number;
-  /** Bytes of output beyond which git is killed. */
-  readonly mostOutput: number;
-}
-
-export interface GitEnd {
-  readonly code: number | null;
-  readonly output: Buffer;
-  /** End of the error output, and how git ended if a signal did it or it could not be started. */
-  readonly complaint: string;
-}
-
-const MOST_COMPLAINT = 8_000;
-
-/** Runs git to its end, without a terminal: ssh and credential helpers cannot ask, and typed keys do not reach it. */
-export function gitToEnd(program: string, words: readonly string[], run: GitProcess): Promise<GitEnd> {
-  const { cwd, env, input, timeMs, mostOutput } = run;
-  return new Promise((resolve) => {
-    const child = spawn(program, words, {
-      cwd,
-      env: env as NodeJS.ProcessEnv,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      windowsHide: true,
-      detached: process.platform !== 'win32',
-    });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= mostOutput) chunks.push(chunk);
-      else child.kill('SIGKILL');
-    });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      said = `${said}${chunk}`.slice(-MOST_COMPLAINT);
-    });
-    // A git that exits before reading everything reports the reason itself.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
-    const late = setTimeout(() => child.kill('SIGKILL'), timeMs);
-    const finish = (code: number | null, complaint: string): void => {
-      clearTimeout(late);
-      resolve({ code, output: Buffer.concat(chunks), complaint: complaint.trim() });
-    };
-    child.once('error', (error) => finish(null, error.message));
-    child.once('close', (code, signal) => finish(code, signal === null ? said : `${said}ended by ${signal}`));
-  });
-}
-
 export interface GitChange {
   readonly directory: string;
   readonly words: readonly string[];
@@ -256,6 +203,7 @@ export type GitChanged =
 
 /** Time limit: commit hooks may run a complete test suite. */
 const TIME_MS = 600_000;
+const MOST_SAID = 8_000;
 const MOST_CHANGED = 64 * 1024 * 1024;
 
 const WITHOUT_HOOKS = SETTINGS.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
@@ -269,11 +217,11 @@ export async function changeByGit(change: GitChange): Promise<GitChanged> {
   const plain = { ...withoutPlace(gateEnvironment(env)), ...own };
   const call = confinedGit(git, hooks ? words : [...WITHOUT_HOOKS, ...words], directory, plain, sandbox);
   const run = { cwd: directory, env: call.env, input, timeMs: TIME_MS, mostOutput: MOST_CHANGED };
-  const { code, output, complaint } = await gitToEnd(call.program, call.words, run);
+  const { code, output, complaint } = await runToEnd(call.program, call.words, run);
   const text = output.toString('utf8');
   if (code === 0) return { ok: true, text };
   const how = code === null ? 'failed' : `exit code ${code}`;
-  const said = `${text.slice(-MOST_COMPLAINT)}\n${complaint}`.trim();
+  const said = `${text.slice(-MOST_SAID)}\n${complaint}`.trim();
   return { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said}`, code, text };
 }
 
