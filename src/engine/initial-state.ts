@@ -6,13 +6,8 @@ import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { counted, NO_NOTICES, running } from './transitions/build.ts';
 import { requeueInFlight } from './transitions/delivery.ts';
 
-export interface NewLoop {
-  readonly loopId: string;
-  readonly name: string | null;
-  readonly mode: LoopState['mode'];
-  readonly taskPath: string;
-  readonly contractHash: string | null;
-  readonly maxIterations: number;
+export interface NewLoop
+  extends Readonly<Pick<LoopState, 'loopId' | 'name' | 'mode' | 'taskPath' | 'contractHash' | 'maxIterations'>> {
   readonly at: string;
   readonly consented: boolean;
   /** Checklist of the task at the start, if it has one. */

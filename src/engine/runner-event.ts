@@ -1,24 +1,18 @@
 import type { EndReport } from './end-report.ts';
 import type { UsageDelta } from './events.ts';
 import type { Activity } from './schema/event.ts';
-import type { PauseReason, TerminalStatus } from './schema/state.ts';
+import type { CommonState, PauseReason, TerminalStatus } from './schema/state.ts';
 
 export type WaitReason = Activity<'wait.started'>['why'];
 
 /** Events that a driver tells, in order, by the names that they have in the stream. `--json` prints each as it is. */
 export type RunnerEvent =
-  | {
+  /** With how the loop stands: one that is resumed has a past. */
+  | (Readonly<Pick<CommonState, 'loopId' | 'name' | 'taskPath' | 'iteration' | 'maxIterations' | 'startedAt'>> & {
       readonly type: 'run.started';
-      readonly loopId: string;
-      readonly name: string | null;
-      readonly taskPath: string;
-      /** Finished iterations: a resumed loop has some. */
-      readonly iteration: number;
-      readonly maxIterations: number;
-      readonly startedAt: string;
       readonly costUsd: number | null;
       readonly usage: UsageDelta;
-    }
+    })
   /** The agent's words as they arrive; for the live view only. */
   | { readonly type: 'agent.text-delta'; readonly text: string }
   | Activity<

@@ -6,22 +6,16 @@ import { planOf } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
 import { pinnedPlaces } from '../../task/git/git-view.ts';
 import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
-import type { PlanPart } from './plan-part.ts';
+import type { TurnContext } from '../turn/turn.ts';
 
-export interface PlanPlace {
-  readonly files: LoopFiles;
+export interface PlanPlace extends TurnContext {
   readonly contract: Contract;
   readonly state: () => LoopState;
-  readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
-  readonly now: () => string;
-  /** Present if other tasks of the plan run beside this one. */
-  readonly part?: PlanPart;
   /** Ids of the tasks done in this session, if the state of this loop does not have them. */
   readonly session?: readonly string[];
   readonly dispatch: (event: EngineEvent) => readonly Effect[];

@@ -29,7 +29,7 @@ import { writePromptedTurn } from '../records/prompted-turn.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
-import { dispatch, type Prompt, type PromptStep, type Turn } from '../turn/turn.ts';
+import { dispatch, type Prompt, type PromptStep, type Turn, type TurnContext } from '../turn/turn.ts';
 import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { readTask } from './read-task.ts';
@@ -97,8 +97,7 @@ async function folderPrompt(
   return typeof made === 'string' ? made : { step, assembled: made.prompt, path: made.path, isTaskFile: false };
 }
 
-interface TaskPromptRequest {
-  readonly files: LoopFiles;
+interface TaskPromptRequest extends Pick<TurnContext, 'files' | 'env' | 'now'> {
   readonly contract: Contract;
   readonly task: TaskTerms;
   /** Current state; `iteration` counts finished iterations. */
@@ -110,9 +109,7 @@ interface TaskPromptRequest {
   readonly fresh?: boolean;
   /** Recent snapshot of the project that is still valid; null requests a new one. */
   readonly before?: Snapshot | null;
-  readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
-  readonly now: () => string;
   readonly watch?: EvidenceWatch;
 }
 

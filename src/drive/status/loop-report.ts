@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import { addUsage, totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
+import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
@@ -43,30 +43,23 @@ export interface LostLoop {
   readonly iteration: number;
 }
 
+/** What views show as it stands in the state. */
+type Facts = 'iteration' | 'startedAt' | 'mode' | 'taskPath' | 'maxIterations';
+type LiveFacts = Facts | 'lastRunAt' | 'name' | 'idleIterations' | 'stopRequested' | 'sessionId' | 'clientPid';
+
 /** A live loop, as `status --json` publishes it. */
-export interface LiveLoop {
+export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly active: true;
-  readonly iteration: number;
-  readonly startedAt: string;
-  readonly lastRunAt: string;
   readonly lastFindingsCount: number | 'unknown';
   readonly promptExists: boolean;
   readonly guardrailsExists: boolean;
-  readonly name: string | null;
   readonly loopId: string | null;
   /** `interrupted`: it has not ended, but the process that drove it has exited. */
   readonly status: LoopState['status'] | 'interrupted';
-  readonly mode: LoopState['mode'];
-  readonly taskPath: string;
-  readonly maxIterations: number;
-  readonly idleIterations: number;
   readonly waitingUntil: string | null;
   /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null if it is not waiting. */
   readonly waitingFor: 'idle' | 'pace' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
-  readonly stopRequested: boolean;
-  readonly sessionId: string | null;
-  readonly clientPid: number | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
@@ -79,17 +72,10 @@ export interface LiveLoop {
 }
 
 /** A loop that is over, as `status --json`, `list --json` and `archive --json` publish it. */
-export interface EndedLoop {
-  readonly loopId: string;
-  /** Relative to the project. */
-  readonly taskPath: string;
+export interface EndedLoop extends Readonly<Pick<CommonState, Facts | 'loopId'>> {
   readonly status: string;
   readonly endedAt: string;
-  readonly iteration: number;
-  readonly maxIterations: number;
   readonly verified: boolean;
-  readonly mode: LoopState['mode'];
-  readonly startedAt: string;
   readonly costUsd: number | null;
   readonly checklist?: ChecklistCount;
   /** As for a live loop. */

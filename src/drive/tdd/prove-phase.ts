@@ -22,17 +22,14 @@ export interface PhaseRequest {
   readonly now: () => string;
 }
 
-export interface PhaseAnswer {
+export interface PhaseAnswer extends Pick<ScenarioRun, 'problem' | 'bytes' | 'exitCode'> {
   readonly ok: boolean;
   readonly ran: boolean;
   readonly scenario:
     | (Pick<TddScenario, 'id' | 'description'> & { readonly command: string; readonly status: TddStanding })
     | null;
-  readonly problem: string | null;
   /** Output of this run or of the one that proved the phase, at most 12,000 characters. */
   readonly output: string;
-  readonly bytes: number;
-  readonly exitCode: number | null;
   /** Repairs of the project's state file. */
   readonly notes: readonly string[];
 }
