@@ -53,7 +53,7 @@ const STARTS =
 const STARTS_WITH = /^-(argumentlist|args|filepath|nonewwindow|wait|passthru|scriptblock)$/i;
 
 /** Splits an unquoted PowerShell text at its operators. Any word may be a path that is read or, with `writes`, removed. */
-export function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
+function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
   const lines = text
     .split(/&&|\|\||[;\n{}]/)
     .map((line) => line.split('|').flatMap((piece) => commandOf(piece, cwd) ?? []));

@@ -1,5 +1,5 @@
 /** Version of the conventions for the names below. */
-export const CONVENTIONS = 'semantic-conventions-genai 0.1.0';
+const CONVENTIONS = 'semantic-conventions-genai 0.1.0';
 
 export type Value = string | number | boolean;
 export type Attributes = Readonly<Record<string, Value | undefined>>;

@@ -10,7 +10,7 @@ export function readStdin(limit: number): string | null {
 }
 
 /** Reads the next bytes; 0 at the end. Waits for a descriptor that is not ready. */
-export function readSome(descriptor: number, chunk: Buffer): number {
+function readSome(descriptor: number, chunk: Buffer): number {
   for (;;) {
     try {
       return readSync(descriptor, chunk, 0, chunk.length, null);

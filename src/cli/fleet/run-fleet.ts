@@ -97,7 +97,7 @@ const DAY_MS = 24 * 3_600_000;
 const CORES = 3;
 
 /** Works on loops of the fleet until a signal: the first one ends it after the current iterations, the second at once. */
-export async function runWorker(context: FleetContext): Promise<number> {
+async function runWorker(context: FleetContext): Promise<number> {
   const { server, key, env, err } = context;
   const place = placeOfFleet(context);
   const account = accountOf(context);
@@ -142,7 +142,7 @@ function lockTime(): number {
 const TAKE_OVERS = 5;
 
 /** Queues tasks as of a commit of their repository, and prints one id for each. */
-export async function addTasks(context: FleetContext): Promise<number> {
+async function addTasks(context: FleetContext): Promise<number> {
   const { positionals, values, env, server, key, err, projectDir } = context;
   const [url, ...others] = valuesOf(context, 'repo');
   if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needsRepo('add TASK'));

@@ -61,7 +61,7 @@ export async function beginPlan(context: CommandContext): Promise<PlanBatch | nu
 }
 
 /** Returns the record with the limits of its plan: the budget covers all tasks. */
-export function withPolicy(batch: Batch, policy: Policy): Batch {
+function withPolicy(batch: Batch, policy: Policy): Batch {
   if (batch.plan === undefined) return batch;
   const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
   const plan = { ...batch.plan, maxTasks: policy.plan?.maxTasks ?? 1 };

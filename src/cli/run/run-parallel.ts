@@ -160,7 +160,7 @@ export interface BatchPages {
 }
 
 /** Returns the report that `--report` asks for; null if there is none. Throws RalphError if it could not be written. */
-export async function batchPages(context: CommandContext): Promise<BatchPages | null> {
+async function batchPages(context: CommandContext): Promise<BatchPages | null> {
   const { values, projectDir, env, err } = context;
   if (typeof values['report'] !== 'string') return null;
   const { dataOf, placeOf, shownLoop, writePage } = await import('../web/write-report.ts').catch(noWeb);

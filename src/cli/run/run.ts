@@ -159,7 +159,7 @@ async function withMode(context: CommandContext, projectDir: string, supervisor:
 }
 
 /** Finds the loop of `run --consent [NAME]`; the agent's settings apply unless the user gives others. */
-export function requestedLoop(context: CommandContext): CommandContext {
+function requestedLoop(context: CommandContext): CommandContext {
   const { values } = context;
   const stray = ['task', 'path', 'resume', 'fresh', 'worktree', 'arg', 'tdd'].find((key) => values[key] !== undefined);
   if (stray !== undefined) {

@@ -176,7 +176,7 @@ function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf):
 }
 
 /** Returns whether `init` has installed the hooks in this project; without them no session takes part in a loop. */
-export function areHooksInstalled(projectDir: string): boolean {
+function areHooksInstalled(projectDir: string): boolean {
   return existsSync(join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'));
 }
 

@@ -140,7 +140,7 @@ function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: Stored
 const STEPS = 'next|red|green|refactored|status';
 
 /** Adds the steps of a TDD loop to an allowlist: the prompt asks for them and their commands are fixed. */
-export function withTddCalls(
+function withTddCalls(
   rules: Guardrails,
   { contract: { tdd } }: StoredContract,
   programs: readonly string[],

@@ -87,7 +87,7 @@ const TRANSCRIPT_WAIT_MS = 500;
 const POLL_MS = 25;
 
 /** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
-export async function originOf(
+async function originOf(
   { input: { promptId, transcriptPath } }: Pick<DriverContext, 'input'>,
   known: string | null,
   signal: AbortSignal,

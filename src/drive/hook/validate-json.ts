@@ -32,7 +32,7 @@ export function validateInput(
 }
 
 /** Returns the text to validate: the argument if it is JSON, else the file that it names, else standard input. */
-export function readJsonInput(argument: string | undefined): string {
+function readJsonInput(argument: string | undefined): string {
   if (argument === undefined || argument === '-') return readFileSync(0, 'utf8');
   return /^\s*[{["\d]|^\s*(?:true|false|null)\b/.test(argument) && !existsSync(argument)
     ? argument

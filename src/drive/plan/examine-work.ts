@@ -94,7 +94,7 @@ const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'f
  * Restores plan and progress file as the engine left them: unticks boxes ticked since and restores the progress file. Each is
  * a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
  */
-export function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
+function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
   const gone = putBackPlan(place, task);
   const ticked = takeOutTicks(place, task);
   const others = ticked.filter((id) => planKey(id) !== planKey(task.id));

@@ -141,7 +141,7 @@ export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan)
 }
 
 /** Repeats a move that a killed process began. */
-export async function recoverMove(place: PartPlace): Promise<void> {
+async function recoverMove(place: PartPlace): Promise<void> {
   const move = readRecord<Move>(movePath(place)) as Move | null;
   if (move === null) return;
   const task = readOpenTask(place.files, place.contract.loopId);

@@ -71,7 +71,7 @@ export interface VerifiedAttempt {
 }
 
 /** Verifies and records the attempt that just ended. Rejects with the abort's reason before anything is written. */
-export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
+async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
   const { files, contract } = place;
   const committed = await recoverTask(place);
   const plan = planIn(place);

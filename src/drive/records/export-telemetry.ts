@@ -63,7 +63,7 @@ export function exportMeanwhile(files: LoopFiles, loopId: string, env: NodeJS.Pr
   };
 }
 
-export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
+function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
 }
 

@@ -96,7 +96,7 @@ function showPrompt(files: LoopFiles, prompt: string, at: string): string | null
   }
 }
 
-export const ANY_AGENT = 'general-purpose';
+const ANY_AGENT = 'general-purpose';
 
 /** Hook that enforces a loop’s guardrails in our agents. */
 const OUR_HOOK = /ralph-router-tool-use\.cjs/;

@@ -20,7 +20,7 @@ export function handleSignals(runner: Runner): () => void {
   return onSignals({ press: () => pressCtrlC(runner), leave: () => attempt(runner, () => leaveIt(runner)) });
 }
 
-export function pressCtrlC(runner: Runner): void {
+function pressCtrlC(runner: Runner): void {
   attempt(runner, () => pressed(runner));
 }
 
@@ -97,7 +97,7 @@ export function leaveIt(runner: Runner): void {
 }
 
 /** Dispatches the user's interruption concurrently with the runner's other work. */
-export function tellInterrupted({ files, begun }: Runner, by: 'signal' | 'client-exit'): void {
+function tellInterrupted({ files, begun }: Runner, by: 'signal' | 'client-exit'): void {
   const at = now();
   applyEffects(files, at, dispatch(begun, { type: 'interrupted', at, by }).effects);
 }

@@ -71,7 +71,7 @@ function showState(runner: Runner, state: LoopState): void {
 }
 
 /** Sends the agent its steering in order, each message once. A message stays in the state until it is acknowledged. */
-export function steerAgent(runner: Runner, state: LoopState): void {
+function steerAgent(runner: Runner, state: LoopState): void {
   const { agent, sent } = runner;
   if (agent === null) return;
   for (const { id, text, delivery } of state.steering) {

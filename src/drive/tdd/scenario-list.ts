@@ -19,7 +19,7 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
 }
 
 /** Returns the list of a TDD loop; null for other loops, `changed` if it is unreadable or differs from that of the start. */
-export function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
+function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
   if (tdd === undefined) return null;
   const record = peekTdd(files);
   return record !== null && hashTddList(record) === tdd.hash ? record : 'changed';

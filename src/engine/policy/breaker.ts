@@ -6,7 +6,7 @@ export interface Streak {
   readonly repeats: number;
 }
 
-export const EMPTY_STREAK: Streak = { value: null, repeats: 0 };
+const EMPTY_STREAK: Streak = { value: null, repeats: 0 };
 
 /** Counts consecutive repeats of `value`. */
 export function nextStreak(streak: Streak, value: string): Streak {

@@ -42,7 +42,7 @@ function pointerTo(taskPath: string): (prompt: AssembledPrompt) => string {
 }
 
 /** Returns the headings of a text, as an overview for the reader; empty if it has none. */
-export function sectionsOf(text: string): string {
+function sectionsOf(text: string): string {
   const headings = text.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
   const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
   return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';

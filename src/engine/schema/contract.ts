@@ -73,7 +73,7 @@ export type IdlePolicy = NonNullable<Policy['idle']>;
 export const CONTRACT_VERSION = 1;
 
 /** Command that the loop may run, as written in the frontmatter when the user started it. */
-export const commandDefinition = z.strictObject({
+const commandDefinition = z.strictObject({
   name: z.string().min(1),
   run: z.string().min(1),
   timeoutSeconds: z.int().min(1).max(3600),

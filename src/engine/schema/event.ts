@@ -92,7 +92,7 @@ const kinds = Object.entries(ACTIVITIES).map(([type, shape]) =>
 );
 
 /** What agent, client and checks did; what the engine decides stands in the stream between them. */
-export const activityEvent = z.discriminatedUnion('type', kinds as [(typeof kinds)[number]]);
+const activityEvent = z.discriminatedUnion('type', kinds as [(typeof kinds)[number]]);
 
 /** Decision of the engine; further keys depend on its type. */
 const decisionEvent = loopEvent.extend({

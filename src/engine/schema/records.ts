@@ -5,7 +5,7 @@ import { count, instant } from './scalars.ts';
 import { terminalStatus } from './state.ts';
 
 /** Agents of an iteration and their total usage, from a driver that followed them itself. null is unknown. */
-export const agentRecord = z.strictObject({
+const agentRecord = z.strictObject({
   model: z.string().nullable(),
   turns: count.nullable(),
   durationMs: z.number().min(0),
@@ -52,7 +52,7 @@ export const loopEvent = z.looseObject({
 });
 
 /** Notice for a loop's end report, status, explain and archive, such as an accepted change. `text` is one line. */
-export const loopNotice = z.strictObject({
+const loopNotice = z.strictObject({
   at: instant,
   loopId: z.string(),
   iteration: count,
@@ -90,7 +90,7 @@ const claim = z.strictObject({
   reasons: z.array(z.string()),
 });
 
-export const iterationUsage = z.strictObject({
+const iterationUsage = z.strictObject({
   inputTokens: count.nullable(),
   outputTokens: count.nullable(),
   cacheReadTokens: count.nullable(),

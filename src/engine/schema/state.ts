@@ -3,12 +3,12 @@ import { SCHEMA_VERSION } from './constants.ts';
 import { planState } from './plan.ts';
 import { count, instant } from './scalars.ts';
 
-export const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
+const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
 
 const streak = z.object({ value: z.string().nullable(), repeats: count });
 
 /** Consecutive repeats of each signal; `value` is that of the previous iteration. */
-export const breakerState = z.object({
+const breakerState = z.object({
   findings: streak,
   sameReply: streak,
   sameError: streak,
@@ -17,7 +17,7 @@ export const breakerState = z.object({
   tdd: streak,
 });
 
-export const idleState = z.object({
+const idleState = z.object({
   since: instant.nullable(),
   consecutive: count,
   /** Time of the last call of the model, from which `max_quiet` counts. */
@@ -25,7 +25,7 @@ export const idleState = z.object({
 });
 
 /** Billed usage of the loop so far. `costUsd` is the known part; null while nothing is known. */
-export const usageState = z.object({
+const usageState = z.object({
   inputTokens: count,
   outputTokens: count,
   cacheReadTokens: count,
@@ -40,14 +40,14 @@ export const usageState = z.object({
 });
 
 /** Window of the account's usage limits as last reported by the client; `used` is a share from 0 to 1. */
-export const usageWindow = z.object({
+const usageWindow = z.object({
   name: z.enum(['five_hour', 'seven_day']),
   used: z.number(),
   resetsAt: instant.nullable(),
 });
 
 /** Read positions in append-only files of other programs, so that nothing is counted twice. */
-export const readMarks = z.object({
+const readMarks = z.object({
   transcriptPath: z.string().nullable(),
   transcriptBytes: count,
   subagentBytes: z.record(z.string(), count),
@@ -214,7 +214,7 @@ export const statusPart = z.discriminatedUnion('status', [
 
 export const commonPart = z.object(base);
 
-export const loopState = z.intersection(commonPart, statusPart);
+const loopState = z.intersection(commonPart, statusPart);
 
 /** State file of the original skill: four keys and no contract. */
 export const fourKeyState = z.object({

@@ -3,7 +3,7 @@ import { TDD_VERSION } from './constants.ts';
 import { count, instant } from './scalars.ts';
 
 export const tddPhase = z.enum(['red', 'green', 'refactored']);
-export const tddStanding = z.enum(['pending', 'red', 'green', 'refactored']);
+const tddStanding = z.enum(['pending', 'red', 'green', 'refactored']);
 
 const id = z.string().min(1);
 
@@ -36,7 +36,7 @@ export const tddState = z.object({
 });
 
 /** Scenario and the command that proves it, fixed when the list was created. */
-export const tddScenario = z.strictObject({
+const tddScenario = z.strictObject({
   id,
   description: z.string().min(1),
   run: z.string().min(1),

@@ -111,7 +111,7 @@ function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState[
 }
 
 /** Number of failed commands in one iteration that suggests a wrong approach, not a typing error. */
-export const STRUGGLE = 3;
+const STRUGGLE = 3;
 
 export function nextIteration(state: Running, at: string, { pace }: Policy): Transition {
   if (pace.delayMs === 0) return prompt(state, at, 'next iteration');

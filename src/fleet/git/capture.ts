@@ -22,7 +22,7 @@ export interface Captured {
 }
 
 /** Size limit: larger files would make every later fetch slow. */
-export const MOST_FILE_BYTES = 50 * 1024 * 1024;
+const MOST_FILE_BYTES = 50 * 1024 * 1024;
 /** Name of the list of a conflict's index entries, in their tree. */
 export const ENTRIES = 'entries';
 const WHAT = 'the work tree was read';

@@ -12,12 +12,12 @@ import type { Workspace } from './place.ts';
 import { assertOwnRepository, checkCommit, lastCheckpoint, lastPath, ownCall, ownGit, scratch } from './place.ts';
 
 /** Name of a file in a checkpoint's `state/`. */
-export const META_FILE = 'fleet.json';
+const META_FILE = 'fleet.json';
 
 const count = z.int().min(0);
 
 /** Description of a loop in its checkpoint. */
-export const checkpointMeta = z.object({
+const checkpointMeta = z.object({
   v: z.literal(1),
   loopId: z.string().min(1).max(200),
   generation: count,

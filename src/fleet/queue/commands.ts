@@ -24,7 +24,7 @@ function timeOf(id: string): number {
   return [...id.slice(0, 10)].reduce((time, digit) => time * 32 + DIGITS.indexOf(digit), 0);
 }
 
-export const COMMAND_KINDS = ['cancel', 'pause', 'steer'] as const;
+const COMMAND_KINDS = ['cancel', 'pause', 'steer'] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 
 export const MOST_TEXT = 8_000;

@@ -14,7 +14,7 @@ export interface Packages {
   readonly newRedis: (url: string, options: RedisOptions) => Redis;
 }
 
-export const VERSIONS = 'bullmq@6 ioredis@5';
+const VERSIONS = 'bullmq@6 ioredis@5';
 
 /** Loads bullmq and ioredis from our installation, else from the project. Throws `usage` with the command to install them. */
 export function loadPackages(bundleDir: string, projectDir: string): Packages {

@@ -10,7 +10,7 @@ import type { FileAccess, ShellCommand, ShellReading } from '../shell/shell-read
 import { commandTexts, matchesPipelineRule, matchesSimpleRule, pipelineTexts, plainText } from './precise-rules.ts';
 import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
-export const ALLOWLIST = 'shell_policy.allowlist';
+const ALLOWLIST = 'shell_policy.allowlist';
 
 export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
@@ -158,7 +158,7 @@ function mayRedirect({ how, target, word, cwdTemplate }: FileAccess, projectDir:
 const MAX_NAME = 80;
 
 /** Returns a rule as written in the frontmatter, for messages and the journal. */
-export function shownRule(rule: CommandRule): string {
+function shownRule(rule: CommandRule): string {
   if (typeof rule === 'string') return rule.length > MAX_NAME ? `${rule.slice(0, MAX_NAME)}…` : rule;
   if ('pipeline' in rule) return `{pipeline: [${rule.pipeline.map(shownWord).join(', ')}]}`;
   const args = rule.args.length === 0 ? '' : `, args: [${rule.args.map(shownWord).join(', ')}]`;

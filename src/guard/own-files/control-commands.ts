@@ -176,7 +176,7 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
 const BINARY = 'ralph-loop';
 
 /** Returns the path of the control program's copy or launcher that a word names. */
-export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): string | undefined {
+function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): string | undefined {
   const { template, under } = word;
   if (under !== undefined) return guard.control.find((program) => searchFinds(under, program, guard));
   if (template === '' || (!template.includes('.') && !template.includes('/') && !template.includes(UNKNOWN)))

@@ -138,7 +138,7 @@ export function shownPath(entry: ProtectedPath, guard: Guard): string {
 const MIN_BEGINNING = 4;
 
 /** Returns the protected path that a partly known path names (`$D/ralph-state.json`); removed folders name their content. */
-export function hitByTemplate(
+function hitByTemplate(
   template: string,
   cwdTemplate: string,
   removes: boolean | 'below',

@@ -76,7 +76,7 @@ function sizeThatCounts(script: Script, text: string): number {
 }
 
 /** Reads the bodies of uncalled functions once: they may still run (a trap, a later command of the same shell). */
-export function readUncalledFunctions(states: States, context: ShellContext): void {
+function readUncalledFunctions(states: States, context: ShellContext): void {
   for (const state of states) {
     for (const body of state.functions.values()) {
       if (body.kind !== 'function' || context.facts.called.has(body.node)) continue;
@@ -87,7 +87,7 @@ export function readUncalledFunctions(states: States, context: ShellContext): vo
 }
 
 /** Estimates the characters in heredoc bodies, to keep large texts from the parser: 1 MB of `a;` takes it 300 ms. */
-export function heredocSize(text: string): number {
+function heredocSize(text: string): number {
   let size = 0;
   const opener = /<<-?[ \t]*\\?(['"]?)([^\s'"<>|;&()]+)\1/g;
   for (let match = opener.exec(text); match !== null; match = opener.exec(text)) {

@@ -20,7 +20,7 @@ export interface LockOwner extends ProcessIdentity {
 }
 
 /** File in a lock that is a folder (see publishAsFolder). */
-export const OWNER_IN_FOLDER = 'owner';
+const OWNER_IN_FOLDER = 'owner';
 
 /** `unreadable`: it has no owner, because the power failed before its content was on disk. */
 export type FoundOwner = LockOwner | 'gone' | 'unreadable';

@@ -13,8 +13,8 @@ import { statAt, type Version, versionAt } from './version.ts';
 const VERSION = 1;
 
 /** Number of files whose content is kept; there is a limit of bytes as well. Beyond these, only the hashes are. */
-export const KEPT_FILES = 5000;
-export const KEPT_BYTES = 64 * 1024 * 1024;
+const KEPT_FILES = 5000;
+const KEPT_BYTES = 64 * 1024 * 1024;
 /** Number of files beyond which further ones are not watched. */
 const MOST_FILES = 50_000;
 
@@ -64,7 +64,7 @@ export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
 }
 
 export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;
-export const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
+const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
 
 /** Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock. */
 export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): SnapshotBounds | null {

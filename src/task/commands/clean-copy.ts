@@ -81,7 +81,7 @@ export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | s
 const OWNER = 'owner.json';
 
 /** Removes copies whose process has ended. */
-export function sweepCopies(root: string): void {
+function sweepCopies(root: string): void {
   for (const name of namesIn(root)) {
     const path = join(root, name);
     // A copy whose process was killed before recording its owner is unused.

@@ -105,7 +105,7 @@ export function bareType(type: unknown): z.ZodType | undefined {
 }
 
 /** Returns the keys of a mapping, or of all mappings of a union; null if there are none. */
-export function mappingShape(type: unknown): Record<string, unknown> | null {
+function mappingShape(type: unknown): Record<string, unknown> | null {
   const bare = bareType(type);
   if (bare?.def.type === 'object') return (bare as z.ZodObject).shape;
   if (bare?.def.type !== 'union') return null;
@@ -113,7 +113,7 @@ export function mappingShape(type: unknown): Record<string, unknown> | null {
   return shapes.length === 0 ? null : Object.assign({}, ...shapes);
 }
 
-export function elementType(type: unknown): unknown {
+function elementType(type: unknown): unknown {
   const bare = bareType(type);
   return bare?.def.type === 'array' ? (bare as z.ZodArray).element : undefined;
 }

@@ -164,7 +164,7 @@ const CHANGED = /^1 (.)(.) \S+ \d+ (\d+) \d+ \S+ (\S+) (.+)$/s;
 const UNMERGED = /^u (\S+) \S+ (\d+ \d+ \d+ \d+ \S+ \S+ \S+) (.+)$/s;
 
 /** Parses the output of `git status --no-renames`; null if it is invalid. */
-export function parseStatus(text: string): GitStatus | null {
+function parseStatus(text: string): GitStatus | null {
   let head: string | null = null;
   const index: Record<string, string> = Object.create(null);
   const dirty: string[] = [];

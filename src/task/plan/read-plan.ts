@@ -154,7 +154,7 @@ const MEANT: readonly (readonly [RegExp, string])[] = [
   [/^(?:accept\w*(?: \w+)?|criteria|done when|definition of done)$/, 'write what has to be true as "Acceptance: "'],
 ];
 
-export function strayField(text: string): string | null {
+function strayField(text: string): string | null {
   const [, name = ''] = FIELD.exec(text) ?? [];
   const [, advice] = MEANT.find(([pattern]) => pattern.test(name.toLowerCase())) ?? [];
   return advice === undefined ? null : `"${name}:" is not a task field and has no effect: ${advice}.`;
@@ -162,7 +162,7 @@ export function strayField(text: string): string | null {
 
 const DEPENDENCY = /\b(?:depends? on|blocked by|requires|needs|after):? *tasks? +\S*\d[^\s,;)]*/i;
 
-export function strayDependency(title: string): string | null {
+function strayDependency(title: string): string | null {
   const [said] = DEPENDENCY.exec(title) ?? [];
   return said === undefined
     ? null

@@ -124,7 +124,7 @@ const LOOKS_STRUCTURED = /^\uFEFF?\s*[[{]|^[ \t]*(?:-[ \t]+)?(?:scenarios|descri
 const MOST_ERRORS = 20;
 
 /** Reads a list by the extension, else by the look of the text. Broken JSON or YAML is never read as Markdown. Never throws. */
-export function readList(text: string, name: string): ReadList {
+function readList(text: string, name: string): ReadList {
   const [, ending = ''] = /\.(json|ya?ml|md|markdown)$/i.exec(name) ?? [];
   const kind = ending.toLowerCase();
   if (kind.startsWith('m')) return { kind: 'markdown' };

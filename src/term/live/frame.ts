@@ -146,7 +146,7 @@ interface Part {
 const BETWEEN: Span = { text: ' │ ', style: 'dim' };
 
 /** Returns what is known and fits of `ralph: NAME │ running │ iter 7/50 │ 12m │ $0.85 │ 52.1k tokens │ context 34% │ 3 of 8`. */
-export function statusBar(view: View, columns: number, at: number): Row {
+function statusBar(view: View, columns: number, at: number): Row {
   let parts = partsOf(view, at);
   for (;;) {
     const row = parts.flatMap(({ spans }, index) => (index === 0 ? spans : [BETWEEN, ...spans]));

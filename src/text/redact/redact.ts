@@ -61,7 +61,7 @@ const KEY_TEXT = /[A-Za-z0-9+/=]{16}/;
 const CUT_OFF = /(?:[ \t]*(?:\\r)?(?:\\n|\r?\n)[ \t]*[A-Za-z0-9+/=]{16,})+/y;
 
 /** Masks the text between the marks of a private key, and after a mark whose end was cut off. */
-export function redactKeyBlocks(text: string, mask: string): string {
+function redactKeyBlocks(text: string, mask: string): string {
   if (!text.includes('PRIVATE KEY')) return text;
   const marks = [...text.matchAll(MARK)];
   let out = '';
@@ -100,7 +100,7 @@ const LONGEST_NAME = 100;
 const MOST_WORDS = 6;
 
 /** Masks the values of names that contain password, secret, token or key: KEY=value, JSON, YAML, options. */
-export function redactAssignments(text: string, mask: string): string {
+function redactAssignments(text: string, mask: string): string {
   let out = '';
   let done = 0;
   NAMED.lastIndex = 0;

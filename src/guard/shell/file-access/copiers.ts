@@ -216,7 +216,7 @@ export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
 };
 
 /** Returns the path of a file in a directory: the directory and the file's basename. */
-export function joinWords(directory: ShellWord, file: ShellWord): ShellWord {
+function joinWords(directory: ShellWord, file: ShellWord): ShellWord {
   const template = `${directory.template}/${lastSegment(file.template)}`;
   const base = { text: literalOrNull(template), template, source: directory.source };
   if (directory.pattern === undefined && file.pattern === undefined) return base;

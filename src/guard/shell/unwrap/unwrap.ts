@@ -170,7 +170,7 @@ const VALUES = '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep'
 const MOST = 64;
 
 /** Returns the texts that GNU parallel passes to a shell: its command with each value after `:::` or of its input. */
-export function parallelTexts(call: Call): string[] {
+function parallelTexts(call: Call): string[] {
   const words = splitOptions(call.words.slice(1), VALUES, true).operands.map((word) => word.template);
   const at = words.findIndex((word) => /^:{3,4}\+?$/.test(word));
   const command = (at === -1 ? words : words.slice(0, at)).join(' ');
