@@ -17,6 +17,7 @@ import {
 import { isSameVersion, versionAt } from '../../state/snapshot/version.ts';
 import type { Message } from '../../text/message.ts';
 import { recordNotice } from '../records/journal.ts';
+import type { TurnContext } from '../turn/turn.ts';
 import { isAgentBusy } from './agent-busy.ts';
 import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.ts';
 import { sameSettings, unchangedSet, watchOf } from './protection.ts';
@@ -72,11 +73,7 @@ export function protectedChanges(files: LoopFiles, contract: Contract, env: Node
   return [...new Set([...lines('protected file', found ?? []), ...lines('unchanged file', fixed)])];
 }
 
-export interface ProtectionContext {
-  readonly files: LoopFiles;
-  readonly env: NodeJS.ProcessEnv;
-  readonly now: () => string;
-}
+export type ProtectionContext = Pick<TurnContext, 'files' | 'env' | 'now'>;
 
 export interface ProtectionRequest {
   readonly state: Pick<LoopState, 'loopId' | 'iteration' | 'name' | 'mode'>;

@@ -1,6 +1,6 @@
 import { devNull } from 'node:os';
 import { onPath } from '../../state/process/find-program.ts';
-import { runToEnd } from '../../state/process/run-to-end.ts';
+import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
 import { withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
@@ -24,14 +24,8 @@ export interface GitCall {
   readonly more?: Readonly<Record<string, string>>;
 }
 
-export interface GitEnd {
-  readonly ok: boolean;
-  readonly code: number | null;
-  /** Output as bytes, because file names must not be decoded. */
-  readonly output: Buffer;
-  /** Error output, without credentials, at most 2,000 characters. */
-  readonly complaint: string;
-}
+/** `output`: names of files are bytes. `complaint`: the error output without credentials, at most 2,000 characters. */
+export type GitEnd = ProgramEnd & { readonly ok: boolean };
 
 const LOCAL_MS = 300_000;
 const NETWORK_MS = 600_000;
