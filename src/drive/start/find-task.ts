@@ -91,10 +91,7 @@ function readTaskText(path: string, shown: string): string {
 export function refuseErrors(problems: readonly Problem[], taskPath: string): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return;
-  const list = errors.map(
-    ({ line, path, message }) =>
-      `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${path !== '' && !message.includes(path) ? `${path}: ` : ''}${message}`,
-  );
+  const list = errors.map(({ line, message }) => `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${message}`);
   throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, list.join('\n')));
 }
 

@@ -89,11 +89,6 @@ export const START_TEXTS = {
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>
     `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,
-  stateLies: (iteration: number): Message =>
-    offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, {
-      Resume: 'resume',
-      'Archive it and start over': 'restart',
-    }),
   alive: (iteration: number, pid: number): Message =>
     offer(
       `A loop is already running (iteration ${iteration}, client process ${pid}). To run another beside it, add --loop NAME.`,
