@@ -200,7 +200,7 @@ function termsIn({ submission, env }: Claim, projectDir: string): FleetTerms | s
     if (found.digest === contract.digest) return found;
     return WORKER_TEXTS.terms(diffTerms(contract.terms, found.terms));
   } catch (error) {
-    if (error instanceof RalphError) return error.message;
+    if (error instanceof RalphError) return error.advised.text;
     throw error;
   }
 }
