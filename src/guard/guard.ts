@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
+import { namesIn } from '../state/files/regular-file.ts';
 import { undecidedDenied } from './messages.ts';
 import { comparableForms, comparablePath, type RealPath, realPaths } from './own-files/comparable-path.ts';
 
@@ -133,7 +134,7 @@ function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   for (const { dir, prefix } of rules.ownGlobs ?? [])
     for (const each of [dir, real(dir)]) add(join(each, prefix), true, join(dir, `${prefix}*`));
   for (const { dir, name } of rules.ownNames ?? []) {
-    for (const below of existsSync(dir) ? readdirSync(dir) : []) {
+    for (const below of namesIn(dir)) {
       const path = join(dir, below, name);
       if (existsSync(path)) for (const each of [path, real(path)]) add(each, false, path);
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createSocket } from 'node:net';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { CLIENT, confinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
-import { bash, type Reply, type Script, text, tool } from '../support/model/scripted-model.ts';
+import { bash, type Reply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
@@ -58,6 +58,17 @@ const attacks = ({ root, project, home, stateHome }: Workspace, { port, socket, 
   },
   hidden("write the client's settings", write(`${project}/.claude/settings.local.json`)),
   hidden('write a hook of git', write(`${project}/.git/hooks/pre-commit`)),
+  hidden('write the settings of git', `require('fs').appendFileSync('${project}/.git/config', '# x')`),
+  hidden(
+    'write an agent',
+    `require('fs').mkdirSync('.claude/agents', { recursive: true }); ${write('.claude/agents/x.md')}`,
+  ),
+  hidden(
+    'write a skill',
+    `require('fs').mkdirSync('.claude/skills/x', { recursive: true }); ${write('.claude/skills/x/SKILL.md')}`,
+  ),
+  hidden('write the launcher that the user starts next', write(`${project}/.claude/ralph/ralph-audit.sh`)),
+  shell('add a worktree', 'git commit -q --allow-empty -m x && git worktree add -q within'),
   hidden("write the loop's state", write(`${project}/.claude/context/runtime/ralph-other.json`)),
   hidden('write the contract', write(`${stateHome}/ralph-loop/other.json`)),
   hidden("write the user's configuration", `require('fs').mkdirSync('${home}/.config'); ${write(`${home}/.config/x`)}`),
@@ -320,4 +331,49 @@ test('bypassPermissions without a sandbox is reported at the start and in the en
     const off = await runRunner(project, { json: false, args: ['--set', 'sandbox.mode=off'] });
     assert.doesNotMatch(off.stdout + off.stderr, /without a sandbox/);
   });
+});
+
+confinedTest('while a command runs in the background in the sandbox, other calls are judged as usual', async () => {
+  let other = '';
+  const results: string[] = [];
+  const note =
+    (reply: Reply) =>
+    (request: { readonly sinceText: string }): Reply => {
+      results.push(request.sinceText);
+      return reply;
+    };
+  const script = ({ root, path }: Workspace): Script => {
+    other = join(root, 'outside');
+    mkdirSync(other);
+    const job = `echo x > ${other}/background; until [ -e over ]; do sleep 0.1; done`;
+    const all = steps([
+      bash(job, { run_in_background: true }),
+      tool('Monitor', {
+        command: `echo x > ${other}/monitor; sleep 1; true`,
+        description: 'x',
+        timeout_ms: 5000,
+        persistent: false,
+      }),
+      note(bash('for n in 1 2 3; do echo $n > work; sleep 0.3; done; ls .claude; echo PASSED')),
+      note(tool('Write', { file_path: path('made.txt'), content: 'x\n' })),
+      note(bash('cat made.txt && touch over && echo PASSED')),
+      note(text(DONE)),
+    ]);
+    // The end of background work asks the agent once more.
+    return { main: (request) => (results.length < 4 ? all.main(request) : text(DONE)) };
+  };
+  await inLoopProject(
+    { git: true, init: false, frontmatter: 'validation: ["test -e made.txt"]' },
+    script,
+    async (project) => {
+      unanswered(project);
+      const run = await runRunner(project, { args: ['--sandbox', '--max-iterations', '1'], json: false });
+      assert.equal(run.code, 0, run.stdout + run.stderr + results.join('\n'));
+      assert.match(results[1] ?? '', /^PASSED$/m);
+      assert.match(results[3] ?? '', /^PASSED$/m);
+      assert.deepEqual(readdirSync(other), [], 'both were confined');
+      assert.deepEqual(project.events('notice.restore'), [], 'what the sandbox shows is no change of the agent');
+      assert.doesNotMatch(run.stdout, /Restored at/);
+    },
+  );
 });

@@ -46,12 +46,12 @@ export function freePath(stem: string, extension = '', separator = '.'): string 
   }
 }
 
-/** Lists the names in a directory; empty if it does not exist. */
+/** Lists the names in a directory; empty if it does not exist, or is none, as while a command in the client's sandbox runs. */
 export function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (/^ENO(?:ENT|TDIR)$/.test((error as NodeJS.ErrnoException).code ?? '')) return [];
     throw error;
   }
 }

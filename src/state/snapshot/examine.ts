@@ -14,6 +14,8 @@ export interface ExamineOptions {
   readonly depth: 'stamps' | 'all' | 'content';
   /** Returns whether a changed file is the same in everything that is protected about it. */
   readonly isSame?: (path: string, before: Buffer | null, after: Buffer | null) => boolean;
+  /** The agent's commands run in the client's sandbox. */
+  readonly isConfined?: boolean;
 }
 
 export interface Examined {
@@ -49,7 +51,14 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
     if (snapshot.files[path] === undefined && !replaced.includes(path)) changes.push({ path, was: 'new' });
   }
   const folders = [...new Set([...known, ...found.folders])].sort();
-  return { changes, same, snapshot: { ...snapshot, folders } };
+  const told = options.isConfined ? changes.filter((change) => !isPlaceholder(change)) : changes;
+  return { changes: told, same, snapshot: { ...snapshot, folders } };
+}
+
+/** Returns whether it is what the client's sandbox puts in the place of a missing file while a command runs (measured). */
+function isPlaceholder({ path, was }: FileChange): boolean {
+  const now = was === 'new' ? statAt(path) : null;
+  return now !== null && now.isFile() && now.size === 0 && (now.mode & 0o777) === 0o444;
 }
 
 /** Returns folders of the last examination that are now something else, such as a link; without those below another one. */

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { confinedTest } from '../support/client/client-facts.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { assertCommits, inPlanProject, ORDER_OF_SIX, PLAN, SIX, workers } from '../support/client/plan-project.ts';
+import { runRunner } from '../support/client/runner.ts';
+import { bash, type Reply, type Script, steps, text } from '../support/model/scripted-model.ts';
+
+const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
+const WHO = '-c user.name=x -c user.email=x@example.invalid';
+
+/** What a sandboxed shell can write: a repository within, whose settings name a program that git starts. */
+const trap = (outside: string): Reply =>
+  bash(
+    [
+      'mkdir inner && cd inner && git init -q && echo a > a.txt && echo "* filter=x" > .gitattributes',
+      `git add . && git ${WHO} commit -qm inner && cd .. && git add inner && git ${WHO} commit -qm linked`,
+      `git -C inner config filter.x.clean "touch '${outside}'; cat"`,
+      'echo more >> inner/a.txt && echo SET',
+    ].join('\n'),
+  );
+
+confinedTest(
+  'no program that the agent’s git settings name runs outside the sandbox, at the end of a loop',
+  async () => {
+    let outside = '';
+    let set = '';
+    const script = ({ root }: { readonly root: string }): Script => {
+      outside = join(root, 'written-by-a-filter');
+      return steps([
+        trap(outside),
+        (request) => {
+          set = request.sinceText;
+          return text(DONE);
+        },
+      ]);
+    };
+    await inLoopProject({ git: true, init: false, frontmatter: 'validation: ["true"]' }, script, async (project) => {
+      execFileSync('git', ['commit', '-q', '--allow-empty', '-m', 'Begin'], { cwd: project.workspace.project });
+      const run = await runRunner(project, { args: ['--sandbox'], json: false });
+      assert.match(set, /^SET$/m);
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.match(run.stdout, /Changed since the start/, 'git was asked');
+      const report = join(project.workspace.root, 'report.html');
+      assert.equal(project.main(['report', '--out', report]).code, 0);
+      assert.ok(!existsSync(outside));
+      execFileSync('git', ['status'], { cwd: project.workspace.project, stdio: 'ignore' });
+      assert.ok(existsSync(outside), 'control: a plain git status starts it');
+    });
+  },
+);
+
+confinedTest('a plan in the sandbox is committed task by task, and the hooks of its user run confined', async () => {
+  const work = (task: string): Reply => {
+    const folder = `work/${task.slice('Task '.length)}`;
+    return bash(`mkdir -p ${folder} && touch ${folder}/done.txt made.txt`);
+  };
+  await inPlanProject(SIX, workers(work), async (plan) => {
+    const { project } = plan;
+    const outside = join(project.workspace.root, 'written-by-a-hook');
+    const hook = project.workspace.path('.git/hooks/pre-commit');
+    const lines = ['#!/bin/sh', `touch '${outside}' 2> /dev/null`, 'echo ran >> .git/hook-ran', 'exit 0', ''];
+    writeFileSync(hook, lines.join('\n'), { mode: 0o755 });
+    const run = await runRunner(project, { args: [PLAN, '--plan', '--sandbox'], json: false });
+    assert.equal(run.code, 3, run.stdout + run.stderr);
+    assertCommits(plan, ORDER_OF_SIX);
+    assert.equal(project.workspace.read('.git/hook-ran'), 'ran\n'.repeat(ORDER_OF_SIX.length));
+    assert.ok(!existsSync(outside));
+    plan.git('commit', '-q', '--allow-empty', '-m', 'By hand');
+    assert.ok(existsSync(outside), 'control: a commit of the user');
+  });
+});
