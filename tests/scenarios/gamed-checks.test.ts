@@ -1,41 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Project, project } from '../support/project.ts';
-import { agent, task } from './support/command-agent.ts';
-
-const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
-const SECURITY = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
-
-type Files = Readonly<Record<string, string>>;
-
-interface Game {
-  readonly what: string;
-  readonly check: string;
-  /** The project at the start, in which the check fails. Files below `bin` are programs, `home` is the home folder. */
-  readonly files: Files;
-  /** What the agent does, as a shell script, so that the check passes. */
-  readonly trick: string;
-  readonly frontmatter?: string;
-  /** The change that the check is there to notice. */
-  readonly before?: string;
-  /** The file that the refusal names. */
-  readonly refused?: RegExp;
-  /** It has no effect on the check, which fails. */
-  readonly red?: true;
-  /** The words in which the end report names it. */
-  readonly reported?: RegExp;
-  /** The words of docs/security.md by which it remains. */
-  readonly open?: RegExp;
-}
-
-/** A runner that passes if one of these files says "pass". */
-const runner = (...steeredBy: readonly string[]): string =>
-  `#!/bin/sh\n${steeredBy.map((file) => `grep -qs pass '${file}' && exit 0`).join('\n')}\nexit 1\n`;
-const npm = (script: string, more: object = {}): string => JSON.stringify({ scripts: { test: script }, ...more });
-const write = (file: string, text: string): string =>
-  `mkdir -p "$(dirname '${file}')"; cat > '${file}' <<'END'\n${text}\nEND`;
+import { type Game, npm, playGames, runner, write } from './support/gamed-check.ts';
 
 const GAMES: readonly Game[] = [
   {
@@ -493,37 +458,8 @@ const GAMES: readonly Game[] = [
   },
 ];
 
-function place(p: Project, { check, files, frontmatter = 'required_outputs: []' }: Game): NodeJS.ProcessEnv {
-  for (const name of ['first', 'bin']) p.write(`${name}/.keep`, '');
-  for (const [name, text] of Object.entries(files))
-    p.write(name, text, /^(bin|node_modules\/\.bin|\.git\/hooks)\//.test(name) ? 0o755 : 0o644);
-  task(p, `max_iterations: 1\nvalidation:\n  - ${JSON.stringify(check)}\n${frontmatter}`);
-  p.sh(
-    'git init -q -b main; git config user.name T; git config user.email t@example.invalid; git add -A; git commit -qnm Begin',
-  );
-  return { PATH: `${join(p.dir, 'first')}:${join(p.dir, 'bin')}:${p.env['PATH']}` };
-}
+playGames(GAMES);
 
-for (const game of GAMES) {
-  test(`a check gamed by ${game.what} is refused, reported or documented`, (t) => {
-    const p = project(t);
-    const env = place(p, game);
-    assert.notEqual(p.sh(`${game.before ?? ':'}\n${game.check}`, '', env).code, 0, 'at the start the check fails');
-    p.sh('git reset -q --hard; git clean -fdq');
-    const cmd = agent(p, `${game.trick}\n{ ${game.check}; } > /dev/null 2>&1 && touch fooled\necho ${SIGNAL}`);
-    const { code, stdout, stderr } = p.ralph(['run', '--plain', '--agent', cmd], env);
-    const said = `${stdout}\n${stderr}`;
-    assert.ok(p.has('fooled'), 'control: whoever asks the check itself is fooled');
-    const completes = game.reported !== undefined || game.open !== undefined;
-    assert.equal(code, completes ? 0 : 2, said);
-    if (game.refused) assert.match(said, new RegExp(`(?:${game.refused.source}).*(?:since|new|changed|gone)`));
-    if (game.reported) assert.match(said, game.reported);
-    if (game.open) assert.match(SECURITY, game.open);
-  });
-}
-
-test('at least 25 ways are tried, and each has one end', () => {
+test('at least 25 ways are tried', () => {
   assert.ok(GAMES.length >= 25, String(GAMES.length));
-  for (const { what, refused, red, reported, open } of GAMES)
-    assert.equal([refused, red, reported, open].filter((end) => end !== undefined).length, 1, what);
 });

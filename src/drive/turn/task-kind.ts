@@ -27,14 +27,21 @@ async function noteChanges(
   files: LoopFiles,
   contract: Contract,
   state: LoopState,
+  before: ReadonlyMap<string, string>,
   { env, now }: Pick<Turn['context'], 'env' | 'now'>,
 ): Promise<void> {
-  const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
+  const { changedScripts, writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { newPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
   const watched = changedScripts({ scripts: contract.watched ?? {} }, files.projectDir).map(({ what }) => what);
   for (const what of [...watched, ...newPrograms(contract, env)]) {
     const text = `${what} since the start; the checks rest on it`;
     recordNotice(files, state, { at: now(), kind: 'change', text, key: `change ${what}` });
+  }
+  // A process that the agent left may have shown the checks another file than the one that was compared.
+  for (const [key, time] of writtenAt(contract, files.projectDir)) {
+    const text = `${key} was written while the checks ran; they rest on it`;
+    if (before.get(key) !== time)
+      recordNotice(files, state, { at: now(), kind: 'change', text, key: `written ${key}` });
   }
 }
 
@@ -51,6 +58,8 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
   const scenarios = tddChecks(files, contract);
   const { iteration } = state;
   const { runGate } = await import('../../task/commands/gate.ts');
+  const { writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
+  const before = writtenAt(contract, files.projectDir);
   const gate = await runGate(contract, files.projectDir, {
     signal,
     env,
@@ -62,7 +71,7 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
     },
     ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
   });
-  await noteChanges(files, contract, state, context);
+  await noteChanges(files, contract, state, before, context);
   const { checkUnchanged } = await import('../control/check-unchanged.ts');
   const proved = [...scenarios, ...gate];
   const unchanged = checkUnchanged(files, contract, env);

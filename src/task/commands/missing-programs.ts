@@ -96,11 +96,12 @@ const BARE = new Set(['test', 't', 'tst', 'start', 'stop', 'restart']);
 function missingScript(words: readonly string[], dir: string): string | null {
   const call = packageManagerCall(words);
   const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
-  if (call === null || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
+  if (call === null || call.isForWorkspaces || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
   if (!existsSync(join(dir, 'package.json'))) return 'the project has no package.json.';
   const names = Object.keys(packageScripts(dir, 'package.json'));
-  if (names.includes(call.script) || (call.script === 'start' && existsSync(join(dir, 'server.js')))) return null;
-  return `package.json has no script "${call.script}".${suggestion(call.script, names)}`;
+  const [script = ''] = call.scripts;
+  if (names.includes(script) || (script === 'start' && existsSync(join(dir, 'server.js')))) return null;
+  return `package.json has no script "${script}".${suggestion(script, names)}`;
 }
 
 function missingTarget(words: readonly string[], dir: string): string | null {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
@@ -80,6 +80,17 @@ export function changedScripts(
   });
 }
 
+/** Returns when each pinned file of the project was last written, by its key. That time cannot be set back. */
+export function writtenAt({ scripts }: Pick<Contract, 'scripts'>, projectDir: string): ReadonlyMap<string, string> {
+  const files = Object.keys(scripts).filter((key) => !/#|^~/.test(key));
+  return new Map(
+    files.map((key) => {
+      const { ino = 0, ctimeMs = 0 } = statSync(join(projectDir, key), { throwIfNoEntry: false }) ?? {};
+      return [key, `${ino} ${ctimeMs}`];
+    }),
+  );
+}
+
 const PART = /^(.*(?:\.json|\.toml|\.cfg|\.ini|\.npmrc))#(.+)$/s;
 
 /** Returns the SHA-256 of the content that a key names; null if it is missing. */
@@ -140,7 +151,8 @@ function section(text: string, name: string): string | null {
   let inside = false;
   return lines(text, (line) => {
     const header = /^\[([^\]]*)\]/.exec(line)?.[1];
-    if (header !== undefined) inside = header.trim() === name;
+    if (header !== undefined)
+      inside = name.endsWith('*') ? header.startsWith(name.slice(0, -1)) : header.trim() === name;
     return inside && header === undefined;
   });
 }

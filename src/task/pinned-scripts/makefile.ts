@@ -11,6 +11,8 @@ export interface MakeCall {
   /** Paths relative to `directory`: the makefile, its includes, and names that would take precedence over it. */
   readonly files: readonly string[];
   readonly absent: readonly string[];
+  /** Goals by name, except those that are declared not to be files. */
+  readonly goals: readonly string[];
   /** Commands of the rules that the call may run. */
   readonly recipes: readonly string[];
 }
@@ -32,7 +34,15 @@ export function makeCall(words: readonly string[], base: string): MakeCall | nul
   const text = files.map((path) => readRegularFile(join(directory, path), MAX_BYTES) ?? '').join('\n');
   const absent = named === undefined ? NAMES.slice(0, NAMES.indexOf(first)) : [];
   const goals = rest.filter((word) => /^[\w./-]+$/.test(word) && !word.startsWith('-'));
-  return { directory, files, absent, recipes: recipesOf(text, goals) };
+  const phony = new Set(
+    [...text.matchAll(/^\.PHONY[ \t]*:(.*)/gm)].flatMap(([, names = '']) => names.trim().split(/\s+/)),
+  );
+  return {
+    ...{ directory, files, absent, recipes: recipesOf(text, goals) },
+    goals: goals.filter(
+      (goal) => !phony.has(goal) && new RegExp(`^${goal.replaceAll('.', '\\.')}[ \\t]*:`, 'm').test(text),
+    ),
+  };
 }
 
 function withIncludes(directory: string, first: string): string[] {

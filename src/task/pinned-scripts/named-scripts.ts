@@ -1,26 +1,37 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
-import { isProjectFile, projectPath } from '../project-file.ts';
+import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { makeCall } from './makefile.ts';
-import { packageManagerCall, packageScript, packageScriptKey } from './package-scripts.ts';
+import {
+  packageManagerCall,
+  packageScript,
+  packageScriptKey,
+  packagesBelow,
+  splitPackageScriptKey,
+} from './package-scripts.ts';
 import { type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands whose operands are data, which the agent may change. */
 const DATA_COMMANDS = new Set(
-  '[ test cat grep egrep fgrep rg ag head tail wc cmp diff jq yq ls stat find sort uniq cut tr echo printf git cp mv rm mkdir touch tee ln cd true false :'.split(
+  '[ test cat grep egrep fgrep rg ag head tail wc cmp diff ls stat find sort uniq cut tr echo printf git cp mv rm mkdir touch tee ln cd true false :'.split(
     ' ',
   ),
 );
 /** Commands that start the program that follows their options. */
 const WRAPPERS = new Set(
-  'env timeout nice ionice nohup time command exec xvfb-run stdbuf setsid sudo then do else if ! {'.split(' '),
+  'env timeout nice ionice nohup time command exec xvfb-run stdbuf setsid sudo cross-env npx pnpx bunx then do else if ! {'.split(
+    ' ',
+  ),
 );
 /** Limit for endless chains; every script is read once. */
 const MAX_DEPTH = 50;
-const SCRIPT_BYTES = 16 * 1024;
+const SCRIPT_BYTES = 256 * 1024;
+/** The parser takes no longer text; a script is read in parts that end with a line. */
+const PART = /[\s\S]{1,16000}(?=\n|$)/g;
 
 /** Dependencies of a command's result, besides the code that it checks. */
 export interface Pins {
@@ -28,7 +39,7 @@ export interface Pins {
   readonly scripts: ReadonlySet<string>;
   /** Configuration of its runners, by key. */
   readonly steering: ReadonlyMap<string, SteeringFile['as']>;
-  /** Names of programs that are looked up on the PATH. */
+  /** Names of programs that are looked up on the PATH, and paths of programs and scripts outside the project. */
   readonly programs: ReadonlySet<string>;
 }
 
@@ -57,7 +68,7 @@ function collect(search: Search, run: string, directory: string, depth: number):
   const commands = commandWords(run);
   // A literal `cd` may or may not have run before another command, so both directories count.
   const entered = commands.flatMap(([name, ...rest]) =>
-    name === 'cd' ? rest.filter((word) => !word.startsWith('-')) : [],
+    name === 'cd' || name === 'pushd' ? rest.filter((word) => !word.startsWith('-')) : [],
   );
   const bases = [directory, ...entered.slice(0, 8).map((path) => resolve(directory, path))];
   for (const words of commands) {
@@ -66,25 +77,42 @@ function collect(search: Search, run: string, directory: string, depth: number):
       addMakefile(search, words, base, depth);
       addPackageScripts(search, words, base, depth);
       addPrograms(search, words, base, depth);
-      addSteering(search, words, base);
+      for (const folder of upward(search.projectDir, base)) addSteering(search, words, folder);
     }
   }
 }
 
+/** The folder and those above it, up to the project: runners look for programs and settings in each. */
+function upward(projectDir: string, folder: string): string[] {
+  const above = dirname(folder);
+  const isTop = folder === projectDir || !isWithin(projectDir, above);
+  return [folder, ...(isTop ? [] : upward(projectDir, above))];
+}
+
+/** Folders that package managers and virtual environments put in front of the PATH. */
+const OWN_PROGRAMS = ['node_modules/.bin', '.venv/bin', 'venv/bin', 'vendor/bin'];
+
 function addPrograms(search: Search, words: readonly string[], base: string, depth: number): void {
+  const { projectDir, programs, steering } = search;
+  let isStarted = true;
   for (const word of words) {
     if (/^(?:-|\d|\w+=)/.test(word)) continue;
-    if (!/^[\w.+-]+$/.test(word)) return;
-    // Package managers such as npm put the folder of the package's own programs first on the PATH.
-    addFile(search, base, `node_modules/.bin/${word}`, depth);
-    search.programs.add(word);
-    if (!WRAPPERS.has(word)) return;
+    const name = word.slice(word.lastIndexOf('/') + 1);
+    if (/^[\w.+-]+$/.test(word)) {
+      for (const folder of upward(projectDir, base))
+        for (const own of OWN_PROGRAMS) addFile(search, folder, `${own}/${word}`, depth);
+      if (isStarted) programs.add(word);
+      const top = isStarted ? packageDirectory(projectDir, base) : null;
+      const path = top && projectPath(projectDir, top, `${OWN_PROGRAMS[0]}/${word}`);
+      if (path !== null && !search.found.has(path)) steering.set(path, 'reported');
+    }
+    isStarted &&= WRAPPERS.has(name);
   }
 }
 
 function addSteering({ projectDir, steering, known }: Search, words: readonly string[], base: string): void {
-  if (DATA_COMMANDS.has(words[0] ?? '')) return;
-  for (const { key, as } of steeringFiles(base, words)) {
+  const isData = DATA_COMMANDS.has(words[0] ?? '');
+  for (const { key, as } of steeringFiles(base, isData ? words.slice(0, 1) : words)) {
     const [file = '', part] = key.split(/#(.*)/s);
     const path = file.startsWith('~/') ? file : projectPath(projectDir, base, file);
     if (path === null) continue;
@@ -102,9 +130,10 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
   const [command = '', ...others] = words;
   addFile(search, base, command, depth);
   if (DATA_COMMANDS.has(command)) return;
-  const operands = interpreted(words);
+  const operands = interpreted(words, (word) => existsSync(resolve(base, fromHome(word))));
+  for (const word of [command, ...operands]) addOutside(search, base, word);
   for (const [index, word] of others.entries()) {
-    const isNamed = operands.has(word) || NAMES_FILE.test(others[index - 1] ?? '');
+    const isNamed = operands.has(word) || NAMES_FILE.test(words[index] ?? '');
     if (isNamed || isRunnable(search.projectDir, base, word)) addFile(search, base, word, depth);
     for (const candidate of afterEquals(word)) addFile(search, base, candidate, depth);
   }
@@ -116,23 +145,35 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
 }
 
 const INTERPRETER =
-  /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|source|\.)$/;
+  /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|lua|luajit|julia|elixir|groovy|pypy[\d.]*|jiti|vite-node|source|\.)$/;
 
 /** Pattern for options whose value is a file that the program runs or is configured by. */
 const NAMES_FILE =
   /^(?:-[crpfI]|--(?:config|configuration|conf|rcfile|require|import|loader|experimental-loader|project|settings|setup|file|makefile|justfile|env-file|init-script))$/;
 
-/** Returns the first operand of each interpreter, unless it runs tests or inline code. */
-function interpreted(words: readonly string[]): Set<string> {
+/** The script of each interpreter, unless it runs tests or inline code: before it stand values of options. */
+function interpreted(words: readonly string[], isThere: (word: string) => boolean): Set<string> {
   const scripts = new Set<string>();
   for (const [index, word] of words.entries()) {
     if (!INTERPRETER.test(word)) continue;
     const rest = words.slice(index + 1);
     if (rest.some((option) => option === '--test' || option === '-c' || option === '-e')) continue;
-    const operand = rest.find((other) => !other.startsWith('-') && other !== 'run');
+    const operands = rest.filter((other) => !other.startsWith('-') && other !== 'run');
+    const operand = operands.find(isThere) ?? operands[0];
     if (operand !== undefined) scripts.add(operand);
   }
   return scripts;
+}
+
+function fromHome(word: string): string {
+  return word.replace(/^(?:~|\$HOME|\$\{HOME\})(?=\/)/, homedir());
+}
+
+/** A program or script that is named by its path and lies outside the project is pinned as the programs of the PATH are. */
+function addOutside({ projectDir, programs }: Search, base: string, word: string): void {
+  if (!word.includes('/') || word.includes('\0') || /[*?$`]/.test(fromHome(word))) return;
+  const path = resolve(base, fromHome(word));
+  if (!isWithin(projectDir, path)) programs.add(path);
 }
 
 function isRunnable(projectDir: string, base: string, word: string): boolean {
@@ -166,10 +207,18 @@ function addFile(search: Search, base: string, word: string, depth: number): voi
 /** Follows the scripts that a shell script starts, in its working directory or its own (`"$(dirname "$0")/lib.sh"`). */
 function followShellScript(search: Search, path: string, directory: string, depth: number): void {
   const text = readRegularFile(join(search.projectDir, path), SCRIPT_BYTES) ?? '';
-  if (!/\.(?:ba|z|k)?sh$/.test(path) && !/^#!.*\b(?:ba|z|da|k)?sh\b/.test(text)) return;
-  collect(search, text, directory, depth + 1);
+  // A Makefile and its like are no scripts.
+  const [, interpreter] = /^#!\s*(\S.*)/.exec(text) ?? [];
+  if (interpreter !== undefined) collect(search, interpreter, directory, depth + 1);
+  const isShell =
+    interpreter === undefined
+      ? /(?:^|\/)[^./]+(?<!file)$|\.(?:ba|z|k)?sh$/i.test(path)
+      : /\b(?:ba|z|da|k)?sh\b/.test(interpreter);
+  if (!isShell || text.includes('\0')) return;
+  const parts = text.match(PART) ?? [];
+  for (const part of parts) collect(search, part, directory, depth + 1);
   const own = dirname(join(search.projectDir, path));
-  for (const words of commandWords(text)) {
+  for (const words of parts.flatMap((part) => commandWords(part))) {
     for (const word of words) {
       const [, behind] = /^.*(?:\$\w+|\}|\)|`)\/([^$`(){}]+)$/s.exec(word) ?? [];
       if (behind === undefined) continue;
@@ -188,8 +237,8 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
-  // Make may generate the files that it includes.
-  for (const name of call.files.filter((file) => !existsSync(join(call.directory, file)))) {
+  // Make may write what it includes itself, and runs nothing for a goal that is there.
+  for (const name of [...call.files, ...call.goals].filter((file) => !existsSync(join(call.directory, file)))) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null && !steering.has(path)) steering.set(path, 'reported');
   }
@@ -198,17 +247,35 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
 }
 
 function addPackageScripts(search: Search, words: readonly string[], base: string, depth: number): void {
+  const { projectDir, known, steering } = search;
   const call = packageManagerCall(words);
-  if (call === null) return;
-  const { projectDir, known, found } = search;
-  const directory = packageDirectory(projectDir, call.directory === null ? base : resolve(base, call.directory));
-  const path = directory && projectPath(projectDir, directory, 'package.json');
-  if (directory === null || path === null) return;
-  const isThere = packageScript(projectDir, path, call.script) !== null;
-  for (const name of [`pre${call.script}`, call.script, `post${call.script}`]) {
+  if (call?.isForWorkspaces) {
+    const directory = packageDirectory(projectDir, base) ?? base;
+    const gone = [...known].flatMap((key) => splitPackageScriptKey(key)?.packagePath ?? []);
+    const paths = new Set([...packagesBelow(projectDir, directory), ...gone]);
+    for (const path of paths)
+      for (const script of new Set(call.scripts)) addScript(search, join(projectDir, dirname(path)), script, depth);
+    const lists = ['package.json#workspaces', 'pnpm-workspace.yaml', 'lerna.json', 'nx.json', 'turbo.json'];
+    for (const list of lists) {
+      const path = projectPath(projectDir, directory, list);
+      if (path !== null && !steering.has(path)) steering.set(path, 'reported');
+    }
+  } else if (call !== null) {
+    const from = call.directory === null ? base : resolve(base, call.directory);
+    const directory = packageDirectory(projectDir, from);
+    for (const script of directory === null ? [] : call.scripts) addScript(search, directory ?? from, script, depth);
+  }
+}
+
+function addScript(search: Search, directory: string, script: string, depth: number): void {
+  const { projectDir, known, found, steering } = search;
+  const path = projectPath(projectDir, directory, 'package.json');
+  if (path === null) return;
+  const isThere = packageScript(projectDir, path, script) !== null;
+  for (const name of [`pre${script}`, script, `post${script}`]) {
     const key = packageScriptKey(path, name);
     const text = packageScript(projectDir, path, name);
-    if (text === null && isThere) search.steering.set(key, 'pinned');
+    if (text === null && isThere) steering.set(key, 'pinned');
     if (found.has(key) || (text === null && !known.has(key))) continue;
     found.add(key);
     if (text !== null) collect(search, text, directory, depth + 1);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { regularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 
@@ -37,28 +37,61 @@ export function makeTargets(text: string): ReadonlySet<string> {
 }
 
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+/** They run a script in several packages. */
+const TASK_RUNNERS = new Set(['turbo', 'nx', 'lerna', 'rush', 'wireit', 'moon']);
 const DIRECTORY_OPTIONS = new Set(['--prefix', '-C', '--dir', '--cwd']);
-const VALUE_OPTIONS = new Set(['-w', '--workspace', '--filter', '-F', '--loglevel', '--script-shell']);
+const VALUE_OPTIONS = new Set(['--loglevel', '--script-shell']);
+const IN_WORKSPACES = /^(?:-ws?|-r|-F|--workspaces?|--recursive|--filter|workspaces?)(?:=|$)/;
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
-/** Returns the package.json script that a command runs, through wrappers such as `env` and `timeout`; or null. */
-export function packageManagerCall(
-  words: readonly string[],
-): { readonly directory: string | null; readonly script: string } | null {
-  const at = words.findIndex((word) => MANAGERS.has(word));
+/** The package.json scripts that a command runs, through wrappers such as `env` and `timeout`; or null. */
+export function packageManagerCall(words: readonly string[]): {
+  readonly directory: string | null;
+  /** One; of workspaces every word that may name one. */
+  readonly scripts: readonly string[];
+  readonly isForWorkspaces: boolean;
+} | null {
+  const at = words.findIndex((word) => MANAGERS.has(word) || TASK_RUNNERS.has(word));
   if (at === -1) return null;
+  const [manager = '', ...all] = words.slice(at);
+  const rest = all.includes('--') ? all.slice(0, all.indexOf('--')) : all;
+  if (TASK_RUNNERS.has(manager) || rest.some((word) => IN_WORKSPACES.test(word))) {
+    const scripts = rest.flatMap((word) => [word, ...word.split(/[:=,]/)]).filter((word) => /^\w/.test(word));
+    return {
+      directory: null,
+      scripts: scripts.map((word) => word.replace(/^(?:t|tst)$/, 'test')),
+      isForWorkspaces: true,
+    };
+  }
   let directory: string | null = null;
   const names: string[] = [];
-  for (let index = at + 1; index < words.length && names.length < 2; index++) {
-    const word = words[index] ?? '';
+  for (let index = 0; index < rest.length && names.length < 2; index++) {
+    const word = rest[index] ?? '';
     const [option = '', value] = word.split('=', 2);
-    if (word === '--') break;
-    if (DIRECTORY_OPTIONS.has(option)) directory = value ?? words[++index] ?? null;
+    if (DIRECTORY_OPTIONS.has(option)) directory = value ?? rest[++index] ?? null;
     else if (VALUE_OPTIONS.has(word)) index += 1;
     else if (!word.startsWith('-')) names.push(word);
   }
-  const script = scriptName(words[at] ?? '', names);
-  return script === null ? null : { directory, script };
+  const script = scriptName(manager, names);
+  return script === null ? null : { directory, scripts: [script], isForWorkspaces: false };
+}
+
+const MOST_FOLDERS = 2_000;
+const MOST_DEPTH = 4;
+
+/** Paths of the package.json files of a folder and of those below it, relative to the project. */
+export function packagesBelow(projectDir: string, directory: string): string[] {
+  const found: string[] = [];
+  const folders: [path: string, depth: number][] = [[directory, 0]];
+  for (const [folder, depth] of folders) {
+    for (const entry of orElse(() => readdirSync(folder, { withFileTypes: true }), [])) {
+      const path = join(folder, entry.name);
+      if (entry.name === 'package.json') found.push(relative(projectDir, path));
+      else if (!entry.isDirectory() || /^(?:\.|node_modules$)/.test(entry.name) || depth === MOST_DEPTH) continue;
+      else if (folders.length < MOST_FOLDERS) folders.push([path, depth + 1]);
+    }
+  }
+  return found;
 }
 
 function scriptName(manager: string, [command, next]: readonly string[]): string | null {

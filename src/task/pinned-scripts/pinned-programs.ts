@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { onPath } from '../../state/process/find-program.ts';
@@ -12,8 +12,13 @@ export function pinPrograms(names: readonly string[], env: Environment): Program
   return Object.fromEntries(names.map((name) => [name, pinProgram(name, env)]));
 }
 
+/** A name is looked up on the PATH, a path stands for itself. */
+function find(name: string, env: Environment): string | null {
+  return name.includes('/') ? (existsSync(name) ? name : null) : onPath(name, env);
+}
+
 function pinProgram(name: string, env: Environment): Programs[string] {
-  const path = onPath(name, env);
+  const path = find(name, env);
   // Inaccessible.
   return orElse(() => (path === null ? null : { path, stat: statOf(path), sha256: sha256(readFileSync(path)) }), null);
 }
@@ -27,7 +32,7 @@ export function changedPrograms(
   const found = { ...env, ...environment };
   return [...names].flatMap((name) => {
     const pinned = programs[name];
-    const path = pinned ? onPath(name, found) : null;
+    const path = pinned ? find(name, found) : null;
     if (!pinned) return [];
     if (path === null) return [`the program ${name} (${pinned.path}) was removed`];
     if (path !== pinned.path) return [`the program ${name} (${pinned.path}) was replaced by ${path}`];
@@ -40,7 +45,7 @@ export function changedPrograms(
 /** Returns the programs that appeared since the start. */
 export function newPrograms({ programs = {}, environment }: Partial<Contract>, env: Environment): string[] {
   return Object.entries(programs).flatMap(([name, pinned]) => {
-    const path = pinned === null ? onPath(name, { ...env, ...environment }) : null;
+    const path = pinned === null ? find(name, { ...env, ...environment }) : null;
     return path === null ? [] : [`the program ${name} (${path}) was added`];
   });
 }

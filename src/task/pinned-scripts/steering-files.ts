@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readPackage } from './package-scripts.ts';
 
 /** Configuration of a runner besides its command. `FILE#PART` is a part of a structured file, `~/` the home folder. */
@@ -8,9 +9,9 @@ interface Steering {
   /** Pinned files, including their absence. */
   readonly files: string;
   /** Files that the end report names if they change: they also contain dependencies or concern only style. */
-  readonly reported?: string;
+  readonly reported: string;
   /** For JavaScript: a configuration is expected only if the package depends on the runner. */
-  readonly isPackage?: boolean;
+  readonly isPackage: boolean;
 }
 
 const MODULE = 'js,ts,mjs,cjs,mts,cts';
@@ -19,85 +20,60 @@ const NPMRC = '.npmrc#settings ~/.npmrc#settings';
 const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
-const STEERING: readonly Steering[] = [
-  { runners: 'npm npx turbo nx', files: NPMRC, reported: 'turbo.json nx.json' },
-  { runners: 'pnpm pnpx', files: `${NPMRC} .pnpmfile.cjs` },
-  { runners: 'yarn yarnpkg', files: `${NPMRC} .yarnrc .yarnrc.yml` },
-  { runners: 'bun bunx', files: `${NPMRC} bunfig.toml` },
-  {
-    runners: 'pytest py.test tox nox coverage',
-    files: `pytest.ini .pytest.ini conftest.py ${PYTHON} pyproject.toml#tool.pytest pyproject.toml#tool.coverage pyproject.toml#tool.tox tox.ini#pytest tox.ini#testenv tox.ini#tox setup.cfg#tool:pytest noxfile.py .coveragerc`,
-    reported: 'tests/conftest.py test/conftest.py',
-  },
-  { runners: 'python python3 uv poetry pipenv hatch', files: PYTHON },
-  {
-    runners: 'jest',
-    files: `jest.config.{${MODULE},json} package.json#jest`,
-    reported: `babel.config.{${MODULE},json} .babelrc .swcrc`,
-    isPackage: true,
-  },
-  {
-    runners: 'vitest',
-    files: `vitest.config.{${MODULE}} vitest.workspace.{${MODULE},json} vite.config.{${MODULE}}`,
-    isPackage: true,
-  },
-  { runners: 'mocha', files: '.mocharc.{js,cjs,mjs,json,jsonc,yaml,yml} package.json#mocha', isPackage: true },
-  { runners: 'ava', files: 'ava.config.{js,cjs,mjs} package.json#ava', isPackage: true },
-  { runners: 'tap', files: '.taprc package.json#tap', isPackage: true },
-  { runners: 'nyc c8', files: '.nycrc .nycrc.json nyc.config.js .c8rc.json package.json#nyc', isPackage: true },
-  { runners: 'playwright', files: `playwright.config.{${MODULE}}`, isPackage: true },
-  { runners: 'cypress', files: `cypress.config.{${MODULE}} cypress.json`, isPackage: true },
-  {
-    runners: 'jasmine karma',
-    files: 'jasmine.json spec/support/jasmine.json spec/support/jasmine.mjs karma.conf.js',
-    isPackage: true,
-  },
-  {
-    runners: 'cargo',
-    files:
-      '.cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml',
-    reported: 'build.rs Cargo.toml',
-  },
-  { runners: 'go gotestsum', files: 'go.work ~/.config/go/env', reported: 'go.mod vendor/modules.txt' },
-  { runners: 'phpunit pest composer', files: 'phpunit.xml phpunit.xml.dist phpunit.dist.xml composer.json#scripts' },
-  {
-    runners: 'rspec bundle rake',
-    files: '.rspec .rspec-local ~/.rspec .bundle/config',
-    reported: 'spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile rakefile',
-  },
-  {
-    runners: 'gradle gradlew',
-    files: '~/.gradle/init.gradle ~/.gradle/gradle.properties',
-    reported: 'build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties',
-  },
-  { runners: 'mvn mvnw', files: '.mvn/maven.config .mvn/jvm.config ~/.m2/settings.xml', reported: 'pom.xml' },
-  { runners: 'dotnet', files: '.runsettings Directory.Build.props Directory.Build.targets' },
-  { runners: 'zsh', files: '~/.zshenv' },
-  { runners: 'direnv', files: '.envrc' },
-  { runners: 'mise asdf', files: '.tool-versions mise.toml .mise.toml' },
-  { runners: 'bazel', files: '.bazelrc ~/.bazelrc' },
-  { runners: 'just', files: 'justfile Justfile .justfile' },
-  { runners: 'task', files: 'Taskfile.yml Taskfile.yaml' },
-  { runners: 'cmake ctest', files: 'CTestCustom.cmake', reported: 'CMakePresets.json' },
-  { runners: 'node', files: '', reported: 'package.json#imports' },
-  {
-    runners: LOGIN,
-    files: '~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin',
-  },
-  { runners: 'deno', files: 'deno.json#tasks deno.json#test deno.jsonc' },
-  { runners: 'tsc vue-tsc ts-node tsx', files: '', reported: 'tsconfig.json' },
-  {
-    runners: 'eslint',
-    files: '',
-    reported: `eslint.config.{${MODULE}} .eslintrc.{js,cjs,json,yml,yaml} .eslintrc package.json#eslintConfig`,
-  },
-  {
-    runners: 'biome prettier ruff mypy flake8 pylint rubocop golangci-lint',
-    files: '',
-    reported:
-      'biome.json biome.jsonc ruff.toml .ruff.toml mypy.ini .mypy.ini .flake8 .pylintrc .rubocop.yml .golangci.yml pyproject.toml#tool.ruff pyproject.toml#tool.mypy setup.cfg#mypy setup.cfg#flake8',
-  },
-];
+/** `RUNNERS: FILES | REPORTED`, the runners of a package with a `*`. */
+const STEERING: readonly Steering[] = `
+npm npx turbo nx: ${NPMRC} | turbo.json nx.json package.json#config
+pnpm pnpx: ${NPMRC} .pnpmfile.cjs
+yarn yarnpkg: ${NPMRC} .yarnrc .yarnrc.yml
+bun bunx: ${NPMRC} bunfig.toml
+pytest py.test tox nox coverage: pytest.ini .pytest.ini pytest.toml .pytest.toml conftest.py ${PYTHON} pyproject.toml#tool.pytest pyproject.toml#tool.coverage pyproject.toml#tool.tox tox.ini#pytest tox.ini#testenv* tox.ini#tox tox.toml setup.cfg#tool:pytest noxfile.py .coveragerc | tests/conftest.py test/conftest.py
+python python3: ${PYTHON}
+uv poetry pipenv hatch pdm poe task taskipy: ${PYTHON} pyproject.toml#tool.poe pyproject.toml#tool.pdm pyproject.toml#tool.hatch pyproject.toml#tool.taskipy pyproject.toml#tool.uv uv.toml hatch.toml | Pipfile
+jest *: jest.config.{${MODULE},json} package.json#jest | babel.config.{${MODULE},json} .babelrc .swcrc
+vitest *: vitest.config.{${MODULE}} vitest.workspace.{${MODULE},json} vite.config.{${MODULE}}
+mocha *: .mocharc.{js,cjs,mjs,json,jsonc,yaml,yml} package.json#mocha
+ava *: ava.config.{js,cjs,mjs} package.json#ava
+tap *: .taprc package.json#tap
+nyc c8 *: .nycrc .nycrc.json nyc.config.js .c8rc.json package.json#nyc package.json#c8
+playwright *: playwright.config.{${MODULE}}
+cypress *: cypress.config.{${MODULE}} cypress.json
+jasmine karma *: jasmine.json spec/support/jasmine.json spec/support/jasmine.mjs karma.conf.js
+cargo: .cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml | build.rs Cargo.toml clippy.toml .clippy.toml rustfmt.toml .rustfmt.toml
+go gotestsum: go.work ~/.config/go/env | go.mod vendor/modules.txt
+phpunit pest composer: phpunit.xml phpunit.xml.dist phpunit.dist.xml composer.json#scripts
+rspec bundle rake: .rspec .rspec-local ~/.rspec .bundle/config | spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile rakefile
+gradle gradlew: ~/.gradle/init.gradle ~/.gradle/gradle.properties gradle/wrapper/gradle-wrapper.properties gradle/wrapper/gradle-wrapper.jar | build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties
+mvn mvnw: .mvn/maven.config .mvn/jvm.config .mvn/extensions.xml .mvn/wrapper/maven-wrapper.properties .mvn/wrapper/maven-wrapper.jar ~/.m2/settings.xml | pom.xml
+dotnet: .runsettings Directory.Build.props Directory.Build.targets
+zsh: ~/.zshenv
+fish: ~/.config/fish/config.fish
+csh tcsh: ~/.cshrc ~/.tcshrc
+R Rscript: .Rprofile ~/.Rprofile .Renviron ~/.Renviron
+prove shellspec: .proverc ~/.proverc .shellspec ~/.shellspec
+docker podman docker-compose podman-compose: {compose,docker-compose}.{yaml,yml} {compose,docker-compose}.override.{yaml,yml} | Dockerfile .env .dockerignore
+pre-commit lefthook lint-staged: .pre-commit-config.yaml lefthook.yml lefthook.yaml .lintstagedrc .lintstagedrc.json package.json#lint-staged
+grunt gulp invoke inv doit: Gruntfile.js gulpfile.js tasks.py dodo.py
+rg ag fd: | .ignore .rgignore .agignore .fdignore .gitignore
+direnv: .envrc
+mise asdf: .tool-versions mise.toml .mise.toml mise.local.toml .config/mise.toml
+bazel: .bazelrc ~/.bazelrc
+just: justfile Justfile .justfile
+task: Taskfile.yml Taskfile.yaml
+cmake ctest: CTestCustom.cmake | CMakePresets.json
+node: | package.json#imports
+node npm python python3 ruby go: | .tool-versions mise.toml .node-version .ruby-version
+${LOGIN}: ~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin
+deno: deno.json#tasks deno.json#test deno.jsonc
+tsc vue-tsc ts-node tsx: | tsconfig.json
+eslint: | eslint.config.{${MODULE}} .eslintrc.{js,cjs,json,yml,yaml} .eslintrc package.json#eslintConfig package.json#eslintIgnore .eslintignore
+biome prettier ruff mypy pyright black flake8 pylint rubocop golangci-lint oxlint stylelint shellcheck: | biome.json biome.jsonc .prettierrc .prettierrc.{json,yml,yaml,js,toml} .prettierignore ruff.toml .ruff.toml mypy.ini .mypy.ini .flake8 .pylintrc .rubocop.yml .golangci.{yml,yaml,toml,json} pyproject.toml#tool.ruff pyproject.toml#tool.mypy pyproject.toml#tool.black pyproject.toml#tool.pyright pyproject.toml#tool.pylint pyrightconfig.json .oxlintrc.json .stylelintrc .stylelintrc.json .shellcheckrc setup.cfg#mypy setup.cfg#flake8`
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [, runners = '', isPackage, files = '', reported = ''] =
+      /^([^:*]+?)( \*)?: ([^|]*)(?:\| (.*))?$/.exec(line) ?? [];
+    return { runners, files: files.trim(), reported, isPackage: isPackage !== undefined };
+  });
 
 const BY_RUNNER: ReadonlyMap<string, readonly Steering[]> = new Map(
   STEERING.flatMap(({ runners }) => runners.split(' ')).map((name) => [
@@ -123,10 +99,25 @@ export function steeringFiles(directory: string, words: readonly string[]): Stee
       (BY_RUNNER.get(name) ?? []).flatMap((steering) => filesOf(directory, name, steering)),
     ),
     ...shadowingModules(directory, names),
+    ...(names.some((name) => /^(?:vue-)?tsc$|^ts-node$|^tsx$/.test(name)) ? extended(directory, 'tsconfig.json') : []),
   ];
 }
 
-function filesOf(directory: string, runner: string, { files, reported = '', isPackage }: Steering): SteeringFile[] {
+const MOST_BYTES = 64 * 1024;
+
+/** The files below the project that a tsconfig.json builds on, in turn. */
+function extended(directory: string, file: string, depth = 0): SteeringFile[] {
+  const text = depth > 5 ? null : readRegularFile(join(directory, file), MOST_BYTES);
+  const bases = [...(text ?? '').matchAll(/"extends"\s*:\s*(\[[^\]]*\]|"[^"]*")/g)].flatMap(
+    ([, value = '']) => value.match(/\.[^"]*/g) ?? [],
+  );
+  return bases.flatMap((base): SteeringFile[] => {
+    const key = join(dirname(file), /\.json$/.test(base) ? base : `${base}.json`);
+    return [{ key, as: 'reported' }, ...extended(directory, key, depth + 1)];
+  });
+}
+
+function filesOf(directory: string, runner: string, { files, reported, isPackage }: Steering): SteeringFile[] {
   // In an empty project the agent may have to set up the runner itself.
   const hasBegun = MANIFESTS.some((name) => existsSync(join(directory, name)));
   const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun;
@@ -140,7 +131,7 @@ function filesOf(directory: string, runner: string, { files, reported = '', isPa
 export function configurationNamed(text: string): string[] {
   const runners = text.toLowerCase().match(/[a-z0-9][\w.-]*/g) ?? [];
   const files = runners.flatMap((name) => (BY_RUNNER.get(name) ?? []).flatMap((steering) => steering.files.split(' ')));
-  const globs = files.map((file) => file.replace(/\{.*\}/, '*'));
+  const globs = files.map((file) => file.replace(/\{.*?\}/g, '*'));
   return [...new Set(globs.filter((glob) => glob !== '' && !/[#~]|customize\.py$/.test(glob)))].sort();
 }
 
@@ -148,7 +139,7 @@ function spread(files: string): string[] {
   return files.split(' ').flatMap((file) => {
     const [, before = '', list, after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(file) ?? [];
     if (list === undefined) return file === '' ? [] : [file];
-    return list.split(',').map((each) => `${before}${each}${after}`);
+    return list.split(',').flatMap((each) => spread(`${before}${each}${after}`));
   });
 }
 
