@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { Sandbox } from '../engine/schema/contract.ts';
+import { confine } from '../sandbox/bubblewrap.ts';
 import { orElse } from '../text/or-else.ts';
 
 interface Repository {
@@ -68,18 +70,31 @@ const GIT_MS = 2000;
 /** The agent may have written the repository's settings, so none of its programs run here. */
 const HARDENED = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
+const READ_ONLY: Sandbox = { allowWrite: [], denyWrite: [], denyRead: [], network: false };
+
 /** Returns the paths that a git command prints with `-z`; null if git fails. */
-function pathsOf(top: string, args: readonly string[], input = ''): string[] | null {
-  const options = { input, encoding: 'utf8', timeout: GIT_MS } as const;
-  const { status, stdout } = spawnSync('git', ['-C', top, ...HARDENED, ...args], options);
+function pathsOf(top: string, args: readonly string[], input = '', isConfined = false): string[] | null {
+  const plain = { program: 'git', words: ['-C', top, ...HARDENED, ...args], env: process.env };
+  const run = isConfined
+    ? confine({ terms: READ_ONLY, writable: '', readable: top }, { ...plain, text: '', directory: top })
+    : plain;
+  const options = { input, encoding: 'utf8', timeout: GIT_MS, env: { ...run.env } } as const;
+  const { status, stdout } = spawnSync(run.program, run.words, options);
   return status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
 }
 
-/** Returns a test for tracked files that differ between revisions, or from one; null if git fails. */
-export function changedByGit(directory: string, revisions: readonly string[]): ((path: string) => boolean) | null {
+/**
+ * Returns a test for tracked files that differ between revisions, or from one; null if git cannot tell. To compare contents,
+ * git runs filters, which an agent in a sandbox may have set: there git is confined as well.
+ */
+export function changedByGit(
+  directory: string,
+  revisions: readonly string[],
+  isConfined: boolean,
+): ((path: string) => boolean) | null {
   const top = repositoryAround(directory)?.top;
   const options = ['--name-only', '-z', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules'];
-  const changed = top === undefined ? null : pathsOf(top, ['diff', ...options, ...revisions, '--']);
+  const changed = top === undefined ? null : pathsOf(top, ['diff', ...options, ...revisions, '--'], '', isConfined);
   const paths = new Set(changed?.map((path) => join(top ?? '', path)));
   return changed === null ? null : (path) => paths.has(path);
 }

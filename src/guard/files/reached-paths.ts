@@ -103,8 +103,8 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
 /** Returns the paths of commands that restore tracked files to git's version. A switch of branches is only recorded. */
 function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
-  const { projectDir } = guard.rules;
-  const changes = use.compared === undefined ? null : changedByGit(projectDir, use.compared);
+  const { projectDir, writable } = guard.rules;
+  const changes = use.compared === undefined ? null : changedByGit(projectDir, use.compared, writable !== undefined);
   return reachedBelow(projectDir, guard, budget, changes ?? trackedFiles(projectDir));
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -18,12 +18,13 @@ const put = (path: string, text: string): void => {
 const git = (...args: string[]): unknown =>
   execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], { cwd: dir });
 
-const call = (command: string, rules: Partial<Guardrails>) =>
+const call = (command: string, rules: Partial<Guardrails>, isConfined = false) =>
   evaluateToolCall(
     { tool: 'Bash', input: { command }, cwd: dir },
     {
       ...{ projectDir: dir, home: root, ownFiles: [], controlProgram: [], agentCommands: [], caseInsensitive: false },
       guardrails: { ...NO_RULES, ...rules },
+      ...(isConfined && { writable: [dir] }),
     },
   );
 const decide = async (command: string, rules: Partial<Guardrails>): Promise<string> =>
@@ -156,5 +157,16 @@ describe('a reset or a stash', () => {
     git('stash');
     for (const command of ['git stash pop', 'git stash apply 0'])
       assert.equal(await decide(command, rules), 'deny', command);
+  });
+  it('is compared, in a loop with a sandbox, without the programs that settings of the repository name', async () => {
+    git('config', 'filter.x.clean', "touch '../ran'; cat");
+    put('.gitattributes', '*.ts filter=x\n');
+    put('src/index.ts', 'changed');
+    for (const command of SAME) assert.equal((await call(command, rules, true)).decision, 'allow', command);
+    assert.equal(existsSync(join(root, 'ran')), false);
+    await call('git stash', rules);
+    assert.equal(existsSync(join(root, 'ran')), true, 'control: without a sandbox');
+    put('deploy/prod.yaml', 'changed');
+    for (const command of SAME) assert.equal((await call(command, rules, true)).decision, 'deny', command);
   });
 });
