@@ -140,6 +140,20 @@ test('accept: never locks the contract until the loop has ended, for accept and 
   }
 });
 
+test('a resume after the end names the checks and scripts that it adopts, at once and in every report', (t) => {
+  for (const isChanged of [true, false]) {
+    const p = aLoop(t);
+    const changes = isChanged ? `${EMPTIES_CHECK}; echo "exit 0" > verify.sh; ` : '';
+    const cmd = agent(p, `${changes}echo ${SIGNAL}`);
+    assert.equal(p.ralph(['run', '--plain', '--agent', cmd]).code, 2);
+    const resumed = p.ralph(['resume', '--max-iterations', '3']);
+    assert.equal(resumed.code, isChanged ? 0 : 2, resumed.stdout);
+    const told = /Adopted by the resume: validation: sh verify\.sh \(300 s\) -> true \(300 s\); - script verify\.sh/;
+    for (const text of [resumed.stderr, resumed.stdout, p.ralph(['status']).stdout, p.ralph(['explain']).stdout])
+      (isChanged ? assert.match : assert.doesNotMatch)(text, isChanged ? told : /Adopted by the resume/);
+  }
+});
+
 test('a run that completes unverified exits with 3 where a verification is required', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 2');

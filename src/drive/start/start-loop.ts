@@ -7,10 +7,12 @@ import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { counted } from '../../engine/transitions/build.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
+  findEndedContract,
   type LoopFiles,
   log,
   loopFiles,
@@ -27,12 +29,14 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { writeGitView } from '../../task/git/git-view.ts';
 import { writeStartPoint } from '../../task/git/start-point.ts';
+import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
+import { shorten } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
 import { dropOpenTask } from '../plan/open-task-file.ts';
-import { recordJournal } from '../records/journal.ts';
+import { recordJournal, recordNotice } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
 import { bindList, tddTerms } from '../tdd/scenario-list.ts';
@@ -40,7 +44,7 @@ import { START_TEXTS } from '../turn/messages.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 import { requireAgreed } from './agreed-settings.ts';
 import { preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
-import { consentTerms, requireApproved } from './consent-terms.ts';
+import { consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 import type { StartRequest } from './read-settings.ts';
@@ -77,9 +81,10 @@ const LOCKED = 'the contract of this loop is locked (accept: never), and a resum
 function createLoop(
   request: StartRequest,
   files: LoopFiles,
-  { resolved, terms, checklist, warnings }: PreparedContract,
+  { resolved, terms, checklist, warnings: found }: PreparedContract,
   before: LoopState | null,
 ) {
+  const warnings = [...found];
   const { env, at, mode = 'hook', consented } = request;
   const { taskPath } = terms;
   const { maxIterations } = resolved.policy;
@@ -92,8 +97,10 @@ function createLoop(
     recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);
   }
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
-  const former = before === null ? null : readContract(files);
-  if (former?.contract.accept === 'never' && former.contract.loopId === loopId) {
+  const former = before === null ? null : (readContract(files) ?? findEndedContract(files, loopId));
+  const adopted = former?.contract.loopId === loopId ? adoptedBy(former.contract, contract, list) : [];
+  const isLocked = former?.contract.accept === 'never' && readContract(files) !== null;
+  if (isLocked && former.contract.loopId === loopId) {
     requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
   }
   const stored = withConsentDigest(contract, list);
@@ -119,6 +126,12 @@ function createLoop(
   if (before !== null) restoreBeforeResume(files, before, contract, { env, at });
   // Before the contract, so that no loop runs without it.
   const unkept = storeProtected(files, contract, env, { resumes: before !== null });
+  if (adopted.length > 0) {
+    const details = { changes: adopted, digest: consentDigest(consentTerms(contract, list)) };
+    const text = START_TEXTS.adoptedByResume(shorten(adopted.join('; '), MOST_SHOWN));
+    recordNotice(files, { loopId, iteration: state.iteration }, { at, kind: 'change', text, details });
+    warnings.push(startWarning('resume', text));
+  }
   writeContract(files, stored);
   nameProject(files, at);
   removeIfThere(files.cancellation);
@@ -130,13 +143,23 @@ function createLoop(
   const event = startedEvent(state, stored, at, before !== null);
   recordJournal(files, at, [event]);
   const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
-  const all = [...warnings, ...protects.map(snapshotWarning)];
+  const all = [...warnings, ...protects.map((text) => startWarning('guardrails.protected_files', text))];
   return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
 }
 
-function snapshotWarning(message: string): Problem {
-  const place = { path: 'guardrails.protected_files', line: null, column: null, value: undefined };
-  return { ...place, rule: 'snapshot', message, severity: 'warning' };
+/** Keys of what a completion rests on, and of what an agent may do; a limit proves nothing. */
+const DECIDES =
+  /^(?:[+-] )?(?:agent|validation|commands|unchanged|completion|required_outputs|open_questions|scenario|script|guardrails|sandbox|findings_log|accept|may_change|verify_in|permission_mode|isolation)\b/;
+const MOST_SHOWN = 600;
+
+/** Returns what a resume changes of that: the agent may have written it after the user's start. */
+function adoptedBy(before: Contract, now: Contract, list: TddRecord | null): string[] {
+  const changes = diffTerms(consentTerms(before, list), consentTerms(now, list)).filter((line) => DECIDES.test(line));
+  return [...changes, ...changedPrograms(before, Object.keys(before.programs ?? {}), now.environment ?? {})];
+}
+
+function startWarning(path: string, message: string): Problem {
+  return { path, line: null, column: null, value: undefined, rule: 'start', message, severity: 'warning' };
 }
 
 /** Starts a loop by hand, from the SessionStart hook. Returns the problem, or warnings. */
