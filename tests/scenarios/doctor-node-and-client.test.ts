@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fakeClient } from '../support/fake-client.ts';
 import { changeSettings, doctorFinds } from './support/doctor-case.ts';
 
@@ -33,6 +34,38 @@ doctorFinds([
     check: 'node-on-path',
     level: 'error',
     message: /node 18\.20\.4; ralph-loop needs 20\.12/,
+  },
+  {
+    when: 'the programs of the sandbox are missing',
+    mutate: (p, env) => {
+      const bin = join(p.home, 'bare');
+      mkdirSync(bin);
+      const programs = spawnSync('/bin/sh', ['-c', 'command -v sh git env ps'], { encoding: 'utf8' }).stdout;
+      for (const program of programs.trim().split('\n')) symlinkSync(program, join(bin, basename(program)));
+      symlinkSync(process.execPath, join(bin, 'node'));
+      return { PATH: `${bin}:${env['PATH']?.split(':')[0]}` };
+    },
+    check: 'sandbox',
+    level: 'warning',
+    message: /needs bubblewrap and socat, which are not installed/,
+    fix: /^sudo apt-get install bubblewrap socat$/,
+  },
+  {
+    when: 'bubblewrap cannot make a namespace',
+    mutate: (p, env) => {
+      const bin = join(p.home, 'failing');
+      mkdirSync(bin);
+      writeFileSync(
+        join(bin, 'bwrap'),
+        '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n',
+        { mode: 0o755 },
+      );
+      return { PATH: `${bin}:${env['PATH']}` };
+    },
+    check: 'sandbox',
+    level: 'warning',
+    message: /bubblewrap fails: bwrap: No permissions to create new namespace/,
+    fix: /max_user_namespaces/,
   },
   {
     when: 'there is no client',
