@@ -149,15 +149,15 @@ function loopName(name: string | null): string | null {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not',
-  EPERM: 'this user may not',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: "this user's quota is exhausted",
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
-  EIO: 'the disk fails',
-  ENOTDIR: 'a file is in the place of a folder',
+  EIO: 'the disk reported an error',
+  ENOTDIR: 'a file exists where a folder is needed',
   ENAMETOOLONG: 'the name is too long',
 };
 
@@ -167,11 +167,11 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 /** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
   const { path, syscall } = error as NodeJS.ErrnoException;
-  if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to one that does: cd DIR';
+  if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to another one: cd DIR';
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
-  const reason = inTheWay ? 'a file or a broken link is in the place of a folder' : known;
+  const reason = inTheWay ? 'a file or a broken link exists where a folder is needed' : known;
   if (reason === undefined || syscall === undefined) return null;
   return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
 }

@@ -35,7 +35,7 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
 
 /** Rewords an error of node's parseArgs, whose messages address programmers. */
 function misuse({ name }: Command, { message }: Error): Pick<ParsedOptions, 'problem' | 'unknown'> {
-  const option = /'(-[^' ]+)/.exec(message)?.[1] ?? '';
+  const option = /'(?:-\w, )?(-[^' ]+)/.exec(message)?.[1] ?? '';
   if (/^Unknown option/.test(message)) {
     const unknown = option.replace(/^--?/, '');
     const problem = unknown === 'arg' ? `${name} takes no --arg: ${ARG_IS_FOR}` : `${name} has no option ${option}.`;

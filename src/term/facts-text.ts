@@ -52,11 +52,12 @@ function valueText(value: unknown, key = ''): string {
   if (typeof value === 'number' && key.endsWith('Ms')) return timeText(value);
   if (typeof value === 'number' && key.endsWith('Usd')) return dollarText(value);
   if (typeof value !== 'object' || value === null) return String(value ?? '');
-  const parts = Object.entries(value).map(([name, part]) => [
-    Array.isArray(value) ? '' : `${inWords(name)} `,
-    valueText(part, name),
-  ]);
-  return parts.flatMap(([name, text]) => (text === '' ? [] : `${name}${text}`)).join(', ');
+  const parts = Object.entries(value).map(([key, part]) => {
+    if (/Ms$/.test(key) && typeof part === 'number') return `${inWords(key.slice(0, -2))} ${timeText(part)}`;
+    const text = valueText(part);
+    return Array.isArray(value) || text === '' ? text : `${inWords(key)} ${text}`;
+  });
+  return parts.filter((text) => text !== '').join(', ');
 }
 
 /** Describes an event of the journal in words, by those of its keys that `isShown` accepts. */

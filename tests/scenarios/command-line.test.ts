@@ -57,6 +57,7 @@ test('an invalid option prints on one line what is wrong and where the help is, 
   for (const [args, said] of [
     [['status', '--lop', 'docs'], 'status has no option --lop. Did you mean --loop? Help: ralph-loop status --help.'],
     [['status', '--loop'], '--loop needs a value. Help: ralph-loop status --help.'],
+    [['report', '-o'], '--out needs a value. Help: ralph-loop report --help.'],
     [['status', '--json=yes'], '--json takes no value. Help: ralph-loop status --help.'],
     [
       ['run', '--agent', '--x'],
@@ -168,7 +169,7 @@ test('a system error is one sentence with the file and without a stack', (t) => 
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file is in the place of a folder \(ENOTDIR, /,
+    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file exists where a folder is needed \(ENOTDIR, /,
   );
   assert.doesNotMatch(stderr, /please report|\n {4}at /);
 });
@@ -179,7 +180,7 @@ test('a command in a folder that was removed says so', (t) => {
   for (const command of ['status', 'init']) {
     const { code, stdout, stderr } = p.sh(`${gone} ${command}`);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.equal(stderr, 'ralph-loop: the current folder no longer exists. Change to one that does: cd DIR\n');
+    assert.equal(stderr, 'ralph-loop: the current folder no longer exists. Change to another one: cd DIR\n');
   }
 });
 
@@ -191,6 +192,6 @@ test('run with plain words and an invalid option writes no draft', (t) => {
   assert.match(stderr, /errors, and nothing was written:\n {2}an option: max_iterations must be .* but is "many"/);
   assert.deepEqual(p.tree(), {});
   const control = p.ralph([...words, '--max-iterations', '1']);
-  assert.match(control.stderr, /Limits: at most 1 iteration \(--max-iterations\)/);
+  assert.match(control.stderr, /Limits: 1 iteration \(--max-iterations\)/);
   assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });

@@ -87,14 +87,14 @@ function quickStartScript(project: string): ReturnType<typeof steps> {
   const file = (path: string): string => join(project, path);
   return steps([
     bash('npm test'),
-    tool('Read', { file_path: file('src/slug.js') }, 'Two tests fail. First the one of slug().'),
+    tool('Read', { file_path: file('src/slug.js') }, 'Two tests fail. I begin with slug().'),
     tool('Edit', {
       file_path: file('src/slug.js'),
       old_string: "replace(/[^a-z0-9]/g, '-')",
       new_string: "replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')",
     }),
-    text('slug() joins words by one hyphen each now. All tests should pass.\n\n<promise>DONE</promise>'),
-    tool('Read', { file_path: file('src/unique.js') }, 'The claim was refused: the test of unique() still fails.'),
+    text('slug() now joins words with a single hyphen. All tests should pass.\n\n<promise>DONE</promise>'),
+    tool('Read', { file_path: file('src/unique.js') }, 'The claim was rejected: the test of unique() still fails.'),
     tool('Edit', {
       file_path: file('src/unique.js'),
       old_string: '  return taken.has(slug) ? `${slug}-1` : slug;',

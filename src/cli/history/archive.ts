@@ -84,7 +84,7 @@ async function pruneArchive(context: CommandContext, age: string): Promise<numbe
 }
 
 function listing(context: CommandContext): number {
-  const { projectDir, env, answer, now } = context;
+  const { projectDir, env, answer, now, atTerminal } = context;
   const isAny = context.files.name === null && listArchive(context.files).length === 0;
   const files = (isAny ? endedLast(context, null)?.files : undefined) ?? context.files;
   const notices = readNotices(files);
@@ -93,12 +93,18 @@ function listing(context: CommandContext): number {
     file,
     loop: content.kind === 'loop' ? endedLoopOf(content.state, file, of(content.state)) : null,
   }));
-  answer({ directory: files.archiveDir, archived }, () =>
-    archived.length === 0
-      ? emptyText(files.name, loopNames(projectDir, env))
-      : table(archived.map((entry) => row(entry, now()))),
-  );
+  answer({ directory: files.archiveDir, archived }, () => {
+    if (archived.length === 0) return emptyText(files.name, loopNames(projectDir, env));
+    const rows = archived.map((entry) => row(entry, now()));
+    return atTerminal ? messagesBelow(rows) : table(rows);
+  });
   return 0;
+}
+
+/** Lists the rows with each message on a line of its own: a terminal would wrap a column of messages. */
+function messagesBelow(rows: readonly string[][]): string {
+  const heads = table(rows.map((cells) => cells.slice(0, 3))).split('\n');
+  return rows.map(([, , , message], at) => [heads[at], ...(message ? [`  ${message}`] : [])].join('\n')).join('\n');
 }
 
 function emptyText(name: string | null, names: readonly (string | null)[]): string {

@@ -119,9 +119,9 @@ function billOf(context: CommandContext, path: string, text: string): string {
   const { maxCostUsd: cost, maxTimeMs: time } = budget;
   const timeout = pace.iterationTimeoutMs;
   return [
-    `Limits: at most ${iterations(maxIterations)} (--max-iterations)`,
-    `timeout per iteration ${timeout === null ? 'none' : formatDuration(timeout)}`,
-    `time limit ${time === null ? 'none' : formatDuration(time)} (--max-time)`,
-    `cost limit ${cost === null ? 'none' : dollarText(cost)} (--max-cost).`,
+    `Limits: ${iterations(maxIterations)} (--max-iterations)`,
+    timeout === null ? 'no timeout' : `${formatDuration(timeout)} for each`,
+    `${time === null ? 'no time limit' : `total time ${formatDuration(time)}`} (--max-time)`,
+    `${cost === null ? 'no cost limit' : `cost ${dollarText(cost)}`} (--max-cost).`,
   ].join(', ');
 }

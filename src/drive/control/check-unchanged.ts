@@ -13,7 +13,7 @@ export function checkUnchanged(files: LoopFiles, contract: Contract, env: NodeJS
   const baseline = readBaseline(files, contract.loopId, contract.unchanged);
   if (baseline === null) return [{ name: NAME, outcome: 'unavailable', detail: PROTECTION_TEXTS.noSnapshot }];
   const changes = baselineChanges(files, baseline, unchangedSet(files, contract, env));
-  if (changes.length === 0) return [{ name: NAME, outcome: 'ok', detail: 'all files are as at the start.' }];
+  if (changes.length === 0) return [{ name: NAME, outcome: 'ok', detail: 'all files are as they were at the start.' }];
   const detail = PROTECTION_TEXTS.fixed(changeList(changes, files.projectDir));
   return [{ name: NAME, outcome: 'failed', detail }];
 }

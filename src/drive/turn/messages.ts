@@ -74,7 +74,7 @@ export const START_TEXTS = {
     if (code !== 'ENOENT') return `Cannot read the task file ${path} (${code}).`;
     const text = `Task file ${path} does not exist.`;
     return path === DEFAULT_TASK
-      ? advise(text, 'Create one from a template', 'init')
+      ? offer(text, { 'Describe a task': 'run "TASK"', 'Or create the file from a template': 'init' })
       : advise(text, 'Create a task folder', 'scaffold NAME');
   },
   taskEmpty: (path: string): string => `The task file ${path} is empty. Write the task into it, then start again.`,

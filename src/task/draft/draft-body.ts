@@ -51,7 +51,7 @@ function stepsWithin(unchanged: readonly string[]): readonly string[] {
   const named = unchanged.map((glob) => `\`${glob}\``).join(', ');
   return [
     'See the failure first: run the failing test and read it to its end. Say what the cause is before you change anything.',
-    `Fix the cause in the code under test. The tests stay as they are: ${named} must be as at the start, without a new file.`,
+    `Fix the cause in the code under test. The tests stay as they are: ${named} must not change, and no file may be added.`,
     ...STEPS.fix.slice(2),
   ];
 }

@@ -27,7 +27,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
     ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre>${clean(reason)}</pre></li>`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
-    <h4>The agent's last words</h4>
+    <h4>The agent's final message</h4>
     ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
     ${checks.length > 0 && html`<h4>Checks</h4>${checks.map((check) => html`<${CheckResult} check=${check} />`)}`}
     ${commands.length > 0 && html`<p class="dim">Commands before the prompt: ${commands.map(({ name, outcome: end, durationMs }) => `${oneLine(name)} ${end} (${duration(durationMs)})`).join(', ')}</p>`}

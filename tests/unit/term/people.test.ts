@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { loopStatusLine } from '../../../src/drive/status/status-line.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { factsText } from '../../../src/term/facts-text.ts';
 import { instantText, painter, printable, table } from '../../../src/term/format.ts';
 import { costText } from '../../../src/text/figures.ts';
 
@@ -33,6 +34,11 @@ test('shows an instant in local time, with how long ago it was or how long it wi
   process.env['TZ'] = 'Asia/Tokyo';
   assert.equal(instantText('2026-01-01T10:00:00Z', '2026-01-01T10:12:00Z'), '2026-01-01 19:00:00, 12m ago');
   assert.equal(instantText('2026-01-01T15:30:00.5Z', '2026-01-01T14:00:00.5Z'), '2026-01-02 00:30:00, in 1h 30m');
+});
+
+test('details within an event are shown in words, and their milliseconds as durations', () => {
+  const entry = { limits: { maxIdleMs: 600_000, maxCostUsd: null }, checks: [{ name: 'tests' }], delayMs: 90_000 };
+  assert.equal(factsText(entry, () => true), 'limits: max idle 10m, checks: name tests, waits 1m 30s');
 });
 
 test('the number of an iteration never decreases while it is checked, paused or resumed', () => {
