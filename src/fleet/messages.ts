@@ -50,7 +50,7 @@ export const FLEET_TEXTS = {
   needsText: 'the message is missing: ralph-loop fleet steer ID "TEXT"',
   longText: (length: number, most: number): string => `the message has ${length} characters; at most ${most}.`,
   keyThere: 'set',
-  noGit: 'git is not in PATH.',
+  noGit: 'git was not found on the PATH.',
   noClient: 'Claude Code was not found; only loops with another agent can run here.',
   noAppendOnly: 'off: a restart loses the queue. Set appendonly yes.',
   evicts: (policy: string): string =>

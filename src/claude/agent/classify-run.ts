@@ -51,7 +51,7 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
       return {
         kind: 'unguarded',
         message:
-          'the agent called tools and the guardrails were never asked: its client runs no hooks. Run ralph-loop doctor.',
+          'the agent called tools, but the guardrails were never asked: its client runs no hooks. Run: ralph-loop doctor',
       };
     case 'login':
       return {

@@ -171,7 +171,7 @@ async function batchPages(context: CommandContext): Promise<BatchPages | null> {
     try {
       await work();
     } catch (error) {
-      err(withPrefix(`the report is not whole: ${(error as Error).message}`));
+      err(withPrefix(`the report is incomplete: ${(error as Error).message}`));
     }
   };
   const take = (name: string): Promise<void> =>

@@ -1,5 +1,5 @@
 import { noticesOf } from '../../drive/records/journal.ts';
-import { unheard } from '../../drive/status/ended-loop.ts';
+import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
@@ -105,7 +105,7 @@ export function standingOf(
 ): Pick<Explanation, 'why' | 'next'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
     const { as, at, message: why, verified } = state.ended;
-    const left = unheard(state);
+    const left = undeliveredText(state);
     const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(as, verified) };
     return { status: as, at, ...advised(texts, state) };
   }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { recordNotice } from '../../drive/records/journal.ts';
 import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
 import type { Approval } from '../../drive/start/read-settings.ts';
-import { listOf, listThere } from '../../drive/tdd/scenario-list.ts';
+import { listOf, requireList } from '../../drive/tdd/scenario-list.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';
@@ -53,7 +53,7 @@ const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 /** Shows an agent's list, or the changed scripts of a list. Returns the approval; null if there is nothing to approve. */
 function approveList(context: CommandContext): Approval | 'no' | null {
   const { files, now, values, env } = context;
-  const list = listThere(files, now());
+  const list = requireList(files, now());
   const asks = values['consent'] === true && !list.consented;
   const changes = [
     ...diffTerms(listTerms(list), listTerms(adopted(context, list))),

@@ -37,7 +37,11 @@ export function isAgentBusy(
 }
 
 /** Returns whether a call that has returned may still run in the background, judging by its input and the client's response. */
-export function goesOn(tool: string, input: Readonly<Record<string, unknown>>, response: unknown): boolean {
+export function mayStayInBackground(
+  tool: string,
+  input: Readonly<Record<string, unknown>>,
+  response: unknown,
+): boolean {
   if (IN_BACKGROUND.includes(tool) || input['run_in_background'] === true) return true;
   const answered = typeof response === 'object' && response !== null ? (response as Record<string, unknown>) : {};
   return typeof answered['backgroundTaskId'] === 'string';

@@ -10,7 +10,7 @@ import { log, loopFiles, loopNamesIn, readContract, readState, type StoredContra
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
-import { goesOn } from '../control/agent-busy.ts';
+import { mayStayInBackground } from '../control/agent-busy.ts';
 import { isCancelled } from '../control/cancellation.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { showHeartbeat } from '../records/heartbeat.ts';
@@ -80,8 +80,8 @@ async function lookAtProtected(
   call: ReturnType<typeof toolCall> | null,
 ): Promise<ProtectionReport | null> {
   if (typeof loop === 'string' || looksUnchanged(`${context.files.snapshot}.look`) !== false) return null;
-  const { lookAroundCall } = await import('../control/look-at-protected.ts');
-  return lookAroundCall(context, loop, call);
+  const { examineAroundCall } = await import('../control/examine-protected.ts');
+  return examineAroundCall(context, loop, call);
 }
 
 function shownToUser(
@@ -132,7 +132,7 @@ export async function postToolUse(context: DriverContext): Promise<PostToolAnswe
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const call = toolCall(context.input);
-  const background = goesOn(call.name, call.input, call.response) ? ({ background: true } as const) : {};
+  const background = mayStayInBackground(call.name, call.input, call.response) ? ({ background: true } as const) : {};
   // Until the end of a call is recorded, a change belongs to that call, even for another call's look and after a kill.
   const seen = mayWrite(call) ? await lookAtProtected(context, loop, call) : null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done', background);

@@ -38,7 +38,7 @@ export async function userPromptSubmit(context: DriverContext): Promise<UserProm
   });
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
-  const seen = by === 'notification' ? await lookAfterBackground(context, state) : null;
+  const seen = by === 'notification' ? await examineAfterBackground(context, state) : null;
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
   const all = [...notes, ...(seen?.toUser ?? []).map((text) => withPrefix(text))];
   if (all.length === 0) return null;
@@ -52,9 +52,9 @@ export interface UserPromptAnswer {
 }
 
 /** Restores protected files that were changed by background work that has just ended. */
-async function lookAfterBackground(context: DriverContext, state: Live): Promise<ProtectionReport | null> {
+async function examineAfterBackground(context: DriverContext, state: Live): Promise<ProtectionReport | null> {
   if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return null;
-  return (await import('../control/look-at-protected.ts')).lookAfterBackground(context, state);
+  return (await import('../control/examine-protected.ts')).examineAfterBackground(context, state);
 }
 
 /** Takes due steering out of the state under the lock, so that only one of several hooks delivers it; null if there is none. */

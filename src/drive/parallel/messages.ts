@@ -41,7 +41,7 @@ export const PARALLEL_TEXTS = {
     `the process of ${id} ended while it was committing, so nothing more was committed.`,
   committed: (id: string): string => `${id} is committed on the plan's branch.`,
   planLink: (path: string): string => `${path} is a link: tasks side by side need the plan itself.`,
-  oldGit: 'tasks of a plan run side by side with git 2.38 or newer (git merge-tree --write-tree).',
+  oldGit: 'running tasks of a plan side by side needs git 2.38 or newer (git merge-tree --write-tree).',
   planIntegrates: '--integrate is for independent tasks: those of a plan are committed on its branch.',
   onePlan: (plans: readonly string[]): string => `--plan is for one plan at a time: ${plans.join(', ')}.`,
   blocked: (ids: readonly string[], path: string, worktrees: readonly string[]): string =>

@@ -13,7 +13,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, makeRuntimeDir } from '../../state/loop-files.ts';
-import { makeRunDir, refuseLink, runFiles, whatLies } from '../../state/task-folder/run-files.ts';
+import { makeRunDir, refuseLink, runFiles, pathKind } from '../../state/task-folder/run-files.ts';
 import { missingFiles } from '../../task/commands/check-task-outputs.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
@@ -242,5 +242,5 @@ function readReflection(projectDir: string, taskPath: string): string | null {
 /** Reads a plain file; null for a link, which could show a foreign file in every prompt. */
 function readPlain(path: string): string | null {
   // The folder may be inaccessible: a prompt without it is better than none.
-  return orElse(() => (whatLies(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
+  return orElse(() => (pathKind(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
 }

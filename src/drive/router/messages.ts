@@ -71,7 +71,7 @@ export const ROUTER_TEXTS = {
       'Install the agents, then restart the session',
       'init',
     ),
-  lies: (task: string, iteration: number): Message => ({
+  interrupted: (task: string, iteration: number): Message => ({
     text: `Found an interrupted router loop on ${task} (iteration ${iteration} done); its session has ended.`,
     advice: [
       { verb: 'Continue', command: 'router next' },

@@ -32,7 +32,7 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   // The user prepared the loop for the first session that asks, and may still change it.
   const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !consented;
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
-    throw new RalphError('refused', about(ROUTER_TEXTS.lies(state.taskPath, state.iteration), state));
+    throw new RalphError('refused', about(ROUTER_TEXTS.interrupted(state.taskPath, state.iteration), state));
   }
   // Only a person can tell whether a holder's client that is not visible from here has exited.
   if (hold === 'unseen' && !consented) return true;
@@ -47,12 +47,12 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   }
   // A repeated start finds the loop that it began, with no work done.
   const begun = existing === 'fresh' && state.iteration > 0 ? ['--fresh'] : [];
-  const dropped = [...begun, ...unheard(files, request)];
+  const dropped = [...begun, ...droppedSettings(files, request)];
   if (dropped.length === 0) return true;
   throw new RalphError('refused', about(ROUTER_TEXTS.liveAlready(state.taskPath, dropped), state));
 }
 
-function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: StartRequest): string[] {
+function droppedSettings(files: LoopFiles, { flags, args, tdd, plan = null }: StartRequest): string[] {
   const contract = readContract(files)?.contract;
   if (contract === undefined) return []; // the next call reports it
   const differ = (given: Readonly<Record<string, unknown>>, stands: Readonly<Record<string, unknown>>): string[] =>

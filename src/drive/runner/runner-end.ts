@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { reportAtEnd } from '../status/end-report.ts';
-import { endedState, isVerified, standing, unheard } from '../status/ended-loop.ts';
+import { endedState, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import type { Runner } from './runner.ts';
 
@@ -34,7 +34,7 @@ export async function tellEnd({ leave, files, loopId, options }: Runner, end: Ru
     ? { ...end, status: 'error', message: RUNNER_TEXTS.leaseLost, code: exitCode('error') }
     : end;
   const ended = lost ? null : endedState(files, loopId);
-  const message = ended && unheard(ended);
+  const message = ended && undeliveredText(ended);
   if (message !== null) options.tell({ type: 'agent.notice', message });
   const report = ended && (await reportAtEnd(files, ended, options.env));
   const reported: RunnerEnd = report === null ? told : { ...told, report };

@@ -14,7 +14,7 @@ import { isBefore } from '../../text/time.ts';
 import { atLeast } from '../../text/version.ts';
 import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
-import { endedLoop, isVerified, standing, unheard } from '../status/ended-loop.ts';
+import { endedLoop, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
@@ -238,7 +238,7 @@ async function end(
   distrust(turn);
   change(turn, { type: 'interrupted', at: context.now(), by: 'client-exit' });
   const { status, state, message } = standing(files, loopId);
-  const left = state?.status === 'ended' ? unheard(state) : null;
+  const left = state?.status === 'ended' ? undeliveredText(state) : null;
   const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
   // The pause's own message explains how to resume in the session, which has ended.
   const text =

@@ -24,7 +24,7 @@ const FIXED = 'RALPH_FIXED_TERMS';
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Writes terms for a run, which uses them instead of the then current task file, settings and scripts. */
-export function handTerms(path: string, fixed: PreparedContract): NodeJS.ProcessEnv {
+export function passTerms(path: string, fixed: PreparedContract): NodeJS.ProcessEnv {
   const text = JSON.stringify(fixed);
   writeAtomically(path, text, 0o600);
   return { [FIXED]: `${sha256(text)} ${path}` };

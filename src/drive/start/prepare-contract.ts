@@ -36,7 +36,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const slow =
     (request.mode ?? 'hook') === 'hook' ? timeoutProblem(resolved.policy, resolved.settings.validation, task) : null;
   if (slow !== null) throw new RalphError('task-invalid', slow);
-  const warnings = [...checked.problems, ...resolved.problems, ...unheeded(driven, resolved)].filter(
+  const warnings = [...checked.problems, ...resolved.problems, ...agentCommandWarnings(driven, resolved)].filter(
     ({ severity }) => severity === 'warning',
   );
   return {
@@ -126,7 +126,7 @@ function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
 }
 
 /** Warns that an agent command applies to a runner only. */
-function unheeded(driven: boolean, { settings: { agent } }: Resolved): Problem[] {
+function agentCommandWarnings(driven: boolean, { settings: { agent } }: Resolved): Problem[] {
   if (driven || agent === null) return [];
   const place = { path: 'agent', line: null, column: null, value: agent, rule: 'runner-only' };
   return [{ ...place, message: AGENT_TEXTS.forRunner(agent), severity: 'warning' }];

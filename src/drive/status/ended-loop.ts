@@ -48,7 +48,7 @@ export function isVerified(state: LoopState | null): boolean {
 const SHOWN = 300;
 
 /** Lists the user's messages that the agent never received, and what happens to them; null if there are none. */
-export function unheard({ steering, ended, name, mode }: StateOf<'ended'>): string | null {
+export function undeliveredText({ steering, ended, name, mode }: StateOf<'ended'>): string | null {
   const messages = steering.filter(({ announces }) => announces === undefined);
   if (messages.length === 0) return null;
   const words = messages.map(({ text }) => `"${shorten(text.replace(/\s+/g, ' ').trim(), SHOWN)}"`).join(', ');

@@ -61,7 +61,7 @@ export function tddTerms(
       return undefined;
     }
   }
-  const record = listThere(files, at);
+  const record = requireList(files, at);
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
   return termsOf(record);
 }
@@ -73,7 +73,7 @@ function workedByTests(files: LoopFiles, loopId: string): boolean {
 }
 
 /** Returns the list. Throws RalphError if there is none. */
-export function listThere(files: LoopFiles, at: string): TddRecord {
+export function requireList(files: LoopFiles, at: string): TddRecord {
   return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
 }
 

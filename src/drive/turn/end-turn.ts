@@ -86,7 +86,7 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
 /** Restores changed protected files that no look after a call has seen. */
 async function restoreAtEnd(turn: Turn): Promise<ProtectionReport | null> {
   if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') !== false) return null;
-  return (await import('../control/look-at-protected.ts')).lookAtAll(turn, 'turn');
+  return (await import('../control/examine-protected.ts')).examineAll(turn, 'turn');
 }
 
 /** Dispatches what the user must know first, then the end of the turn. Called under the lock. */

@@ -18,11 +18,11 @@ export async function makePrompt(
   const current = underStoredContract(begun);
   if (current === null) return { turn: begun, effects: [loopOver(begun)] };
   const kind = await taskKindOf(current);
-  await lookAroundCommands(current, 'idle', listener);
+  await examineAroundCommands(current, 'idle', listener);
   const opened = await kind.openPrompt(current, step, listener);
   if ('effects' in opened) return opened;
   const { turn, made } = opened;
-  await lookAroundCommands(turn, 'checks', listener);
+  await examineAroundCommands(turn, 'checks', listener);
   if (made === 'aborted') {
     return handleAbort(dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' }).turn);
   }
@@ -39,12 +39,12 @@ export async function makePrompt(
  * Examines the protected files before the task's own commands (`idle`), when a change is the user's, and after them: they may
  * run what the agent has written, so their changes are reverted. An agent without hooks needs the first look too.
  */
-async function lookAroundCommands(turn: Turn, when: 'idle' | 'checks', { notify }: Listener): Promise<void> {
+async function examineAroundCommands(turn: Turn, when: 'idle' | 'checks', { notify }: Listener): Promise<void> {
   const { context, loaded } = turn;
   const { task, agent } = loaded.stored?.contract ?? {};
   if ((task?.commands.length ?? 0) === 0 && agent === undefined) return;
   if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return;
-  const found = (await import('../control/look-at-protected.ts')).lookAtAll(turn, when);
+  const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
   for (const text of found?.toUser ?? []) notify(turn, show(text, loaded.state));
 }
 

@@ -67,7 +67,7 @@ export const HOOK_TEXTS = {
 } as const;
 
 export const START_TEXTS = {
-  otherTerms: 'the task has other terms than those that were agreed to.',
+  otherTerms: 'the terms of the task differ from those that were agreed to.',
   taskOutside: (path: string, project: string): string =>
     `The task file ${path} is outside the project ${project}. Move it into the project, or start in its own project.`,
   taskUnreadable: (path: string, code: string): Message | string => {
@@ -89,6 +89,11 @@ export const START_TEXTS = {
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>
     `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,
+  interruptedLoop: (iteration: number): Message =>
+    offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, {
+      Resume: 'resume',
+      'Archive it and start over': 'restart',
+    }),
   alive: (iteration: number, pid: number): Message =>
     offer(
       `A loop is already running (iteration ${iteration}, client process ${pid}). To run another beside it, add --loop NAME.`,

@@ -91,7 +91,7 @@ async function verify(turn: Turn): Promise<Dispatched> {
 /** Restores changed protected files and informs the user and the next prompt. Returns the resulting effects. */
 async function restoreNow(turn: Turn, when: 'verification' | 'checks'): Promise<readonly Effect[]> {
   if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === null) return [];
-  const found = (await import('../control/look-at-protected.ts')).lookAtAll(turn, when);
+  const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
   return protectionNotices(found).flatMap((event) => dispatch(turn, event).effects);
 }
 

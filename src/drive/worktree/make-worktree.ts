@@ -50,7 +50,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
     if (record?.step === 'making') clearAway(request, place, record.hadBranch ? null : record.base);
     if (record?.step === 'removing') clearAway(request, place, tipOf(projectDir, place.branch, env));
     if (existsSync(place.dir)) {
-      const notices = [WORKTREE_TEXTS.goesOn(place.branch, place.dir), ...taskNotices(request, place)];
+      const notices = [WORKTREE_TEXTS.resumes(place.branch, place.dir), ...taskNotices(request, place)];
       return { place, needsSetUp: record?.step === 'made', notices };
     }
     if (request.existing === 'resume') throw new RalphError('no-loop', WORKTREE_TEXTS.nothingToResume(name));

@@ -5,7 +5,7 @@ export const WORKTREE_TEXTS = {
   noGit: 'a worktree needs git, but git was not found on the PATH.',
   gitFailed: (what: string, complaint: string): string => `${what}, because git failed: ${complaint}`,
   silent: (words: readonly string[], code: number | null): string =>
-    `git ${words.find((word) => /^[a-z-]+$/.test(word) && !word.startsWith('-'))} ended with exit code ${code} and said nothing. A hook of git may have refused it; git config core.hooksPath shows where hooks are.`,
+    `git ${words.find((word) => /^[a-z-]+$/.test(word) && !word.startsWith('-'))} ended with exit code ${code} and no message. A git hook may have rejected it; git config core.hooksPath shows where hooks are.`,
   noRepository: (dir: string): string =>
     `${dir} is not in a git repository, which a worktree needs. Run without --worktree, or create one: git init, then commit.`,
   noCommit: 'the repository has no commit yet, which a worktree needs. Commit first.',
@@ -35,7 +35,7 @@ export const WORKTREE_TEXTS = {
     `there is no worktree ${name} to resume. To create it, leave out --resume.`,
   begins: (branch: string, dir: string, commit: string): string =>
     `the loop works in its own worktree ${dir}, on the branch ${branch}, created from ${commit}.`,
-  goesOn: (branch: string, dir: string): string => `the loop resumes in its worktree ${dir}, on the branch ${branch}.`,
+  resumes: (branch: string, dir: string): string => `the loop resumes in its worktree ${dir}, on the branch ${branch}.`,
   copied: (files: readonly string[]): string => `copied into the worktree with uncommitted changes: ${some(files)}.`,
   copiedIgnored: (files: readonly string[]): string => `copied into the worktree for worktree_copy: ${some(files)}.`,
   leftOut: (changes: number, commit: string): string =>

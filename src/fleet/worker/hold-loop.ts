@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Supervised, type SupervisedEnd, supervise } from '../../drive/parallel/supervise.ts';
 import type { Permit, Spent } from '../../drive/runner/runner.ts';
-import { handTerms } from '../../drive/start/portable-terms.ts';
+import { passTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
@@ -79,7 +79,7 @@ export class LoopHolder {
     const { terms, ws, env, program } = this.#holding;
     return supervise({
       directory: ws.dir,
-      env: { ...env, ...handTerms(join(scratch(ws), 'terms.json'), terms.fixed) },
+      env: { ...env, ...passTerms(join(scratch(ws), 'terms.json'), terms.fixed) },
       words: [...program, ...this.#words()],
       onEvent: (event) => this.#hear(event),
       onPermit: (spent) => this.#boundary(spent),

@@ -130,7 +130,7 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     if (!PRINTS.has(use.by) || (use.by === 'git' && use.recursive)) return deny(`${use.by} would copy or run`);
     if (/grep|^rg$/.test(use.by) && command?.argv.some(({ template }) => COUNTS.test(template)) === true) continue;
     if (command === undefined || command.away === true) return deny(`${use.by} would copy`);
-    if (isPipedAway(command, reading) || runsCode(command, reading)) return deny(`${use.by} would hand on`);
+    if (isPipedAway(command, reading) || runsCode(command, reading)) return deny(`${use.by} would pass on`);
   }
   return undefined;
 }

@@ -46,7 +46,8 @@ export function readText(path: string): string | null {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
     if (code === 'EISDIR') throw new RalphError('refused', `${path} is a directory, but must be a file.`, error);
-    if (code === 'ENOTDIR') throw new RalphError('refused', `${path}: a file exists where a directory is needed.`, error);
+    if (code === 'ENOTDIR')
+      throw new RalphError('refused', `${path}: a file exists where a directory is needed.`, error);
     throw new RalphError('refused', `${path} cannot be read: ${(error as Error).message}`, error);
   }
   const text = bytes.toString('utf8');

@@ -2,7 +2,7 @@ import { constants, copyFileSync, mkdirSync, readdirSync, renameSync } from 'nod
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import { RalphError } from '../../text/message.ts';
 import { freePath, syncDirectory } from '../files/regular-file.ts';
-import { hasRunDir, isRealDir, type RunFiles, whatLies } from './run-files.ts';
+import { hasRunDir, isRealDir, type RunFiles, pathKind } from './run-files.ts';
 
 /** Moves a task folder's run state into its archive. Throws `usage` if there is none, `refused` for links. */
 export function archiveRun(files: RunFiles, at: string): string {
@@ -30,13 +30,13 @@ export function exportRun(files: RunFiles, dest: string) {
   /** Links, folders and anything else that is not a plain file. */
   const skipped: string[] = [];
   const copy = (from: string, to: string): void => {
-    const lies = whatLies(from);
+    const lies = pathKind(from);
     if (lies === 'file') copyFileSync(from, join(dest, to), constants.COPYFILE_EXCL);
     if (lies !== 'nothing') (lies === 'file' ? exported : skipped).push(to);
   };
   mkdirSync(dest, { recursive: true });
   for (const path of [files.status, files.iterations, files.events]) copy(path, basename(path));
-  const transcripts = whatLies(files.transcriptsDir);
+  const transcripts = pathKind(files.transcriptsDir);
   if (transcripts !== 'directory') {
     return { exported, skipped: transcripts === 'nothing' ? skipped : [...skipped, 'transcripts'] };
   }
@@ -53,7 +53,7 @@ function refuseTaken(files: RunFiles, dest: string): void {
   if (inside === '' || (!isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`))) {
     throw new RalphError('refused', `${dest} is inside the run state itself. Choose another folder: --dest DIR.`);
   }
-  const lies = whatLies(dest);
+  const lies = pathKind(dest);
   if (lies === 'nothing') return;
   if (lies === 'directory' && readdirSync(dest).length === 0) return;
   const message = `${dest} already exists, and nothing is overwritten. Choose another folder: --dest DIR.`;

@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { appendLine } from '../files/journal-lines.ts';
 import { freePath, writeAtomically } from '../files/regular-file.ts';
-import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
+import { makeRealDir, refuseLink, pathKind } from './run-files.ts';
 
 /** Absolute paths of a loop directory's files. */
 export type LoopDirectory = Readonly<ReturnType<typeof loopDirectoryIn>>;
@@ -59,13 +59,13 @@ export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopItera
 /** Keeps the projection and this .gitignore out of git, in a directory without one. */
 export function keepOutOfGit({ dir }: LoopDirectory): void {
   const path = join(dir, '.gitignore');
-  if (whatLies(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);
+  if (pathKind(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);
 }
 
 /** Moves the projection of an earlier run into a folder of `runs/`, named by the instant `at`. */
 export function putRunAway(directory: LoopDirectory, at: string): void {
   const { state, events, iterationsDir } = directory;
-  const shown = [state, events, iterationsDir].filter((path) => whatLies(path) !== 'nothing');
+  const shown = [state, events, iterationsDir].filter((path) => pathKind(path) !== 'nothing');
   if (shown.length === 0) return;
   makeRealDir(directory.runsDir);
   const target = freePath(join(directory.runsDir, at.replaceAll(':', '-')));

@@ -26,7 +26,7 @@ export function runFiles(taskDir: string) {
 }
 
 /** Returns the kind of what is at a path, without following symbolic links. */
-export function whatLies(path: string): 'nothing' | 'file' | 'directory' | 'other' {
+export function pathKind(path: string): 'nothing' | 'file' | 'directory' | 'other' {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return 'nothing';
   return there.isFile() ? 'file' : there.isDirectory() ? 'directory' : 'other';
@@ -45,14 +45,14 @@ export function hasRunDir(files: RunFiles): boolean {
 
 /** Returns whether a directory exists. Throws `refused` for anything else at its path. */
 export function isRealDir(path: string): boolean {
-  const lies = whatLies(path);
+  const lies = pathKind(path);
   if (lies === 'nothing' || lies === 'directory') return lies === 'directory';
   throw notItsOwn(path, 'directory');
 }
 
 /** Throws `refused` for anything but a plain file at a path that is about to be written or read. */
 export function refuseLink(path: string): void {
-  const lies = whatLies(path);
+  const lies = pathKind(path);
   if (lies !== 'nothing' && lies !== 'file') throw notItsOwn(path, 'file');
 }
 
@@ -78,7 +78,7 @@ export function takeFlags(files: RunFiles): TakenFlags {
 
 /** Removes a flag; a link is removed itself, a directory does not count. */
 function take(path: string): boolean {
-  const lies = whatLies(path);
+  const lies = pathKind(path);
   if (lies === 'nothing' || lies === 'directory') return false;
   removeIfThere(path);
   return true;
@@ -127,7 +127,7 @@ function beatsIn(files: RunFiles): { readonly path: string; readonly last: Heart
   return readdirSync(files.activeDir)
     .filter((name) => name.endsWith('.json'))
     .map((name) => join(files.activeDir, name))
-    .filter((path) => whatLies(path) === 'file')
+    .filter((path) => pathKind(path) === 'file')
     .map((path) => ({ path, last: readBeat(path) }));
 }
 
@@ -141,7 +141,7 @@ function beatPath(files: RunFiles, loopId: string): string {
 }
 
 function readBeat(path: string): Heartbeat | null {
-  if (whatLies(path) !== 'file') return null;
+  if (pathKind(path) !== 'file') return null;
   const { loopId, at } = (jsonOrNull(readRegularFile(path, MAX_BYTES) ?? '') ?? {}) as Partial<Heartbeat>;
   if (typeof loopId !== 'string' || typeof at !== 'string') return null;
   return Number.isNaN(Date.parse(at)) ? null : { loopId, at };

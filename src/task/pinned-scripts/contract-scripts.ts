@@ -75,7 +75,7 @@ export function changedScripts(
     if (expected === undefined) return [];
     const hash = scriptHash(projectDir, key);
     if ((hash ?? ABSENT) === expected) return [];
-    const how = hash === null ? 'is gone' : expected === ABSENT ? 'was added' : 'was changed';
+    const how = hash === null ? 'was removed' : expected === ABSENT ? 'was added' : 'was changed';
     return [{ key, what: `${key} ${how}` }];
   });
 }

@@ -469,5 +469,5 @@ test('does not refuse but reports what may_change names; a refusal names the fil
   );
   rmSync(join(pinned.dir, 'jest.config.js'));
   const [gone] = await runGate(pinned.contract, pinned.dir, { ...OPTIONS, env: pinned.env });
-  assert.match(gone?.detail ?? '', /^jest\.config\.js is gone since/);
+  assert.match(gone?.detail ?? '', /^jest\.config\.js was removed since/);
 });

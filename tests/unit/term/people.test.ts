@@ -38,7 +38,10 @@ test('shows an instant in local time, with how long ago it was or how long it wi
 
 test('details within an event are shown in words, and their milliseconds as durations', () => {
   const entry = { limits: { maxIdleMs: 600_000, maxCostUsd: null }, checks: [{ name: 'tests' }], delayMs: 90_000 };
-  assert.equal(factsText(entry, () => true), 'limits: max idle 10m, checks: name tests, waits 1m 30s');
+  assert.equal(
+    factsText(entry, () => true),
+    'limits: max idle 10m, checks: name tests, waits 1m 30s',
+  );
 });
 
 test('the number of an iteration never decreases while it is checked, paused or resumed', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { postToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
-import { unheard } from '../../../../src/drive/status/ended-loop.ts';
+import { undeliveredText } from '../../../../src/drive/status/ended-loop.ts';
 import type { StateOf } from '../../../../src/engine/schema/state.ts';
 import {
   AT,
@@ -51,5 +51,5 @@ test('an announcement that was never delivered does not count as a message of th
   const project = anAccepted(t);
   const state = stateOf(project);
   const ended = { at: AT, as: 'stopped', message: 'x', verified: false } as const;
-  assert.equal(unheard({ ...state, status: 'ended', ended } as StateOf<'ended'>), null);
+  assert.equal(undeliveredText({ ...state, status: 'ended', ended } as StateOf<'ended'>), null);
 });

@@ -9,7 +9,7 @@ import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts
 import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
-import { listThere, tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
+import { requireList, tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
@@ -196,7 +196,7 @@ test('approval covers the list that was shown: another one is not started', (t) 
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, consented: true, tdd: true },
     ...{ existing: 'resume', headless: false, launched: false, clientVersion: null, bundleDir: '/bundle' },
   };
-  const approved = preparedTerms(prepareContract(request), listThere(files, AT));
+  const approved = preparedTerms(prepareContract(request), requireList(files, AT));
   swapList(project);
   assert.throws(
     () => startLoop({ ...request, approved: { terms: approved, by: PERSON } }),
@@ -204,7 +204,7 @@ test('approval covers the list that was shown: another one is not started', (t) 
   );
   assert.equal(peekTdd(files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');
-  const shownAgain = preparedTerms(prepareContract(request), listThere(files, AT));
+  const shownAgain = preparedTerms(prepareContract(request), requireList(files, AT));
   assert.equal(
     startLoop({ ...request, approved: { terms: shownAgain, by: PERSON } }).state.status,
     'running',

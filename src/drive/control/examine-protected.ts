@@ -10,7 +10,7 @@ import type { Found } from './messages.ts';
 import { type ProtectionContext, type ProtectionReport, restoreProtected } from './restore-protected.ts';
 
 /** Examines protected files before a call (`call` is null; changes are the user's unless the agent is busy) or after one. */
-export function lookAroundCall(
+export function examineAroundCall(
   context: ProtectionContext,
   state: LoopState,
   call: HookToolCall | null,
@@ -23,7 +23,7 @@ export function lookAroundCall(
 }
 
 /** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
-export function lookAtAll(
+export function examineAll(
   { context, loaded: { state, stored } }: Turn,
   when: Exclude<Found['when'], 'call'>,
 ): ProtectionReport | null {
@@ -40,7 +40,7 @@ export function lookAtAll(
 }
 
 /** Examines every protected file after background work of the agent has ended. */
-export function lookAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
+export function examineAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
   const contract = readContract(context.files)?.contract;
   if (contract?.loopId !== state.loopId) return null;
   return restoreProtected(context, { state, contract, found: { when: 'background' }, depth: 'all', isUsers: false });
