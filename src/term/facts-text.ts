@@ -52,10 +52,9 @@ function valueText(value: unknown, key = ''): string {
   if (typeof value === 'number' && key.endsWith('Ms')) return timeText(value);
   if (typeof value === 'number' && key.endsWith('Usd')) return dollarText(value);
   if (typeof value !== 'object' || value === null) return String(value ?? '');
-  const parts = Object.entries(value).map(([key, part]) => {
-    if (/Ms$/.test(key) && typeof part === 'number') return `${inWords(key.slice(0, -2))} ${timeText(part)}`;
-    const text = valueText(part);
-    return Array.isArray(value) || text === '' ? text : `${inWords(key)} ${text}`;
+  const parts = Object.entries(value).map(([name, part]) => {
+    const text = valueText(part, name);
+    return Array.isArray(value) || text === '' ? text : `${inWords(name)} ${text}`;
   });
   return parts.filter((text) => text !== '').join(', ');
 }

@@ -118,5 +118,5 @@ function recordApiError(before: LoopState, context: DriverContext): void {
 /** Reports a loop whose client has exited to a session started by hand, which does not take it over. */
 function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
   if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
-  return { systemMessage: withPrefix(HOOK_TEXTS.leftBehind(state.iteration), state) };
+  return { systemMessage: withPrefix(HOOK_TEXTS.interruptedLoop(state.iteration), state) };
 }

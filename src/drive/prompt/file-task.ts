@@ -13,7 +13,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, makeRuntimeDir } from '../../state/loop-files.ts';
-import { makeRunDir, refuseLink, runFiles, pathKind } from '../../state/task-folder/run-files.ts';
+import { makeRunDir, pathKind, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
 import { missingFiles } from '../../task/commands/check-task-outputs.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';

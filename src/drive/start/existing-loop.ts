@@ -21,7 +21,7 @@ export function checkExistingLoop(
   // A user who starts a loop that no session has worked on thereby agrees to it.
   const isUntouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
   if (existing === 'refuse' && !(isUntouched && consented)) {
-    throw new RalphError('refused', about(START_TEXTS.interruptedLoop(state.iteration), state));
+    throw new RalphError('refused', about(HOOK_TEXTS.interruptedLoop(state.iteration), state));
   }
 }
 
@@ -38,7 +38,7 @@ export function continueExistingLoop(current: ReadState, request: StartRequest, 
     case 'newer':
       throw new RalphError('state-newer', START_TEXTS.newer(files.state));
     case 'four-keys': {
-      if (existing === 'refuse') throw new RalphError('refused', START_TEXTS.interruptedLoop(current.file.iteration));
+      if (existing === 'refuse') throw new RalphError('refused', HOOK_TEXTS.interruptedLoop(current.file.iteration));
       const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations: 100 });
       if (existing === 'resume') return resumeState(adopted, at, consented);
       archiveState(files, adopted, at, 'interrupted');

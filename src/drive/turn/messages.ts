@@ -43,7 +43,7 @@ export const HOOK_TEXTS = {
     'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
     RESUME_OR_RESTART,
   ),
-  leftBehind: (iteration: number): Message =>
+  interruptedLoop: (iteration: number): Message =>
     offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, RESUME_OR_RESTART),
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
@@ -89,11 +89,6 @@ export const START_TEXTS = {
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>
     `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,
-  interruptedLoop: (iteration: number): Message =>
-    offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, {
-      Resume: 'resume',
-      'Archive it and start over': 'restart',
-    }),
   alive: (iteration: number, pid: number): Message =>
     offer(
       `A loop is already running (iteration ${iteration}, client process ${pid}). To run another beside it, add --loop NAME.`,

@@ -2,7 +2,7 @@ import { constants, copyFileSync, mkdirSync, readdirSync, renameSync } from 'nod
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import { RalphError } from '../../text/message.ts';
 import { freePath, syncDirectory } from '../files/regular-file.ts';
-import { hasRunDir, isRealDir, type RunFiles, pathKind } from './run-files.ts';
+import { hasRunDir, isRealDir, pathKind, type RunFiles } from './run-files.ts';
 
 /** Moves a task folder's run state into its archive. Throws `usage` if there is none, `refused` for links. */
 export function archiveRun(files: RunFiles, at: string): string {

@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { appendLine } from '../files/journal-lines.ts';
 import { freePath, writeAtomically } from '../files/regular-file.ts';
-import { makeRealDir, refuseLink, pathKind } from './run-files.ts';
+import { makeRealDir, pathKind, refuseLink } from './run-files.ts';
 
 /** Absolute paths of a loop directory's files. */
 export type LoopDirectory = Readonly<ReturnType<typeof loopDirectoryIn>>;
