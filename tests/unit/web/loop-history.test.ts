@@ -140,7 +140,7 @@ test('a pause begins when the agent at work has ended its iteration, and nothing
   );
   assert.deepEqual(
     waits.map(({ from, to, why }) => [from.slice(17, 19), to?.slice(17, 19), why]),
-    [['04', '07', 'paused: operator']],
+    [['04', '07', 'paused by you']],
   );
   assert.deepEqual(
     iterations.map(({ number, said, startedAt }) => [number, said, startedAt.slice(17, 19)]),
