@@ -51,21 +51,30 @@ export function lastOfType(files: LoopFiles, loopId: string, type: string): Entr
 
 /** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
-  const needles = types.map((type) => `"type":"${type}`);
   let found: Entry | null = null;
-  readTail(files.events, TAIL_BYTES, (line) => {
-    if (!line.includes(loopId) || !needles.some((needle) => line.includes(needle))) return false;
-    const event = jsonOrNull(line) as Entry | null;
-    const isWanted = types.some((type) => String(event?.['type']).startsWith(type));
-    if (event?.['loopId'] === loopId && isWanted && !isActivityOf(event, types)) found = event;
+  readBackwards(files, loopId, TAIL_BYTES, types, (event) => {
+    // One that is named whole is wanted; one that begins like a wanted one may be an activity.
+    if (!isActivity(event['type']) || types.includes(String(event['type']))) found = event;
     return found !== null;
   });
   return found;
 }
 
-/** Returns whether an event is an activity: a type given in full is wanted, but a prefix can also match activities. */
-function isActivityOf({ type }: Entry, types: readonly string[]): boolean {
-  return isActivity(type) && !types.includes(String(type));
+/** Passes the loop's events whose types begin with one of these to `stop`, newest first, until it returns true. */
+export function readBackwards(
+  files: LoopFiles,
+  loopId: string,
+  budget: number,
+  types: readonly string[],
+  stop: (event: Entry) => boolean,
+): void {
+  const needles = types.map((type) => `"type":"${type}`);
+  readTail(files.events, budget, (line) => {
+    if (!line.includes(loopId) || !needles.some((needle) => line.includes(needle))) return false;
+    const event = jsonOrNull(line) as Entry | null;
+    if (event?.['loopId'] !== loopId || !types.some((type) => String(event['type']).startsWith(type))) return false;
+    return stop(event);
+  });
 }
 
 /** Pattern for the activity of agent, client and checks, as opposed to decisions of the engine. */

@@ -1,8 +1,6 @@
 import type { ApiError } from '../../engine/events.ts';
-import { readTail } from '../../state/files/journal-lines.ts';
-import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-
-const TAIL_BYTES = 1024 * 1024;
+import { fieldsOf, listOf, textOf } from '../fields.ts';
+import { scan } from './transcript.ts';
 
 /** Reads an API failure from StopFailure's payload; only the transcript has the reset time of a usage limit. */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
@@ -23,11 +21,8 @@ export interface NotedApiError {
 /** Returns the API error at the end of the transcript; null if its last assistant entry is not an error. */
 export function lastApiError(transcriptPath: string | null): NotedApiError | null {
   let found: NotedApiError | null = null;
-  if (transcriptPath === null) return null;
-  readTail(transcriptPath, TAIL_BYTES, (line) => {
-    if (!line.includes('"assistant"')) return false;
-    const entry = parseFields(line);
-    if (entry?.['type'] !== 'assistant') return false;
+  scan(transcriptPath, '"assistant"', (entry) => {
+    if (entry['type'] !== 'assistant') return false;
     if (entry['isApiErrorMessage'] === true) {
       found = {
         kind: textOf(entry['error']),

@@ -73,7 +73,8 @@ export function clientVersion(path: string | null): string | null {
   return version;
 }
 
-function scan(path: string | null, needle: string, visit: (entry: Fields) => boolean): void {
+/** Passes the newest entries whose lines contain `needle` to `visit`, newest first, until it returns true. */
+export function scan(path: string | null, needle: string, visit: (entry: Fields) => boolean): void {
   if (path === null) return;
   readTail(path, TAIL_BYTES, (line) => {
     if (!line.includes(needle)) return false;

@@ -1,7 +1,6 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readTail } from '../../state/files/journal-lines.ts';
+import { readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
 
 const TAIL_BYTES = 4 * 1024 * 1024;
 
@@ -21,12 +20,9 @@ export function isAgentBusy(
   const since = state.lastDecision?.at ?? state.startedAt;
   const ended = new Set<unknown>();
   let busy = false;
-  readTail(files.events, TAIL_BYTES, (line) => {
-    if (!line.includes('"type":"tool.')) return false;
-    const call = jsonOrNull(line) as Record<string, unknown> | null;
-    if (call === null) return false;
+  readBackwards(files, state.loopId, TAIL_BYTES, ['tool.'], (call) => {
     // A runner's own events about calls have no call id and add nothing to those of the hooks.
-    if (call['loopId'] !== state.loopId || call['callId'] === undefined) return false;
+    if (call['callId'] === undefined) return false;
     if (String(call['at']) < since) return true;
     if (call['background'] === true) busy = true;
     else if (call['type'] === 'tool.asked') busy = !ended.has(call['callId']);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { readLines, readTail } from '../../state/files/journal-lines.ts';
+import { type Entry, readBackwards } from '../../state/event-stream.ts';
+import { readLines } from '../../state/files/journal-lines.ts';
 import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
@@ -62,13 +63,11 @@ const TAIL_BYTES = 8 * 1024 * 1024;
 
 /** Returns the tool calls of a loop since an instant, in order. */
 export function callsSince(files: LoopFiles, loopId: string, since: string): RecordedCall[] {
-  const events: Record<string, unknown>[] = [];
-  readTail(files.events, TAIL_BYTES, (line) => {
-    if (!line.includes('"type":"tool.') || !line.includes(loopId)) return false;
-    const event = jsonOrNull(line) as Record<string, unknown> | null;
-    if (event === null || String(event['at']) < since) return event !== null;
-    events.push(event);
-    return false;
+  const events: Entry[] = [];
+  readBackwards(files, loopId, TAIL_BYTES, ['tool.'], (event) => {
+    const isEarlier = String(event['at']) < since;
+    if (!isEarlier) events.push(event);
+    return isEarlier;
   });
   const calls = new Map<string, RecordedCall>();
   for (const { callId, id, type, tool, about, reason, rule, outcome } of events.reverse()) {

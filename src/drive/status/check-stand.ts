@@ -1,8 +1,6 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { Entry } from '../../state/event-stream.ts';
-import { readTail } from '../../state/files/journal-lines.ts';
+import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
 
 /** Status of a loop's checks. */
 export interface CheckStand {
@@ -16,14 +14,12 @@ export interface CheckStand {
 const BUDGET = 8 * 1024 * 1024;
 
 /** Reads the status of the checks from the end of the stream. */
-export function checkStand({ events }: LoopFiles, loopId: string, status: LoopState['status'] | string): CheckStand {
+export function checkStand(files: LoopFiles, loopId: string, status: LoopState['status'] | string): CheckStand {
   let running: string | null = null;
   const results: Entry[] = [];
   let isOver = status !== 'verifying';
-  readTail(events, BUDGET, (line) => {
-    const type = /"type":"(check\.started|check\.ran|iteration\.ended|loop\.started)"/.exec(line)?.[1];
-    if (type === undefined || !line.includes(loopId)) return false;
-    const event = (jsonOrNull(line) ?? {}) as Entry;
+  readBackwards(files, loopId, BUDGET, ['check.', 'iteration.ended', 'loop.started'], (event) => {
+    const { type } = event;
     if (type === 'check.started' && !isOver) running = String(event['name']);
     if (type === 'check.ran') results.push(event);
     isOver = true;
