@@ -25,8 +25,6 @@ export interface CommitIntent {
   readonly entry: string;
 }
 
-const MOST_BYTES = 8 * 1024 * 1024;
-
 export function writeIntent({ files }: PlanPlace, intent: CommitIntent): void {
   writeRecord(files.commitIntent, intent);
 }
@@ -56,7 +54,7 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
 export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<void> {
   const { files, contract } = place;
   const plan = join(files.projectDir, contract.taskPath);
-  if (readRegularFile(plan, MOST_BYTES) === intent.after) replaceText(plan, intent.before);
+  if (readRegularFile(plan) === intent.after) replaceText(plan, intent.before);
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, intent);
   // Unstages. git rejects paths that it does not know, which need no unstaging.

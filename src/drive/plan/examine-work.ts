@@ -86,8 +86,6 @@ async function changedSince(place: PlanPlace, stands: Repository): Promise<reado
   return typeof after === 'string' ? stands.changed : after.changed;
 }
 
-const MOST_BYTES = 8 * 1024 * 1024;
-
 const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
@@ -115,7 +113,7 @@ function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 
 /** Restores a plan that was replaced, and a changed link, because the next tick would overwrite its target. */
 function putBackPlan({ files }: PlanPlace, { planPath, plan, planLink = null }: OpenTask): boolean {
   const path = join(files.projectDir, planPath);
-  const isReadable = (): boolean => readRegularFile(path, MOST_BYTES) !== null;
+  const isReadable = (): boolean => readRegularFile(path) !== null;
   if (isReadable() && linkText(path) === planLink) return false;
   makeRoom(path);
   if (planLink !== null) symlinkSync(planLink, path);
@@ -151,7 +149,7 @@ function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
 function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenTask): boolean {
   const path = join(files.projectDir, progressPath);
   const isPlain = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
-  if (isPlain && readRegularFile(path, MOST_BYTES) === progress) return false;
+  if (isPlain && readRegularFile(path) === progress) return false;
   makeRoom(path);
   if (progress !== null) writeFileSync(path, progress);
   return true;

@@ -13,8 +13,6 @@ import { commitTask } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
-const MOST_BYTES = 8 * 1024 * 1024;
-
 export interface CheckedWork {
   readonly changes: readonly string[];
   readonly results: readonly CheckResult[];
@@ -83,7 +81,7 @@ function append(place: PlanPlace, entry: string): void {
 
 /** Appends to the progress file of the main project, unless a killed process has already done so. */
 function appendOnce(place: PlanPlace, path: string, text: string): void {
-  const there = readRegularFile(path, MOST_BYTES);
+  const there = readRegularFile(path);
   if (there?.includes(entryId(place)) === true) return;
   appendFileSync(path, there === null ? `${progressTitle(place.contract.taskPath)}${text}` : text);
 }

@@ -71,10 +71,8 @@ function misfit({ results, changes }: CheckedWork, detail: string, notes: readon
 
 /** Returns the files of a former conflict that still have its markers. */
 export function withMarkers({ files }: PlanPlace, { conflicts = [] }: OpenTask): readonly string[] {
-  return conflicts.filter((path) => MARKERS.test(readRegularFile(join(files.projectDir, path), CONFLICT_BYTES) ?? ''));
+  return conflicts.filter((path) => MARKERS.test(readRegularFile(join(files.projectDir, path)) ?? ''));
 }
-
-const CONFLICT_BYTES = 8 * 1024 * 1024;
 
 /** Recovers the work of a killed process. Returns the id of the task if its commit is on the plan's branch. */
 export async function recoverTask(place: PlanPlace): Promise<string | null> {

@@ -23,7 +23,6 @@ export interface MainPlan {
 
 export type PartPlace = PlanPlace & { readonly part: PlanPart };
 
-const MOST_BYTES = 8 * 1024 * 1024;
 /** Maximum wait for another loop that reads or writes them: each needs several git calls. */
 const WAIT = { waitMs: 60_000 };
 const INDEX_TRIES = 40;
@@ -56,9 +55,9 @@ function readNow(place: PartPlace): MainPlan {
   const current = git(place, ['symbolic-ref', '--quiet', '--short', 'HEAD']).text.trim();
   const tip = git(place, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).text.trim();
   if (current !== branch || tip === '') throw new RalphError('refused', PART_TEXTS.otherBranch(current, branch));
-  const plan = readRegularFile(join(mainDir, taskPath), MOST_BYTES);
+  const plan = readRegularFile(join(mainDir, taskPath));
   if (plan === null) throw new RalphError('task-missing', PART_TEXTS.noPlan(taskPath, mainDir));
-  return { tip, plan, progress: readRegularFile(join(mainDir, progressPath(taskPath)), MOST_BYTES) };
+  return { tip, plan, progress: readRegularFile(join(mainDir, progressPath(taskPath))) };
 }
 
 /**
@@ -76,7 +75,7 @@ function publishNow(place: PartPlace, commit: string, intent: CommitIntent): boo
   if (git(place, ['merge-base', '--is-ancestor', commit, 'HEAD']).ok) return true;
   const [planPath, ownProgress] = [contract.taskPath, progressPath(contract.taskPath)];
   const [plan = null, progress = null] = [planPath, ownProgress].map((path) =>
-    readRegularFile(join(files.projectDir, path), MOST_BYTES),
+    readRegularFile(join(files.projectDir, path)),
   );
   // A process that was killed here may have written them.
   const before = {
@@ -110,6 +109,6 @@ function writeTexts({ part, contract }: PartPlace, { plan, progress }: Omit<Main
     join(part.mainDir, path),
   ) as [string, string];
   if (progress === null) removeIfThere(progressFile);
-  else if (readRegularFile(progressFile, MOST_BYTES) !== progress) writeAtomically(progressFile, progress);
-  if (readRegularFile(planFile, MOST_BYTES) !== plan) writeAtomically(planFile, plan);
+  else if (readRegularFile(progressFile) !== progress) writeAtomically(progressFile, progress);
+  if (readRegularFile(planFile) !== plan) writeAtomically(planFile, plan);
 }

@@ -36,8 +36,6 @@ export interface OpenTask {
   readonly conflicts?: readonly string[];
 }
 
-const MOST_BYTES = 8 * 1024 * 1024;
-
 /** Path outside the project, where the agent cannot write. */
 function openTaskPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `task${name === null ? '' : `.${name}`}.json`);
@@ -46,13 +44,13 @@ function openTaskPath({ outsideDir, name }: LoopFiles): string {
 export function writeOpenTask(files: LoopFiles, task: OpenTask): void {
   const path = openTaskPath(files);
   const text = JSON.stringify(task);
-  if (readRegularFile(path, MOST_BYTES) === text) return;
+  if (readRegularFile(path) === text) return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeAtomically(path, text, 0o600);
 }
 
 export function readOpenTask(files: LoopFiles, loopId: string): OpenTask | null {
-  const task = jsonOrNull(readRegularFile(openTaskPath(files), MOST_BYTES) ?? '') as OpenTask | null;
+  const task = jsonOrNull(readRegularFile(openTaskPath(files)) ?? '') as OpenTask | null;
   return task?.loopId === loopId && Array.isArray(task.scope) ? task : null;
 }
 

@@ -5,7 +5,7 @@ import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
-import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
@@ -17,8 +17,6 @@ import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
-
-const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
@@ -40,7 +38,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     const message = typeof stood === 'string' ? PLAN_TEXTS.noRepository(stood) : PLAN_TEXTS.noBranch;
     return dispatch({ type: 'agent-failed', at: now(), message });
   }
-  const text = away === null ? readRegularFile(join(directory, contract.taskPath), TASK_FILE_BYTES) : away.plan;
+  const text = away === null ? readRegularFile(join(directory, contract.taskPath)) : away.plan;
   if (text === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
@@ -76,7 +74,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     left: undone,
     plan: text,
     planLink: linkText(join(directory, contract.taskPath)),
-    progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),
+    progress: readRegularFile(join(directory, progressOf(place))),
     ...(again?.openedAt !== undefined && { openedAt: again.openedAt }),
     ...(again?.entries !== undefined && { entries: again.entries }),
     ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),

@@ -50,8 +50,6 @@ export function tddCommand({ projectDir, name }: LoopFiles, { bundleDir }: Contr
   return `node '${main.replaceAll("'", "'\\''")}' tdd${loop}`;
 }
 
-const LIMIT = 8 * 1024 * 1024;
-
 /** Returns the number of open findings in the log for comparison with the agent's claim; null without a log. */
 export function realFindings(
   projectDir: string,
@@ -59,7 +57,7 @@ export function realFindings(
   claimed: number | null,
 ): PromptParts['findings'] {
   if (stored === null) return null;
-  const text = readRegularFile(join(projectDir, stored.contract.findingsLog), LIMIT);
+  const text = readRegularFile(join(projectDir, stored.contract.findingsLog));
   return text === null ? null : { claimed, open: openFindings(text).length };
 }
 

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
@@ -12,7 +12,7 @@ export interface TaskText {
 
 /** Reads the task file; null if it is missing, empty, unreadable or not a regular file. */
 export function readTask(projectDir: string, taskPath: string): TaskText | null {
-  const { body, frontmatter } = splitFrontmatter(readRegularFile(join(projectDir, taskPath), TASK_FILE_BYTES) ?? '');
+  const { body, frontmatter } = splitFrontmatter(readRegularFile(join(projectDir, taskPath)) ?? '');
   return body.trim() === '' ? null : { body, frontmatter };
 }
 

@@ -5,7 +5,7 @@ import type { Policy, TaskTerms } from '../../engine/schema/contract.ts';
 import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { sandboxTerms } from '../../sandbox/terms.ts';
-import { readRegularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { findShell } from '../../task/commands/shell.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
@@ -78,7 +78,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
 function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedContract {
   const { taskPath, agent } = fixed.terms;
   const clientVersion = agent === undefined ? versionOf(request) : null;
-  const text = fixed.checklist && readRegularFile(join(request.projectDir, taskPath), TASK_FILE_BYTES);
+  const text = fixed.checklist && readRegularFile(join(request.projectDir, taskPath));
   const checklist = text && countChecklist(checklistItems(splitFrontmatter(text).body));
   const own = { createdAt: request.at, bundleDir: request.bundleDir, clientVersion };
   return { ...fixed, checklist: checklist || null, terms: { ...fixed.terms, ...own } };

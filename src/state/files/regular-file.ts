@@ -14,8 +14,11 @@ import {
 import { dirname } from 'node:path';
 import { jsonOrNull } from '../../text/or-else.ts';
 
+/** Limit of every task and configuration file: parsing one of some gigabytes would never end. */
+export const TASK_FILE_BYTES = 8 * 1024 * 1024;
+
 /** Returns the text of a regular file of at most `limit` bytes; null for anything else. */
-export function readRegularFile(path: string, limit: number): string | null {
+export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string | null {
   try {
     const stat = statSync(path);
     return stat.isFile() && stat.size <= limit ? readFileSync(path, 'utf8') : null;
@@ -23,9 +26,6 @@ export function readRegularFile(path: string, limit: number): string | null {
     return null;
   }
 }
-
-/** Size limit of every task and configuration file: parsing several gigabytes would never end. */
-export const TASK_FILE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Returns `path` if it is a regular file of at most `limit` bytes: opening a FIFO would block, and a device may be endless.
