@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { FLEET_ID, type FleetKey } from '../job.ts';
-import { type FleetServer, KEYS } from './connect.ts';
+import { type FleetServer, KEPT_SECONDS, KEYS } from './connect.ts';
 
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
@@ -28,7 +28,6 @@ const COMMAND_KINDS = ['cancel', 'pause', 'steer'] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 
 export const MOST_TEXT = 8_000;
-const KEPT_SECONDS = 30 * 24 * 3600;
 /** Maximum number of a loop's commands in the stream. */
 const MOST = 1_000;
 

@@ -4,11 +4,10 @@ import { readOn } from '../../state/files/journal-lines.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { recordOf } from './commands.ts';
-import { type FleetServer, KEYS } from './connect.ts';
+import { type FleetServer, KEPT_SECONDS, KEYS } from './connect.ts';
 
 /** Maximum number of a loop's events on the server. */
 const MOST = 10_000;
-const KEPT_SECONDS = 30 * 24 * 3600;
 const FLUSH_MS = 200;
 /** Records that mean nothing once they are over. */
 const UNSENT: ReadonlySet<unknown> = new Set(['command.started', 'tool.started', 'agent.usage', 'steering.pending']);

@@ -2,10 +2,7 @@ import { RalphError } from '../../text/message.ts';
 import { type FleetKey, jobIdOf, type Submission, WORD } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
 import { type LoopProgress, loopProgress } from '../worker/loop-result.ts';
-import { type FleetServer, KEYS } from './connect.ts';
-
-/** Time after which the queue forgets an ended loop. */
-const KEPT_SECONDS = 30 * 24 * 3600;
+import { type FleetServer, KEPT_SECONDS, KEYS } from './connect.ts';
 
 const TEXTS = ['account', 'name', 'task', 'repository', 'by', 'at'] as const;
 
