@@ -1,6 +1,7 @@
 import type { ParseArgsConfig } from 'node:util';
 import type { LoopFiles } from '../state/loop-files.ts';
 import type { Paint } from '../term/format.ts';
+import { RalphError } from '../text/message.ts';
 
 export interface CommandContext {
   /** Values of the command's options, checked by node's parseArgs. */
@@ -68,6 +69,29 @@ export function options(table: Readonly<Record<string, string>>): Record<string,
 export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: string): string[] {
   const value = values[name];
   return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** Returns the number of an option, above 0; null without it. Throws `usage`. */
+export function numberOf({ values }: Pick<CommandContext, 'values'>, option: string): number | null {
+  const value = values[option];
+  if (value === undefined) return null;
+  const number = Number(value);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new RalphError('usage', `--${option} ${value}: give a number above 0.`);
+}
+
+/** Returns the whole number of an option, from 1 to `most`. Throws `usage`. */
+export function wholeOf(
+  { values }: Pick<CommandContext, 'values'>,
+  option: string,
+  otherwise: number,
+  most: number,
+): number {
+  const value = values[option];
+  if (value === undefined) return otherwise;
+  const number = Number(value);
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  throw new RalphError('usage', `--${option} ${value}: use a whole number from 1 to ${most}.`);
 }
 
 /** Options of every command. */

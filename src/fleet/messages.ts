@@ -33,9 +33,6 @@ export const FLEET_TEXTS = {
     `the fleet has no loop ${id}. List its loops: ralph-loop fleet status. If the server has lost it: ralph-loop fleet doctor --requeue --repo URL ${id}`,
   noCheckpoint: (id: string, url: string): string =>
     `${url} has no checkpoint of ${id}. Add its task again: ralph-loop fleet add TASK --repo URL`,
-  number: (option: string, value: string): string => `--${option} ${value}: give a number above 0.`,
-  whole: (option: string, value: string, most: number): string =>
-    `--${option} ${value}: give a whole number from 1 to ${most}.`,
   word: (option: string, value: string): string =>
     `--${option} ${value}: use letters, digits, ".", "_" and "-", at most 64.`,
   integrate: (value: string): string => `--integrate ${value}: give none, branch or pr.`,

@@ -44,24 +44,6 @@ function word(option: string, value: string): string {
   throw new RalphError('usage', FLEET_TEXTS.word(option, value));
 }
 
-/** Returns a number above 0, or null without the option. Throws `usage`. */
-export function numberOf({ values }: CommandContext, option: string): number | null {
-  const value = values[option];
-  if (value === undefined) return null;
-  const number = Number(value);
-  if (Number.isFinite(number) && number > 0) return number;
-  throw new RalphError('usage', FLEET_TEXTS.number(option, String(value)));
-}
-
-/** Returns a whole number from 1 to `most`. Throws `usage`. */
-export function wholeOf({ values }: CommandContext, option: string, otherwise: number, most: number): number {
-  const value = values[option];
-  if (value === undefined) return otherwise;
-  const number = Number(value);
-  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
-  throw new RalphError('usage', FLEET_TEXTS.whole(option, String(value), most));
-}
-
 /** Returns the one id that the command is about. Throws `usage`. */
 export function idOf({ positionals }: CommandContext): string {
   const [id, ...more] = positionals;

@@ -19,13 +19,13 @@ import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
-import { type CommandContext, valuesOf } from '../command.ts';
+import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';
 import { journalLine } from '../show/journal-line.ts';
 import { startFlags } from '../start/start-request.ts';
 import type { FleetAction } from './actions.ts';
 import { fleetDoctor, requeue } from './doctor.ts';
 import type { FleetContext } from './fleet-options.ts';
-import { accountOf, connectFleet, idOf, numberOf, placeOfFleet, wholeOf, wordsOfOption } from './fleet-options.ts';
+import { accountOf, connectFleet, idOf, placeOfFleet, wordsOfOption } from './fleet-options.ts';
 import { showStatus } from './status.ts';
 
 const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<number>>> = {

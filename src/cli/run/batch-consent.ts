@@ -23,7 +23,7 @@ import { readPlan } from '../../task/plan/read-plan.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { askForMode, once } from '../ask.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, wholeOf } from '../command.ts';
 import { parseOptions } from '../parse.ts';
 import { approveSettings, askSandboxMode, warningTexts } from '../start/approve.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
@@ -38,7 +38,7 @@ export async function beginPlan(context: CommandContext): Promise<PlanBatch | nu
   refuseForeign(context, 'plan');
   if (values['integrate'] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.planIntegrates);
   if (positionals.length > 1) throw new RalphError('usage', PARALLEL_TEXTS.onePlan(positionals));
-  const atOnce = atOnceOf(values['parallel']);
+  const atOnce = atOnceOf(context);
   const own = await runTask(context);
   if (own === null) return null;
   const { files, task } = startTarget(own, 'run');
@@ -69,15 +69,13 @@ function withPolicy(batch: Batch, policy: Policy): Batch {
 }
 
 /** Returns the record of a plan's tasks that are resumed, or of independent tasks unchanged. */
-export function takeUp({ values, projectDir }: CommandContext, batch: Batch): Batch {
+export function takeUp(context: CommandContext, batch: Batch): Batch {
+  const { values, projectDir } = context;
   const { plan } = batch;
-  const given = values['max-tasks'];
-  if (plan === undefined && given !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noPlan);
+  if (plan === undefined && values['max-tasks'] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noPlan);
   if (plan === undefined) return batch;
   if (values['require-verified'] === true) throw new RalphError('usage', PARALLEL_TEXTS.noWord('require-verified'));
-  const maxTasks = given === undefined ? plan.maxTasks : Number(given);
-  if (!Number.isInteger(maxTasks) || maxTasks < 1)
-    throw new RalphError('usage', `--max-tasks ${given}: give a number.`);
+  const maxTasks = wholeOf(context, 'max-tasks', plan.maxTasks, 100);
   return resumedPlanBatch(projectDir, { ...batch, plan: { ...plan, maxTasks } });
 }
 

@@ -4,7 +4,7 @@ import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { SharedLimits } from '../../drive/parallel/shared-budget.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
-import { type CommandContext, valuesOf } from '../command.ts';
+import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';
 import { SETTING_OPTIONS } from '../start/start-options.ts';
 
 const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
@@ -45,26 +45,17 @@ export function withoutMode(words: readonly string[]): string[] {
 
 export function limitsOf(context: CommandContext): SharedLimits {
   const { values } = context;
-  const number = (key: string): number | null => {
-    if (values[key] === undefined) return null;
-    const value = Number(values[key]);
-    if (Number.isFinite(value) && value > 0) return value;
-    throw new RalphError('usage', `--${key} ${values[key]}: give a number above 0.`);
-  };
   const time = values['max-time'];
   const maxTimeMs = time === undefined ? null : parseDuration(String(time));
   if (time !== undefined && (maxTimeMs === null || maxTimeMs <= 0)) {
     throw new RalphError('usage', `--max-time ${time}: give a duration such as 8h or 90m.`);
   }
-  return { maxCostUsd: number('max-cost'), maxTokens: number('max-tokens'), maxTimeMs };
+  return { maxCostUsd: numberOf(context, 'max-cost'), maxTokens: numberOf(context, 'max-tokens'), maxTimeMs };
 }
 
-export function atOnceOf(value: unknown): number {
-  if (value === undefined) return 1;
-  if (value === 'auto') return Math.max(1, Math.floor(availableParallelism() / 2));
-  const count = Number(value);
-  if (Number.isInteger(count) && count >= 1 && count <= 64) return count;
-  throw new RalphError('usage', PARALLEL_TEXTS.number(String(value)));
+export function atOnceOf(context: CommandContext): number {
+  if (context.values['parallel'] === 'auto') return Math.max(1, Math.floor(availableParallelism() / 2));
+  return wholeOf(context, 'parallel', 1, 64);
 }
 
 export function integrateOf(value: unknown): Integrate {

@@ -103,7 +103,7 @@ async function begun(context: CommandContext, former: Batch | null, problems: st
   if (values['plan'] === true) return beginPlan(context);
   refuseForeign(context, 'tasks');
   if (positionals.length === 0) throw new RalphError('usage', PARALLEL_TEXTS.noTasks);
-  const atOnce = atOnceOf(values['parallel']);
+  const atOnce = atOnceOf(context);
   const [how, limits] = [integrateOf(values['integrate']), limitsOf(context)];
   const tasks = new Map<string, BatchTask>();
   for (const word of positionals) {
@@ -139,7 +139,7 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
   const { limits } = former;
   return takeUp(context, {
     ...former,
-    ...(values['parallel'] !== undefined && { atOnce: atOnceOf(values['parallel']) }),
+    ...(values['parallel'] !== undefined && { atOnce: atOnceOf(context) }),
     ...(values['integrate'] !== undefined && { integrate: integrateOf(values['integrate']) }),
     limits: {
       maxCostUsd: given.maxCostUsd ?? limits.maxCostUsd,

@@ -18,7 +18,6 @@ export const PARALLEL_TEXTS = {
     `${counted(tasks.length, 'task')} of the last run ${tasks.length === 1 ? 'has' : 'have'} not ended (${tasks.join(', ')}).`,
   nothingLeft: 'there is no parallel run to resume here.',
   otherTasks: '--resume continues the tasks of the interrupted run and takes no task names.',
-  number: (value: string): string => `--parallel ${value}: use a whole number from 1 to 64.`,
   integrateWord: (value: string): string => `--integrate ${value}: use none, merge, rebase or pr.`,
   noWord: (option: string): string => `--${option} applies to a single task; these tasks run side by side.`,
   notResumed: (option: string): string => `--${option} is for a new run; --resume continues the interrupted one.`,
