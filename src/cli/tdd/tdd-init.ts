@@ -14,7 +14,7 @@ import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/
 import { advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { readTaskText } from '../choose-loop.ts';
-import type { CommandContext } from '../command.ts';
+import { type CommandContext, valuesOf } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { forReading, sayList, statusOf } from './tdd-status.ts';
 
@@ -160,9 +160,9 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
   }
 }
 
-function askedList({ values }: CommandContext) {
-  const commands = texts(values['command']);
-  const scenarios = texts(values['scenario']);
+function askedList(context: CommandContext) {
+  const { values } = context;
+  const [commands, scenarios] = [valuesOf(context, 'command'), valuesOf(context, 'scenario')];
   const input = values['input'];
   const timeout = values['timeout'];
   if (typeof input === 'string' && scenarios.length > 0) {
@@ -195,8 +195,4 @@ function askedList({ values }: CommandContext) {
 function readInput(input: string): WantedScenario[] {
   if (input === '-') return readScenarios(readFileSync(0, 'utf8'), 'standard input');
   return readScenarios(readTaskText(resolve(input), input), input);
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
 }
