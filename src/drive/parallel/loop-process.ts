@@ -44,6 +44,8 @@ export class LoopProcess {
   #ended: Ended | null = null;
   /** It waits because of other loops. */
   #isHeld = false;
+  /** How its user ends it: a loop that begins after that is ended as well. */
+  #stopped: 'stop' | 'cancel' | null = null;
 
   constructor(options: LoopProcessOptions) {
     const { projectDir, env, name, program, words, budget, tell, onPermit, plan } = options;
@@ -81,6 +83,7 @@ export class LoopProcess {
 
   /** Ends the loop after its iteration, or cancels it. A loop that has not begun is cancelled by a signal. */
   stop(how: 'stop' | 'cancel'): void {
+    this.#stopped = how;
     try {
       if (how === 'stop') this.operate((state) => ({ kind: 'stop', clientAlive: clientAlive(state) }));
       else this.operate(() => ({ kind: 'cancel' }));
@@ -94,6 +97,9 @@ export class LoopProcess {
 
   #note(event: RunnerEvent): void {
     switch (event.type) {
+      case 'run.started':
+        if (this.#stopped !== null) this.stop(this.#stopped);
+        return;
       case 'agent.ended':
         this.#add(event);
         // This may have been the last run of its loop, which then does not wait itself.

@@ -80,10 +80,10 @@ export class PlanRunner implements SideBySideRunner {
     this.#pressed += 1;
     this.#closed = true;
     this.#options.notice(this.#pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
-    for (const [name, { process, permit }] of this.#active) {
+    for (const { process, permit } of this.#active.values()) {
       // A task that waits for a slot has no agent and gets none.
       if (permit !== null) process.signal('SIGTERM');
-      else this.#stop(name);
+      else process.stop(this.#pressed === 1 ? 'stop' : 'cancel');
     }
     void this.#arrange();
   }
@@ -196,11 +196,7 @@ export class PlanRunner implements SideBySideRunner {
     this.#saveTask({ ...entry, step: 'started' });
     const process = new LoopProcess({
       ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
-      tell: (event) => {
-        // A loop began while the user was stopping all of them.
-        if (event.type === 'run.started' && this.#pressed > 0) this.#stop(name);
-        tell(name, withoutReport(event));
-      },
+      tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {
         terms: { task: id, mainDir: projectDir, branch, done: done.length },
@@ -270,10 +266,6 @@ export class PlanRunner implements SideBySideRunner {
     const { plan } = this.#record;
     if (plan.done.some((each) => planKey(each) === planKey(id))) return;
     this.#save({ plan: { ...plan, done: [...plan.done, id] } });
-  }
-
-  #stop(name: string): void {
-    this.#active.get(name)?.process.stop(this.#pressed === 1 ? 'stop' : 'cancel');
   }
 
   #saveTask(task: BatchTask): void {

@@ -87,7 +87,7 @@ export class BatchRunner implements SideBySideRunner {
     this.#pressed += 1;
     const { notice } = this.#options;
     notice(this.#pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
-    for (const name of this.#active.keys()) this.#stop(name);
+    for (const process of this.#active.values()) process.stop(this.#pressed === 1 ? 'stop' : 'cancel');
   }
 
   operate(name: string, command: (state: LoopState) => OperatorCommand): void {
@@ -119,11 +119,7 @@ export class BatchRunner implements SideBySideRunner {
     const { projectDir, env, program, tell } = this.#options;
     const process = new LoopProcess({
       ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
-      tell: (event) => {
-        // A loop began while the user was stopping all of them.
-        if (event.type === 'run.started' && this.#pressed > 0) this.#stop(name);
-        tell(name, event);
-      },
+      tell: (event) => tell(name, event),
       onPermit: () => {
         const permit = this.#budget.permit(Date.now());
         if (permit.kind === 'budget') this.#refused = permit.reading;
@@ -168,10 +164,6 @@ export class BatchRunner implements SideBySideRunner {
       end: { status, code, iterations: iteration, costUsd, tokens, message, ...NEW_END, durationMs },
     });
     return null;
-  }
-
-  #stop(name: string): void {
-    this.#active.get(name)?.stop(this.#pressed === 1 ? 'stop' : 'cancel');
   }
 
   #saveEnd(name: string, { end, died }: LoopEnd): void {
