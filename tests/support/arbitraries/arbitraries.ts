@@ -103,7 +103,7 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
 );
 
 const tokens = fc.nat({ max: 500 });
-export const usageDelta = fc.option(
+const usageDelta = fc.option(
   fc.record({ inputTokens: tokens, outputTokens: tokens, cacheReadTokens: tokens, cacheWriteTokens: tokens }),
 );
 

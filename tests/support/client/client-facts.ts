@@ -3,7 +3,7 @@ import { OLDEST_CLIENT } from '../../../src/claude/find-client.ts';
 import { clientVersion } from './client-binary.ts';
 
 /** The oldest supported client is under test: `npm run test:floor`. */
-export const IS_OLDEST = clientVersion() === OLDEST_CLIENT;
+const IS_OLDEST = clientVersion() === OLDEST_CLIENT;
 
 /**
  * What the client under test does that the oldest supported one does not, and the other way round. Measured on both;

@@ -74,11 +74,6 @@ export const slowly = (wordMs: number, reply: MessageReply, goesOn = (): boolean
   goesOn,
 });
 
-export const withHeaders = (reply: MessageReply, headers: Readonly<Record<string, string>>): MessageReply => ({
-  ...reply,
-  headers,
-});
-
 const errorTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',

@@ -74,7 +74,7 @@ const userTextsOf = (message: RequestMessage): readonly string[] =>
     .map((block) => block.text ?? '')
     .filter((value) => !isReminder(value));
 
-export const userTextOf = (message: RequestMessage): string => userTextsOf(message).join('\n');
+const userTextOf = (message: RequestMessage): string => userTextsOf(message).join('\n');
 
 const lastUserMessage = (body: MessagesBody): RequestMessage | undefined =>
   body.messages.findLast((message) => message.role === 'user');

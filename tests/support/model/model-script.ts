@@ -15,7 +15,7 @@ export type Script = {
 
 export type Step = Reply | Answer;
 
-export const answerStep = (step: Step, request: ModelRequest): Reply | Promise<Reply> =>
+const answerStep = (step: Step, request: ModelRequest): Reply | Promise<Reply> =>
   typeof step === 'function' ? step(request) : step;
 
 /**
