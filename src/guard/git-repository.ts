@@ -74,10 +74,9 @@ const READ_ONLY: Sandbox = { allowWrite: [], denyWrite: [], denyRead: [], networ
 
 /** Returns the paths that a git command prints with `-z`; null if git fails. */
 function pathsOf(top: string, args: readonly string[], input = '', isConfined = false): string[] | null {
-  const plain = { program: 'git', words: ['-C', top, ...HARDENED, ...args], env: process.env };
-  const run = isConfined
-    ? confine({ terms: READ_ONLY, writable: '', readable: top }, { ...plain, text: '', directory: top })
-    : plain;
+  const words = ['-C', top, ...HARDENED, ...args];
+  const sandbox = isConfined ? { terms: READ_ONLY, writable: '', readable: top } : undefined;
+  const run = confine(sandbox, { program: 'git', words, directory: top, env: process.env });
   const options = { input, encoding: 'utf8', timeout: GIT_MS, env: { ...run.env } } as const;
   const { status, stdout } = spawnSync(run.program, run.words, options);
   return status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);

@@ -55,7 +55,7 @@ const NEEDED = ['/run/current-system', '/run/systemd/resolve'];
 
 /** Program that runs a shell text of the user. A secret named in the text stays in the environment. */
 export interface ConfinedRun {
-  readonly text: string;
+  readonly text?: string;
   readonly program: string;
   readonly words: readonly string[];
   readonly directory: string;
@@ -63,10 +63,10 @@ export interface ConfinedRun {
 }
 
 /** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails, so no command runs outside by mistake. */
-export function confine(
-  { terms, writable, readable = '', gitDir = '' }: Confinement,
-  { text, program, words, directory, env }: ConfinedRun,
-): Confined {
+export function confine(sandbox: Confinement | undefined, run: ConfinedRun): Confined {
+  const { text = '', program, words, directory, env } = run;
+  if (sandbox === undefined) return { program, words, env, finish: () => undefined };
+  const { terms, writable, readable = '', gitDir = '' } = sandbox;
   const secrets = new Set(secretNames(env, [text]));
   const kept = Object.entries(env).filter(([name]) => !secrets.has(name));
   const places = [...(env['PATH'] ?? '').split(delimiter), env['HOME'] ?? '', readable, ...NEEDED];

@@ -230,7 +230,7 @@ const GAMES: readonly Game[] = [
     what: 'settings that tsconfig.json extends',
     check: 'tsc --noEmit',
     files: {
-      'tsconfig.json': '{\n  // shared\n  "extends": "./tsconfig.base.json"\n}',
+      'tsconfig.json': '{"extends": "./tsconfig.base.json"}',
       'tsconfig.base.json': '{}',
       'bin/tsc': runner('tsconfig.base.json'),
     },
@@ -252,10 +252,10 @@ test('a script that is another one only while the checks run is named in the end
   for (const isSwapped of [true, false]) {
     const p = project(t);
     p.write('check.sh', isSwapped ? 'exit 1\n' : 'exit 0\n');
-    task(p, 'max_iterations: 1\nvalidation: ["touch begun; sleep 0.5; sh check.sh"]');
+    task(p, 'max_iterations: 1\nvalidation: ["touch begun; until [ -e set ]; do sleep 0.02; done; sh check.sh"]');
     const swap =
-      'until [ -e begun ]; do sleep 0.02; done; cp check.sh kept; echo "touch ran" > check.sh; sleep 1; cp kept check.sh';
-    const trick = isSwapped ? `setsid sh -c '${swap}' > /dev/null 2>&1 < /dev/null &` : ':';
+      'until [ -e begun ]; do sleep 0.02; done; cp check.sh kept; echo "touch ran" > check.sh; touch set; until [ -e ran ]; do sleep 0.02; done; cp kept check.sh';
+    const trick = isSwapped ? `setsid sh -c '${swap}' > /dev/null 2>&1 < /dev/null &` : 'touch set';
     const cmd = agent(p, `${trick}\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS`);
     const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
     assert.equal(code, 0, stdout);

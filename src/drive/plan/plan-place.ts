@@ -26,24 +26,16 @@ export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
 }
 
 /** Returns the options of every git query: verification relies on answers under the settings of the start. */
-export function gitOptions({
-  env,
-  signal,
-  files,
-  contract,
-}: Pick<PlanPlace, 'env' | 'signal' | 'files' | 'contract'>): GitOptions {
+export function gitOptions(place: Pick<PlanPlace, 'env' | 'signal' | 'files' | 'contract'>): GitOptions {
+  const { env, signal, files, contract } = place;
   return { env, signal, view: files.gitView, sandbox: contract.sandbox };
 }
 
 /** Returns the options of every change by git: with the sandbox, programs that the repository names run in it as well. */
-export function changing({
-  env,
-  files: { projectDir: directory, gitView },
-  contract: { sandbox: terms },
-}: Pick<PlanPlace, 'env' | 'files' | 'contract'>): Pick<GitChange, 'directory' | 'env' | 'sandbox'> {
-  if (terms === undefined) return { directory, env };
+export function changing({ env, files, contract: { sandbox: terms } }: PlanPlace): Omit<GitChange, 'words'> {
+  const { projectDir: directory, gitView } = files;
   const { top: writable, gitDir } = pinnedPlaces(gitView) ?? { top: directory, gitDir: join(directory, '.git') };
-  return { directory, env, sandbox: { terms, writable, readable: writable, gitDir } };
+  return { directory, env, sandbox: terms && { terms, writable, readable: writable, gitDir } };
 }
 
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {

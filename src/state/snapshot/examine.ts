@@ -58,7 +58,7 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
 /** Returns whether it is what the client's sandbox puts in the place of a missing file while a command runs (measured). */
 function isPlaceholder({ path, was }: FileChange): boolean {
   const now = was === 'new' ? statAt(path) : null;
-  return now?.isFile() === true && now.size === 0 && (now.mode & 0o777) === 0o444;
+  return now?.size === 0 && now.isFile() && (now.mode & 0o777) === 0o444;
 }
 
 /** Returns folders of the last examination that are now something else, such as a link; without those below another one. */

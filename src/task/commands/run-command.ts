@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
-import { type Confined, type Confinement, confine } from '../../sandbox/bubblewrap.ts';
+import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
 import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
 import { orElse } from '../../text/or-else.ts';
-import { findShell, type Shell } from './shell.ts';
+import { findShell } from './shell.ts';
 
 export interface CommandRun {
   readonly run: string;
@@ -41,7 +41,10 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
   const shell = findShell(command.env);
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
-  const { program, words, env, finish } = confined(command, shell);
+  const { run: text, sandbox } = command;
+  const { program, words, env, finish } = confine(sandbox, {
+    ...{ text, program: shell.program, words: shell.arguments(text), directory: command.directory, env: command.env },
+  });
   let child: ChildProcess;
   try {
     child = spawnGroup(program, words, {
@@ -60,13 +63,6 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
   command.signal.throwIfAborted();
   return { end, output: heard.output, tests: heard.tests() };
-}
-
-function confined({ run: text, directory, env, sandbox }: CommandRun, shell: Shell): Confined {
-  const words = shell.arguments(text);
-  const { program } = shell;
-  if (sandbox === undefined) return { program, words, env, finish: () => undefined };
-  return confine(sandbox, { text, program, words, directory, env });
 }
 
 /** Returns whether another process ended the command, as far as its exit shows. */

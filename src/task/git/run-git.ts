@@ -38,7 +38,7 @@ export type GitAnswer =
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 /** Overrides of repository settings that start programs or hide files. */
-const SETTINGS: readonly (readonly [string, string])[] = [
+const SETTINGS: Settings = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', devNull],
   ['core.untrackedCache', 'false'],
@@ -50,7 +50,7 @@ export async function runGit(
   directory: string,
   words: readonly string[],
   given: GitOptions,
-  settings: readonly (readonly [string, string])[] = [],
+  settings: Settings = [],
 ): Promise<GitAnswer> {
   const { env, signal } = given;
   signal.throwIfAborted();
@@ -93,31 +93,15 @@ export async function eachOfGit(
   return answered;
 }
 
-function confinedCall(
-  git: string,
-  arguments_: readonly string[],
-  cwd: string,
-  given: GitOptions,
-  settings: Parameters<typeof runGit>[3] = [],
-) {
-  const { timeMs: timeout = 30_000, signal, sandbox: terms, view } = given;
-  const own = gitEnvironment(given, settings);
-  const sandbox = terms && { terms, writable: view ?? '', readable: repositoryAround(cwd) };
-  const { program, words, env } = confinedGit(git, arguments_, cwd, own, sandbox);
-  const options = { cwd, env: env as NodeJS.ProcessEnv, timeout, killSignal: 'SIGKILL' as const };
-  return { program, words, options: { ...options, windowsHide: true, signal } };
-}
+type Settings = readonly (readonly [string, string])[];
 
-function confinedGit(
-  program: string,
-  words: readonly string[],
-  directory: string,
-  env: Environment,
-  sandbox: Confinement | undefined,
-): { readonly program: string; readonly words: readonly string[]; readonly env: Environment } {
-  return sandbox === undefined
-    ? { program, words, env }
-    : confine(sandbox, { text: '', program, words, directory, env });
+function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings = []) {
+  const { timeMs: timeout = 30_000, signal, sandbox: terms, view } = given;
+  const sandbox = terms && { terms, writable: view ?? '', readable: repositoryAround(cwd) };
+  const own = { program, words, directory: cwd, env: gitEnvironment(given, more) };
+  const { env, ...call } = confine(sandbox, own);
+  const options = { cwd, env: { ...env }, timeout, killSignal: 'SIGKILL' as const, windowsHide: true, signal };
+  return { ...call, options };
 }
 
 /** Returns the outermost repository, which contains the git folders of worktrees. */
@@ -134,7 +118,7 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
 }
 
 /** Adds git settings to those already in an environment. */
-export function withSettings(given: Environment, settings: readonly (readonly [string, string])[]): Environment {
+export function withSettings(given: Environment, settings: Settings): Environment {
   const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
   const first = Number.isInteger(own) && own >= 0 ? own : 0;
   const pairs = settings.flatMap(([key, value], at) => [
@@ -145,10 +129,7 @@ export function withSettings(given: Environment, settings: readonly (readonly [s
 }
 
 /** Drops git variables that select another repository or write traces; keeps those of the user's configuration. */
-function gitEnvironment(
-  { env, view, inView, keepsHooksPath }: GitOptions,
-  more: readonly (readonly [string, string])[],
-): Environment {
+function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more: Settings): Environment {
   const settings = [...SETTINGS.filter(([key]) => !keepsHooksPath || key !== 'core.hooksPath'), ...more];
   const given: Record<string, string | undefined> = {};
   for (const [key, value] of Object.entries(env)) {
@@ -215,7 +196,8 @@ export async function changeByGit(change: GitChange): Promise<GitChanged> {
   if (git === null) return { ok: false, said: 'git was not found on the PATH.', code: null, text: '' };
   const own = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_NO_REPLACE_OBJECTS: '1' };
   const plain = { ...withoutPlace(gateEnvironment(env)), ...own };
-  const call = confinedGit(git, hooks ? words : [...WITHOUT_HOOKS, ...words], directory, plain, sandbox);
+  const shown = hooks ? words : [...WITHOUT_HOOKS, ...words];
+  const call = confine(sandbox, { program: git, words: shown, directory, env: plain });
   const run = { cwd: directory, env: call.env, input, timeMs: TIME_MS, mostOutput: MOST_CHANGED };
   const { code, output, complaint } = await runToEnd(call.program, call.words, run);
   const text = output.toString('utf8');

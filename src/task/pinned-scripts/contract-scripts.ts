@@ -82,13 +82,9 @@ export function changedScripts(
 
 /** Returns when each pinned file of the project was last written, by its key. That time cannot be set back. */
 export function writtenAt({ scripts }: Pick<Contract, 'scripts'>, projectDir: string): ReadonlyMap<string, string> {
+  const timeOf = (key: string) => statSync(join(projectDir, key), { throwIfNoEntry: false });
   const files = Object.keys(scripts).filter((key) => !/#|^~/.test(key));
-  return new Map(
-    files.map((key) => {
-      const { ino = 0, ctimeMs = 0 } = statSync(join(projectDir, key), { throwIfNoEntry: false }) ?? {};
-      return [key, `${ino} ${ctimeMs}`];
-    }),
-  );
+  return new Map(files.map((key) => [key, `${timeOf(key)?.ino} ${timeOf(key)?.ctimeMs}`]));
 }
 
 const PART = /^(.*(?:\.json|\.toml|\.cfg|\.ini|\.npmrc))#(.+)$/s;

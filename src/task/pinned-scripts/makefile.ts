@@ -34,15 +34,9 @@ export function makeCall(words: readonly string[], base: string): MakeCall | nul
   const text = files.map((path) => readRegularFile(join(directory, path), MAX_BYTES) ?? '').join('\n');
   const absent = named === undefined ? NAMES.slice(0, NAMES.indexOf(first)) : [];
   const goals = rest.filter((word) => /^[\w./-]+$/.test(word) && !word.startsWith('-'));
-  const phony = new Set(
-    [...text.matchAll(/^\.PHONY[ \t]*:(.*)/gm)].flatMap(([, names = '']) => names.trim().split(/\s+/)),
-  );
-  return {
-    ...{ directory, files, absent, recipes: recipesOf(text, goals) },
-    goals: goals.filter(
-      (goal) => !phony.has(goal) && new RegExp(`^${goal.replaceAll('.', '\\.')}[ \\t]*:`, 'm').test(text),
-    ),
-  };
+  const phony = [...text.matchAll(/^\.PHONY[ \t]*:(.*)/gm)].flatMap(([, names = '']) => names.trim().split(/\s+/));
+  const recipes = recipesOf(text, goals);
+  return { directory, files, absent, recipes, goals: goals.filter((goal) => !phony.includes(goal)) };
 }
 
 function withIncludes(directory: string, first: string): string[] {
@@ -50,12 +44,8 @@ function withIncludes(directory: string, first: string): string[] {
   for (let index = 0; index < files.length && files.length < MAX_INCLUDES; index++) {
     const text = readRegularFile(join(directory, files[index] ?? ''), MAX_BYTES) ?? '';
     for (const [, names = ''] of text.matchAll(/^[ ]*[-s]?include[ \t]+([^#$\n]+)/gm)) {
-      files.push(
-        ...names
-          .trim()
-          .split(/\s+/)
-          .filter((name) => !files.includes(name) && !/[*?[]/.test(name)),
-      );
+      const more = names.trim().split(/\s+/);
+      files.push(...more.filter((name) => !files.includes(name) && !/[*?[]/.test(name)));
     }
   }
   return files;

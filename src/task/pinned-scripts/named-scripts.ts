@@ -6,13 +6,7 @@ import { orElse } from '../../text/or-else.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { makeCall } from './makefile.ts';
-import {
-  packageManagerCall,
-  packageScript,
-  packageScriptKey,
-  packagesBelow,
-  splitPackageScriptKey,
-} from './package-scripts.ts';
+import { packageManagerCall, packageScript, packageScriptKey, packagesBelow } from './package-scripts.ts';
 import { type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands whose operands are data, which the agent may change. */
@@ -131,7 +125,11 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
   addFile(search, base, command, depth);
   if (DATA_COMMANDS.has(command)) return;
   const operands = interpreted(words, (word) => existsSync(resolve(base, fromHome(word))));
-  for (const word of [command, ...operands]) addOutside(search, base, word);
+  // A program or script outside the project is pinned as the programs of the PATH are.
+  for (const word of [command, ...operands].map(fromHome)) {
+    const isPath = word.includes('/') && !/[\0*?$`]/.test(word);
+    if (isPath && !isWithin(search.projectDir, resolve(base, word))) search.programs.add(resolve(base, word));
+  }
   for (const [index, word] of others.entries()) {
     const isNamed = operands.has(word) || NAMES_FILE.test(words[index] ?? '');
     if (isNamed || isRunnable(search.projectDir, base, word)) addFile(search, base, word, depth);
@@ -167,13 +165,6 @@ function interpreted(words: readonly string[], isThere: (word: string) => boolea
 
 function fromHome(word: string): string {
   return word.replace(/^(?:~|\$HOME|\$\{HOME\})(?=\/)/, homedir());
-}
-
-/** A program or script that is named by its path and lies outside the project is pinned as the programs of the PATH are. */
-function addOutside({ projectDir, programs }: Search, base: string, word: string): void {
-  if (!word.includes('/') || word.includes('\0') || /[*?$`]/.test(fromHome(word))) return;
-  const path = resolve(base, fromHome(word));
-  if (!isWithin(projectDir, path)) programs.add(path);
 }
 
 function isRunnable(projectDir: string, base: string, word: string): boolean {
@@ -247,23 +238,15 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
 }
 
 function addPackageScripts(search: Search, words: readonly string[], base: string, depth: number): void {
-  const { projectDir, known, steering } = search;
+  const { projectDir } = search;
   const call = packageManagerCall(words);
   if (call?.isForWorkspaces) {
     const directory = packageDirectory(projectDir, base) ?? base;
-    const gone = [...known].flatMap((key) => splitPackageScriptKey(key)?.packagePath ?? []);
-    const paths = new Set([...packagesBelow(projectDir, directory), ...gone]);
-    for (const path of paths)
+    for (const path of packagesBelow(projectDir, directory))
       for (const script of new Set(call.scripts)) addScript(search, join(projectDir, dirname(path)), script, depth);
-    const lists = ['package.json#workspaces', 'pnpm-workspace.yaml', 'lerna.json', 'nx.json', 'turbo.json'];
-    for (const list of lists) {
-      const path = projectPath(projectDir, directory, list);
-      if (path !== null && !steering.has(path)) steering.set(path, 'reported');
-    }
   } else if (call !== null) {
-    const from = call.directory === null ? base : resolve(base, call.directory);
-    const directory = packageDirectory(projectDir, from);
-    for (const script of directory === null ? [] : call.scripts) addScript(search, directory ?? from, script, depth);
+    const directory = packageDirectory(projectDir, resolve(base, call.directory ?? '.'));
+    if (directory !== null) for (const script of call.scripts) addScript(search, directory, script, depth);
   }
 }
 

@@ -76,22 +76,16 @@ export function packageManagerCall(words: readonly string[]): {
   return script === null ? null : { directory, scripts: [script], isForWorkspaces: false };
 }
 
-const MOST_FOLDERS = 2_000;
-const MOST_DEPTH = 4;
+const MOST_DEPTH = 3;
 
 /** Paths of the package.json files of a folder and of those below it, relative to the project. */
-export function packagesBelow(projectDir: string, directory: string): string[] {
-  const found: string[] = [];
-  const folders: [path: string, depth: number][] = [[directory, 0]];
-  for (const [folder, depth] of folders) {
-    for (const entry of orElse(() => readdirSync(folder, { withFileTypes: true }), [])) {
-      const path = join(folder, entry.name);
-      if (entry.name === 'package.json') found.push(relative(projectDir, path));
-      else if (!entry.isDirectory() || /^(?:\.|node_modules$)/.test(entry.name) || depth === MOST_DEPTH) continue;
-      else if (folders.length < MOST_FOLDERS) folders.push([path, depth + 1]);
-    }
-  }
-  return found;
+export function packagesBelow(projectDir: string, directory: string, depth = 0): string[] {
+  return orElse(() => readdirSync(directory, { withFileTypes: true }), []).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.name === 'package.json') return [relative(projectDir, path)];
+    const isEntered = entry.isDirectory() && depth < MOST_DEPTH && !/^(?:\.|node_modules$)/.test(entry.name);
+    return isEntered ? packagesBelow(projectDir, path, depth + 1) : [];
+  });
 }
 
 function scriptName(manager: string, [command, next]: readonly string[]): string | null {

@@ -1,18 +1,6 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { join } from 'node:path';
 import { readPackage } from './package-scripts.ts';
-
-/** Configuration of a runner besides its command. `FILE#PART` is a part of a structured file, `~/` the home folder. */
-interface Steering {
-  readonly runners: string;
-  /** Pinned files, including their absence. */
-  readonly files: string;
-  /** Files that the end report names if they change: they also contain dependencies or concern only style. */
-  readonly reported: string;
-  /** For JavaScript: a configuration is expected only if the package depends on the runner. */
-  readonly isPackage: boolean;
-}
 
 const MODULE = 'js,ts,mjs,cjs,mts,cts';
 const NPMRC = '.npmrc#settings ~/.npmrc#settings';
@@ -20,9 +8,14 @@ const NPMRC = '.npmrc#settings ~/.npmrc#settings';
 const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
-/** `RUNNERS: FILES | REPORTED`, the runners of a package with a `*`. */
-const STEERING: readonly Steering[] = `
+/**
+ * What steers runners beside their command: `RUNNERS: FILES | REPORTED`. FILES are pinned, absence included; REPORTED are
+ * named in the end report if they change, because they hold dependencies, too, or are a matter of style. `FILE#PART` is a
+ * part of a structured file, `~/` the home folder. Files with a `*` are missed only where a package depends on the runner.
+ */
+const STEERING = `
 npm npx turbo nx: ${NPMRC} | turbo.json nx.json package.json#config
+npm pnpm yarn bun turbo nx lerna: | package.json#workspaces pnpm-workspace.yaml lerna.json
 pnpm pnpx: ${NPMRC} .pnpmfile.cjs
 yarn yarnpkg: ${NPMRC} .yarnrc .yarnrc.yml
 bun bunx: ${NPMRC} bunfig.toml
@@ -64,7 +57,7 @@ node: | package.json#imports
 node npm python python3 ruby go: | .tool-versions mise.toml .node-version .ruby-version
 ${LOGIN}: ~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin
 deno: deno.json#tasks deno.json#test deno.jsonc
-tsc vue-tsc ts-node tsx: | tsconfig.json
+tsc vue-tsc ts-node tsx: | tsconfig.json tsconfig.base.json tsconfig.build.json
 eslint: | eslint.config.{${MODULE}} .eslintrc.{js,cjs,json,yml,yaml} .eslintrc package.json#eslintConfig package.json#eslintIgnore .eslintignore
 biome prettier ruff mypy pyright black flake8 pylint rubocop golangci-lint oxlint stylelint shellcheck: | biome.json biome.jsonc .prettierrc .prettierrc.{json,yml,yaml,js,toml} .prettierignore ruff.toml .ruff.toml mypy.ini .mypy.ini .flake8 .pylintrc .rubocop.yml .golangci.{yml,yaml,toml,json} pyproject.toml#tool.ruff pyproject.toml#tool.mypy pyproject.toml#tool.black pyproject.toml#tool.pyright pyproject.toml#tool.pylint pyrightconfig.json .oxlintrc.json .stylelintrc .stylelintrc.json .shellcheckrc setup.cfg#mypy setup.cfg#flake8`
   .trim()
@@ -72,13 +65,13 @@ biome prettier ruff mypy pyright black flake8 pylint rubocop golangci-lint oxlin
   .map((line) => {
     const [, runners = '', isPackage, files = '', reported = ''] =
       /^([^:*]+?)( \*)?: ([^|]*)(?:\| (.*))?$/.exec(line) ?? [];
-    return { runners, files: files.trim(), reported, isPackage: isPackage !== undefined };
+    return { runners: runners.split(' '), files: files.trim(), reported, isPackage: isPackage !== undefined };
   });
 
-const BY_RUNNER: ReadonlyMap<string, readonly Steering[]> = new Map(
-  STEERING.flatMap(({ runners }) => runners.split(' ')).map((name) => [
+const BY_RUNNER = new Map(
+  STEERING.flatMap(({ runners }) => runners).map((name) => [
     name,
-    STEERING.filter(({ runners }) => runners.split(' ').includes(name)),
+    STEERING.filter(({ runners }) => runners.includes(name)),
   ]),
 );
 
@@ -99,25 +92,14 @@ export function steeringFiles(directory: string, words: readonly string[]): Stee
       (BY_RUNNER.get(name) ?? []).flatMap((steering) => filesOf(directory, name, steering)),
     ),
     ...shadowingModules(directory, names),
-    ...(names.some((name) => /^(?:vue-)?tsc$|^ts-node$|^tsx$/.test(name)) ? extended(directory, 'tsconfig.json') : []),
   ];
 }
 
-const MOST_BYTES = 64 * 1024;
-
-/** The files below the project that a tsconfig.json builds on, in turn. */
-function extended(directory: string, file: string, depth = 0): SteeringFile[] {
-  const text = depth > 5 ? null : readRegularFile(join(directory, file), MOST_BYTES);
-  const bases = [...(text ?? '').matchAll(/"extends"\s*:\s*(\[[^\]]*\]|"[^"]*")/g)].flatMap(
-    ([, value = '']) => value.match(/\.[^"]*/g) ?? [],
-  );
-  return bases.flatMap((base): SteeringFile[] => {
-    const key = join(dirname(file), /\.json$/.test(base) ? base : `${base}.json`);
-    return [{ key, as: 'reported' }, ...extended(directory, key, depth + 1)];
-  });
-}
-
-function filesOf(directory: string, runner: string, { files, reported, isPackage }: Steering): SteeringFile[] {
+function filesOf(
+  directory: string,
+  runner: string,
+  { files, reported, isPackage }: (typeof STEERING)[number],
+): SteeringFile[] {
   // In an empty project the agent may have to set up the runner itself.
   const hasBegun = MANIFESTS.some((name) => existsSync(join(directory, name)));
   const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun;

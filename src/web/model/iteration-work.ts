@@ -61,10 +61,8 @@ export async function commitsOf(
 }
 
 /** Returns the current changes of tracked files, bounded and masked; null if there are none, and outside a repository. */
-export async function uncommittedOf(
-  { files, state }: Pick<ShownLoop, 'files' | 'state'>,
-  env: Env,
-): Promise<Work['uncommitted']> {
+export async function uncommittedOf(loop: Pick<ShownLoop, 'files' | 'state'>, env: Env): Promise<Work['uncommitted']> {
+  const { files, state } = loop;
   const stored = findEndedContract(files, state.loopId) ?? readContract(files);
   const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };
   const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options);
