@@ -34,15 +34,19 @@ export function currentBranch(directory: string): string | null {
   return /^ref: refs\/heads\/(.+)$/m.exec(head ?? '')?.[1]?.trim() ?? null;
 }
 
+/** The git folder that all work trees of a directory's repository share; null if there is none. */
+export function commonFolder(directory: string): string | null {
+  const git = repositoryAround(directory)?.git ?? null;
+  return git && resolve(git, textOf(join(git, 'commondir'))?.trim() ?? '.');
+}
+
 export type GitSettings = ReadonlyMap<string, readonly string[]>;
 
 /** Returns the repository's own settings, keys in lower case except for the middle: `branch.Main.merge`. Empty if unreadable. */
 export function settingsOf(directory: string): GitSettings {
-  const git = repositoryAround(directory)?.git ?? null;
   const settings = new Map<string, string[]>();
-  if (git === null) return settings;
-  const common = textOf(join(git, 'commondir'))?.trim();
-  const config = textOf(join(common === undefined ? git : resolve(git, common), 'config')) ?? '';
+  const common = commonFolder(directory);
+  const config = common === null ? '' : (textOf(join(common, 'config')) ?? '');
   let section = '';
   for (const line of config.split(/\r?\n/)) {
     const [, name, sub] = /^\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line) ?? [];

@@ -38,35 +38,35 @@ const testOf = (outside: string): string =>
 try { fs.writeFileSync('${outside}', 'x'); } catch {}
 test('the file is there', () => assert.ok(fs.existsSync('made'), 'made is missing'));`;
 
-/** Calls each step alone, as the prompt asks; `init` is tried as well. */
+/** Calls that are not a step alone: each stays in the sandbox, where it cannot write its record. */
+const strayForms = (tdd: string, outside: string): readonly string[] => [
+  `${tdd} init --fresh --scenario x --command "touch ${outside}"`,
+  `${tdd} red; touch made`,
+  `${tdd} red > /dev/stderr`,
+  `X=1 ${tdd} red`,
+  `${tdd} red | cat`,
+  `${tdd} red "$(touch made)"`,
+];
+
+/** Calls each step alone, as the prompt asks; the other forms are tried as well. */
 const obedient = (outside: string, tried: string[]): Script => {
-  let written = false;
-  let asked = false;
+  let asked = -1;
   return {
     main: (request) => {
       const tdd = tddIn(request);
       const since = request.sinceText;
-      if (!written) {
-        written = true;
+      const forms = strayForms(tdd, outside);
+      if (asked === -1) {
+        asked = 0;
         assert.match(JSON.stringify(request.body.messages), /each of these commands in a separate call/);
         return bash(`cat > it.test.mjs <<'END'\n${testOf(outside)}\nEND`);
       }
-      if (!asked) {
-        asked = true;
-        return bash(`${tdd} init --fresh --scenario x --command "touch ${outside}"`);
-      }
-      if (tried.length === 0) {
-        tried.push(since);
-        return bash(`${tdd} red; touch made`);
-      }
-      if (tried.length === 1) {
-        tried.push(since);
-        return bash(`rm -f made`);
-      }
-      if (tried.length === 2) {
-        tried.push(since);
-        return bash(`${tdd} red`);
-      }
+      if (asked > 0 && tried.length < forms.length) tried.push(since);
+      asked += 1;
+      const form = forms[asked - 1];
+      if (form !== undefined) return bash(form);
+      if (asked === forms.length + 1) return bash('rm -f made');
+      if (asked === forms.length + 2) return bash(`${tdd} red`);
       if (/"phase": "refactored"/.test(since)) return text('The scenario is done.');
       if (/"phase": "green"/.test(since)) return bash(`${tdd} refactored`);
       return /"phase": "red"/.test(since) ? bash('touch made') : bash(`${tdd} green`);
@@ -89,7 +89,8 @@ confinedTest('a TDD loop completes in the sandbox, with its tests confined and e
     const { as, verified } = project.ended();
     assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
     assert.ok(!existsSync(outside), 'the tests ran in a sandbox');
-    for (const answer of tried.slice(0, 2)) assert.match(answer, /Call it alone, exactly as in the prompt/);
+    assert.equal(tried.length, 6);
+    for (const answer of tried) assert.match(answer, /Call it alone, exactly as in the prompt/);
   });
 });
 

@@ -2,6 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
 import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
+import { commonFolder } from '../../guard/git-repository.ts';
 import { prepareGuard } from '../../guard/guard.ts';
 import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
@@ -121,6 +122,8 @@ function ownFiles(
     ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
     ...Object.values(configFiles(projectDir, env)),
     ...(directory === null ? [] : [directory.config, directory.reflect]),
+    // With it, git would take settings, and so programs, from a folder of the agent's; the client's sandbox leaves it open.
+    ...[commonFolder(projectDir)].flatMap((folder) => (folder === null ? [] : [join(folder, 'commondir')])),
   ];
   return [
     ...new Set([

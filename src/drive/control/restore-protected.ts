@@ -114,8 +114,7 @@ export function restoreProtected(context: ProtectionContext, request: Protection
     finishRestore<Cause>(files, state.loopId, record);
     const { protect } = watchOf(files, contract, env);
     const isSame = sameSettings(files, contract, before.own);
-    const isConfined = contract.sandbox !== undefined;
-    const examined = examine(files, before, { protect, depth, isSame, isConfined });
+    const examined = examine(files, before, { protect, depth, isSame, isConfined: contract.sandbox !== undefined });
     const { changes } = examined;
     const failed = (before.failed ?? []).filter((path) => !isRepaired(examined, path));
     const users = isUsers ? changes.filter(({ path }) => !failed.includes(path)) : [];

@@ -44,13 +44,8 @@ const VALUE_OPTIONS = new Set(['--loglevel', '--script-shell']);
 const IN_WORKSPACES = /^(?:-ws?|-r|-F|--workspaces?|--recursive|--filter|workspaces?)(?:=|$)/;
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
-/** The package.json scripts that a command runs, through wrappers such as `env` and `timeout`; or null. */
-export function packageManagerCall(words: readonly string[]): {
-  readonly directory: string | null;
-  /** One; of workspaces every word that may name one. */
-  readonly scripts: readonly string[];
-  readonly isForWorkspaces: boolean;
-} | null {
+/** The package.json scripts that a command runs, through wrappers such as `env`; of workspaces every word that may name one. Or null. */
+export function packageManagerCall(words: readonly string[]) {
   const at = words.findIndex((word) => MANAGERS.has(word) || TASK_RUNNERS.has(word));
   if (at === -1) return null;
   const [manager = '', ...all] = words.slice(at);
