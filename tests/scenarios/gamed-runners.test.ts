@@ -213,6 +213,24 @@ const GAMES: readonly Game[] = [
     reported: /test was added/,
   },
   {
+    what: 'a file that a Makefile includes by a pattern',
+    check: 'make test',
+    files: { Makefile: 'include mk/*.mk\n', 'mk/a.mk': 'test:\n\tfalse\n' },
+    trick: write('mk/b.mk', 'test:\n\ttrue'),
+    open: /files that a Makefile includes by a pattern/,
+  },
+  {
+    what: 'a program that composer starts from its folder',
+    check: 'composer test',
+    files: {
+      'composer.json': '{"scripts":{"test":"phpunit"}}',
+      'vendor/bin/phpunit': '',
+      'bin/composer': runner('vendor/bin/phpunit'),
+    },
+    trick: write('vendor/bin/phpunit', 'pass'),
+    open: /`vendor`/,
+  },
+  {
     what: 'a list of files that prettier passes over',
     check: 'prettier --check .',
     files: { 'package.json': '{}', 'bin/prettier': runner('.prettierignore') },
