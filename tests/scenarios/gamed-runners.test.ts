@@ -213,6 +213,13 @@ const GAMES: readonly Game[] = [
     reported: /test was added/,
   },
   {
+    what: 'a file that the check sources only if it is there',
+    check: '[ -e local.sh ] && . ./local.sh; sh check.sh',
+    files: { 'check.sh': 'exit 1\n' },
+    trick: 'echo "sh() { true; }" > local.sh',
+    reported: /local\.sh was added/,
+  },
+  {
     what: 'a file that a Makefile includes by a pattern',
     check: 'make test',
     files: { Makefile: 'include mk/*.mk\n', 'mk/a.mk': 'test:\n\tfalse\n' },

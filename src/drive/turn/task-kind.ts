@@ -30,10 +30,12 @@ async function noteChanges(
   before: ReadonlyMap<string, string>,
   { env, now }: Pick<Turn['context'], 'env' | 'now'>,
 ): Promise<void> {
-  const { changedScripts, writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
+  const { changedScripts, scriptsOf, writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { newPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
   const watched = changedScripts({ scripts: contract.watched ?? {} }, files.projectDir).map(({ what }) => what);
-  for (const what of [...watched, ...newPrograms(contract, env)]) {
+  const known = { ...contract.scripts, ...contract.watched };
+  const added = Object.keys(scriptsOf(contract)).filter((key) => !Object.hasOwn(known, key));
+  for (const what of [...watched, ...added.map((key) => `${key} was added`), ...newPrograms(contract, env)]) {
     const text = `${what} since the start; the checks rest on it`;
     recordNotice(files, state, { at: now(), kind: 'change', text, key: `change ${what}` });
   }

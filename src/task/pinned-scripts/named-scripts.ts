@@ -87,7 +87,7 @@ function upward(projectDir: string, folder: string): string[] {
 const OWN_PROGRAMS = ['node_modules/.bin', '.venv/bin', 'venv/bin', 'vendor/bin'];
 
 function addPrograms(search: Search, words: readonly string[], base: string, depth: number): void {
-  const { projectDir, programs, steering } = search;
+  const { projectDir, programs } = search;
   let isStarted = true;
   for (const word of words) {
     if (/^(?:-|\d|\w+=)/.test(word)) continue;
@@ -96,9 +96,6 @@ function addPrograms(search: Search, words: readonly string[], base: string, dep
       for (const folder of upward(projectDir, base))
         for (const own of OWN_PROGRAMS) addFile(search, folder, `${own}/${word}`, depth);
       if (isStarted) programs.add(word);
-      const top = isStarted ? packageDirectory(projectDir, base) : null;
-      const path = top && projectPath(projectDir, top, `${OWN_PROGRAMS[0]}/${word}`);
-      if (path !== null && !search.found.has(path)) steering.set(path, 'reported');
     }
     isStarted &&= WRAPPERS.has(name);
   }
@@ -228,8 +225,8 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
-  // Make may write what it includes itself, and runs nothing for a goal that is there.
-  for (const name of [...call.files, ...call.goals].filter((file) => !existsSync(join(call.directory, file)))) {
+  // Make runs nothing for a goal that is there.
+  for (const name of call.goals.filter((file) => !existsSync(join(call.directory, file)))) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null && !steering.has(path)) steering.set(path, 'reported');
   }
