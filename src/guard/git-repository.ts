@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Sandbox } from '../engine/schema/contract.ts';
-import { confine } from '../sandbox/bubblewrap.ts';
 import { orElse } from '../text/or-else.ts';
 
 interface Repository {
@@ -34,19 +32,15 @@ export function currentBranch(directory: string): string | null {
   return /^ref: refs\/heads\/(.+)$/m.exec(head ?? '')?.[1]?.trim() ?? null;
 }
 
-/** The git folder that all work trees of a directory's repository share; null if there is none. */
-export function commonFolder(directory: string): string | null {
-  const git = repositoryAround(directory)?.git ?? null;
-  return git && resolve(git, textOf(join(git, 'commondir'))?.trim() ?? '.');
-}
-
 export type GitSettings = ReadonlyMap<string, readonly string[]>;
 
 /** Returns the repository's own settings, keys in lower case except for the middle: `branch.Main.merge`. Empty if unreadable. */
 export function settingsOf(directory: string): GitSettings {
+  const git = repositoryAround(directory)?.git ?? null;
   const settings = new Map<string, string[]>();
-  const common = commonFolder(directory);
-  const config = common === null ? '' : (textOf(join(common, 'config')) ?? '');
+  if (git === null) return settings;
+  const common = textOf(join(git, 'commondir'))?.trim();
+  const config = textOf(join(common === undefined ? git : resolve(git, common), 'config')) ?? '';
   let section = '';
   for (const line of config.split(/\r?\n/)) {
     const [, name, sub] = /^\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line) ?? [];
@@ -74,15 +68,15 @@ const GIT_MS = 2000;
 /** The agent may have written the repository's settings, so none of its programs run here. */
 const HARDENED = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
-const READ_ONLY: Sandbox = { allowWrite: [], denyWrite: [], denyRead: [], network: false };
+/** Read-only, without network, sockets and privileges; in place of src/sandbox, which would make every hook larger. */
+const CONFINED =
+  '--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run --unshare-all --cap-drop ALL --die-with-parent --new-session';
 
 /** Returns the paths that a git command prints with `-z`; null if git fails. */
 function pathsOf(top: string, args: readonly string[], input = '', isConfined = false): string[] | null {
-  const words = ['-C', top, ...HARDENED, ...args];
-  const sandbox = isConfined ? { terms: READ_ONLY, writable: '', readable: top } : undefined;
-  const run = confine(sandbox, { program: 'git', words, directory: top, env: process.env });
-  const options = { input, encoding: 'utf8', timeout: GIT_MS, env: { ...run.env } } as const;
-  const { status, stdout } = spawnSync(run.program, run.words, options);
+  const options = { input, encoding: 'utf8', timeout: GIT_MS } as const;
+  const [program, ...first] = isConfined ? ['bwrap', ...CONFINED.split(' '), '--ro-bind', top, top, 'git'] : ['git'];
+  const { status, stdout } = spawnSync(program ?? '', [...first, '-C', top, ...HARDENED, ...args], options);
   return status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
 }
 

@@ -1,11 +1,10 @@
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
 import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
-import { commonFolder } from '../../guard/git-repository.ts';
 import { prepareGuard } from '../../guard/guard.ts';
 import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
-import { namesIn } from '../../state/files/regular-file.ts';
+import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
@@ -118,12 +117,14 @@ function ownFiles(
     const at = names.length === 0 ? '' : placed(folder);
     return names.map((name) => `${at}/${name}`);
   };
+  const ofWorktree = readRegularFile(join(projectDir, '.git'), 4096) ?? '';
+  const [, link] = /^gitdir: (.+)\/worktrees\/[^/\n]+$/m.exec(ofWorktree) ?? [];
   const single = [
     ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
     ...Object.values(configFiles(projectDir, env)),
     ...(directory === null ? [] : [directory.config, directory.reflect]),
     // With it, git would take settings, and so programs, from a folder of the agent's; the client's sandbox leaves it open.
-    ...[commonFolder(projectDir)].flatMap((folder) => (folder === null ? [] : [join(folder, 'commondir')])),
+    join(resolve(projectDir, link ?? '.git'), 'commondir'),
   ];
   return [
     ...new Set([

@@ -361,19 +361,19 @@ test('unchanged: accepts no completion without its snapshot', async (t) => {
   assert.equal(stateOf(project).status, 'running');
 });
 
-test('takes away a file by which git would read the settings of another folder', async (t) => {
-  const project = aProject(t, '---\nvalidation: ["true"]\n---\n\nWork.\n');
-  put(join(project.directory, '.git', 'HEAD'), 'ref: refs/heads/main\n');
-  start(project, true);
-  rewrite(project, { sessionId: 'session-1' });
-  const planted = join(project.directory, '.git', 'commondir');
-  const { after } = await call(project, () => put(planted, '../other\n'));
-  assert.equal(existsSync(planted), false);
-  assert.match(after?.systemMessage ?? '', /\.git\/commondir \(new\): restored after/);
-  await call(project, () => put(join(project.directory, '.git', 'index'), 'x'));
-  assert.equal(
-    existsSync(join(project.directory, '.git', 'index')),
-    true,
-    'control: the rest of the folder is git’s own',
-  );
+test('takes away a file by which git would read the settings of another folder, in a worktree too', async (t) => {
+  for (const isWorktree of [false, true]) {
+    const project = aProject(t, '---\nvalidation: ["true"]\n---\n\nWork.\n');
+    const folder = join(project.directory, isWorktree ? '../main/.git' : '.git');
+    put(join(folder, 'worktrees/x/HEAD'), 'ref: refs/heads/main\n');
+    if (isWorktree) put(join(project.directory, '.git'), `gitdir: ${folder}/worktrees/x\n`);
+    start(project, true);
+    rewrite(project, { sessionId: 'session-1' });
+    const planted = join(folder, 'commondir');
+    const { after } = await call(project, () => put(planted, '../other\n'));
+    assert.equal(existsSync(planted), false);
+    assert.match(after?.systemMessage ?? '', /\.git\/commondir \(new\): restored after/);
+    await call(project, () => put(join(folder, 'index'), 'x'));
+    assert.equal(existsSync(join(folder, 'index')), true, 'control: the rest of the folder is git’s own');
+  }
 });
