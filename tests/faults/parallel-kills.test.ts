@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { emptyFolder } from '../support/folder.ts';
+import { commitFolder } from '../support/git.ts';
 import fc from '../support/property.ts';
 import { until } from '../support/until.ts';
 
@@ -49,9 +50,7 @@ function made(base: string): Place {
   }
   writeFileSync(join(dir, 'agent.sh'), AGENT, { mode: 0o755 });
   const place = { dir, env, said: [] };
-  git(place, 'init', '-q', '-b', 'main');
-  git(place, 'add', '-A');
-  git(place, 'commit', '-qm', 'first');
+  commitFolder(dir);
   return place;
 }
 

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { emptyFolder } from '../support/folder.ts';
+import { commitFolder } from '../support/git.ts';
 
 /** RALPH_WORKTREE_KILLS=200 is the long form. */
 const KILLS = Number(process.env['RALPH_WORKTREE_KILLS'] ?? 3);
 const FILES = 1000;
 
 const main = fileURLToPath(new URL('../../dist/plugin/scripts/main.cjs', import.meta.url));
-const base = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-worktree-')));
+const base = emptyFolder({ after });
 const project = join(base, 'project');
 const tree = join(project, '.ralph/worktrees/fix');
 const env = { PATH: process.env['PATH'], HOME: base, XDG_STATE_HOME: join(base, 'state') };
@@ -38,11 +30,8 @@ before(() => {
   for (let at = 0; at < FILES; at++) writeFileSync(join(project, 'big', `${at}.txt`), `file ${at}\n`.repeat(50));
   const keys = 'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled';
   writeFileSync(join(project, 'jobs/fix/RALPH.md'), `---\n${keys}\n---\nFix it.\n`);
-  git(project, 'init', '-q', '-b', 'main');
-  git(project, 'add', '-A');
-  git(project, 'commit', '-qm', 'first');
+  commitFolder(project);
 });
-after(() => rmSync(base, { recursive: true, force: true }));
 
 function ralph(args: readonly string[]): { code: number | null; said: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {

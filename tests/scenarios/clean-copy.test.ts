@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { commitFolder } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { agent, task } from './support/command-agent.ts';
 
@@ -26,9 +27,7 @@ function inGit(context: TestContext): Project {
   p.write('.gitignore', 'build/\ncache/\nagent.sh\nruns.txt\n.claude/\n');
   p.write('source.txt', 'none\n');
   p.write('cache/kept', 'x\n');
-  const user = '-c user.name=x -c user.email=x@example.invalid';
-  const { code, stderr } = p.sh(`git init -q && git add -A && git ${user} commit -qm Begin`);
-  assert.equal(code, 0, stderr);
+  commitFolder(p.dir);
   return p;
 }
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { commitFolder } from '../support/git.ts';
 import { project } from '../support/project.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -43,7 +44,7 @@ for (const page of marked) {
   test(`the blocks of ${page} that are marked to run succeed in a new project`, (t) => {
     const p = project(t);
     p.write('package.json', { name: 'sample', scripts: { test: 'node --test' } });
-    p.sh('git init -q && git add -A && git -c user.name=n -c user.email=e commit -qm start && git switch -qc work');
+    commitFolder(p.dir, 'work');
     let commands = 0;
     for (const { mark, text } of blocksOf(page)) {
       if (mark !== 'run') {

@@ -1,29 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
+import { commitFolder, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, task } from './support/command-agent.ts';
 
 const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
 /** A repository with a committed file, a staged and an unstaged change, and an untracked file. */
-function dirtyRepository(t: TestContext): { readonly p: Project; readonly git: (...words: string[]) => string } {
+function dirtyRepository(t: TestContext): { readonly p: Project; readonly git: Git } {
   const p = project(t);
-  const identity = {
-    GIT_AUTHOR_NAME: 'A',
-    GIT_AUTHOR_EMAIL: 'a@b',
-    GIT_COMMITTER_NAME: 'A',
-    GIT_COMMITTER_EMAIL: 'a@b',
-  };
-  const git = (...words: string[]): string =>
-    execFileSync('git', words, { cwd: p.dir, env: { ...p.env, ...identity }, encoding: 'utf8' });
-  git('init', '-q');
   p.write('kept.txt', 'one\n');
   p.write('staged.txt', 'one\n');
   p.write('check.sh', 'exit 0\n');
   task(p, 'max_iterations: 3\nvalidation: [{name: proof, run: sh check.sh}]');
-  git('add', '-A');
-  git('commit', '-qm', 'Begin');
+  const git = commitFolder(p.dir);
   p.write('kept.txt', 'one\nmine\n');
   p.write('staged.txt', 'staged\n');
   git('add', 'staged.txt');

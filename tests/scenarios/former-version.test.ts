@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { StoredContract } from '../../src/engine/schema/contract.ts';
 import { hashContract } from '../../src/state/hash-contract.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { commitFolder } from '../support/git.ts';
 import { type Answer, DIST, type Project, project } from '../support/project.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
 
@@ -14,11 +14,6 @@ interface Former {
   readonly files: Readonly<Record<string, string>>;
   readonly outside: Readonly<Record<string, string>>;
 }
-
-const GIT = ['AUTHOR', 'COMMITTER'].flatMap((who) => [
-  [`GIT_${who}_NAME`, 'x'],
-  [`GIT_${who}_EMAIL`, 'x@x'],
-]);
 
 /** A project in which the former version was killed in the middle of its work. */
 function former(context: TestContext, name: string): Project {
@@ -100,15 +95,8 @@ test('a loop that ended under the former version is shown, and resumed from the 
 
 test('a plan of the former version is resumed', (context) => {
   const p = former(context, 'plan');
-  const env = { ...p.env, ...Object.fromEntries(GIT) };
-  for (const args of [
-    ['init', '-qb', 'work'],
-    ['add', '-A'],
-    ['commit', '-qm', 'x'],
-  ]) {
-    execFileSync('git', args, { cwd: p.dir, env });
-  }
-  const { code, stderr } = p.ralph(['start', '--resume', '--task', 'PLAN.md'], env);
+  commitFolder(p.dir, 'work');
+  const { code, stderr } = p.ralph(['start', '--resume', '--task', 'PLAN.md']);
   assert.equal(code, 0, stderr);
   assert.deepEqual(standing(p), ['running', 'hook', 0]);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { AGENT, TWO } from '../support/plan-place.ts';
 import { project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
@@ -10,15 +10,10 @@ const OFFER = /A plan is not executed on main\. Create the branch plan\/PLAN for
 
 test('a person on main is offered a branch for a plan, and the plan is executed there after a yes alone', async (t) => {
   const p = project(t);
-  const git = (...args: string[]): string =>
-    execFileSync('git', args, { cwd: p.dir, env: p.env, encoding: 'utf8' }).trim();
-  git('init', '-q', '-b', 'main');
-  git('config', 'user.name', 'Test');
-  git('config', 'user.email', 'test@example.invalid');
   p.write('PLAN.md', TWO);
   p.write('agent.sh', AGENT, 0o755);
-  git('add', '-A');
-  git('commit', '-q', '-m', 'Begin');
+  const run = commitFolder(p.dir);
+  const git = (...words: string[]): string => run(...words).trim();
 
   const no = await peopleTerminal(t, p, RUN);
   await no.waitFor(OFFER);
@@ -33,7 +28,7 @@ test('a person on main is offered a branch for a plan, and the plan is executed 
   assert.equal(await yes.waitForExit(), 0);
   assert.match(await yes.history(), /switched to the branch plan\/PLAN\./);
   assert.equal(git('log', '--format=%s', 'main..plan/PLAN'), 'feat: Task 2 - Make 2\nfeat: Task 1 - Make 1');
-  assert.equal(git('log', '--format=%s', 'main'), 'Begin');
+  assert.equal(git('log', '--format=%s', 'main'), 'first');
 
   git('switch', '-q', 'main');
   const again = await peopleTerminal(t, p, RUN);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { initRepository } from '../support/git.ts';
 import { project } from '../support/project.ts';
 
 const PLAN = `---
@@ -75,15 +75,7 @@ test('list and check distinguish a plan from a prompt', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
   assert.match(p.ralph(['check', 'plan.md', '--json']).stdout, /"rule": "plan-as-prompt"/);
-  for (const words of [
-    ['init', '-q'],
-    ['checkout', '-qb', 'work'],
-    ['config', 'user.name', 'Somebody'],
-    ['config', 'user.email', 'somebody@example.com'],
-    ['commit', '-qm', 'first', '--allow-empty'],
-  ]) {
-    assert.equal(spawnSync('git', words, { cwd: p.dir }).status, 0);
-  }
+  initRepository(p.dir, 'work')('commit', '-qm', 'first', '--allow-empty');
   assert.equal(p.ralph(['start', '--task', 'plan.md', '--plan', '--loop', 'p']).code, 0);
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   assert.equal(p.ralph(['start']).code, 0);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { commitFolder } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 
 const MAIN = `node '${join(DIST, 'scripts', 'main.cjs')}'`;
@@ -135,11 +136,7 @@ test('the files and answers of a plan match the published schemas', (t) => {
   const task = (id: number, more = ''): string =>
     `- [ ] **Task ${id}: Make ${id}**\n  - Scope: work\n  - Acceptance: made\n${more}`;
   p.write('PLAN.md', task(1) + task(2, '  - Depends on: Task 1\n') + task(3));
-  const git = 'git -c user.name=T -c user.email=t@example.invalid';
-  const made = p.sh(
-    `git init -q -b work && git config user.name T && git config user.email t@e.invalid && git add -A && ${git} commit -qm x`,
-  );
-  assert.equal(made.code, 0, made.stderr);
+  commitFolder(p.dir, 'work');
   const id = `sed -n 's/^Current task: Task \\([0-9]*\\),.*/\\1/p'`;
   const by = agent(
     p,

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../../src/state/process/identity.ts';
+import { commitFolder } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 
@@ -89,8 +90,7 @@ test('a plan with a task in progress is restarted without a complaint about its 
   const p = project(t);
   const task = (id: number): string => `- [ ] **Task ${id}: t**\n  - Scope: \`src\`\n  - Acceptance: it is there\n`;
   p.write('PLAN.md', task(1) + task(2));
-  p.sh('git init -q -b work && git add -A && git -c user.name=T -c user.email=t@t.invalid commit -q -m Begin');
-  p.sh('git config user.name T && git config user.email t@t.invalid');
+  commitFolder(p.dir, 'work');
   const start = ['router', 'start', '--task', 'PLAN.md', '--plan'];
   const first = p.ralph(start);
   assert.equal(first.json['action'], 'spawn', first.stderr);

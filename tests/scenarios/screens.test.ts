@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { commandHelp } from '../../src/cli/help.ts';
 import { paintedCells, wrapText } from '../../src/term/write-text.ts';
+import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { shownRows } from '../support/terminal/shown-rows.ts';
 import { assertWholeWords, type Shown, wordsOfOne } from '../support/terminal/whole-words.ts';
@@ -35,10 +36,7 @@ const begun = (p: Project, more: object = {}): void => {
 const repository = (p: Project): void => {
   p.write('src/parser.js', 'exports.parse = (text) => text;\n');
   p.write('package.json', { name: 'x', scripts: { test: 'node --test', lint: 'true' } });
-  const { code, stderr } = p.sh(
-    'git init -q -b main && git config user.name A && git config user.email a@b.c && git add -A && git commit -qm first',
-  );
-  assert.equal(code, 0, stderr);
+  commitFolder(p.dir);
 };
 
 const paused = (reason: string, message: string): object => ({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
 
 const hook = (name: string): string => `node '${join(DIST, 'hooks', `${name}-execute.cjs`)}'`;
@@ -90,10 +91,9 @@ test('start takes its input from a file, options override it, and an invalid one
 });
 
 test('an input names the plan, its first task and the number of tasks', (t) => {
-  const { ralph, sh, write } = project(t);
+  const { dir, ralph, write } = project(t);
   write('PLAN.md', [1, 2].map((id) => `- [ ] **Task ${id}: Make ${id}**\n  - Acceptance: made\n`).join(''));
-  const git = 'git config user.name T && git config user.email t@example.invalid && git add -A && git commit -qm x';
-  assert.equal(sh(`git init -q -b work && ${git}`).code, 0);
+  commitFolder(dir, 'work');
   write('../input.json', { task: 'PLAN.md', plan: true, from: 'Task 2', maxTasks: 3 });
   const { code, json, stderr } = ralph(['start', '--input', '../input.json', '--json']);
   assert.equal(code, 0, stderr);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { type Answer, DIST, type Project, project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
@@ -27,7 +28,7 @@ function repository(t: TestContext): Project {
     'do.sh',
     'echo done > src/b.txt; git add src/b.txt; git commit -qm "Add b"; echo "<promise>DONE</promise>"\n',
   );
-  git(p, 'init -q -b main && git config gc.auto 0 && git add -A && git commit -qm first');
+  commitFolder(p.dir);
   return p;
 }
 

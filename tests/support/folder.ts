@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 /** A fresh folder by its real path, removed after the test; every project of a test is in one. */
-export function emptyFolder(context: Pick<TestContext, 'after'>): string {
+export function emptyFolder(context: { readonly after: (work: () => void) => void }): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-test-')));
   context.after(() => remove(directory));
   return directory;
@@ -29,8 +29,8 @@ function remove(directory: string): void {
   }
 }
 
-/** A fresh project directory with these files, removed after the test. */
-export function project(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
+/** A fresh folder with these files, removed after the test. */
+export function folderWith(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
   const directory = emptyFolder(context);
   writeFiles(directory, files);
   return directory;

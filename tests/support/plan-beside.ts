@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { commitFolder } from './git.ts';
 import { type Answer, type Project, project } from './project.ts';
 
 /** A repository on the branch `work` whose plan is worked on by agents that note when they begin and end. */
@@ -70,9 +71,7 @@ export function planProject(t: TestContext, plan: string, work = MAKES, check = 
     assert.equal(code, 0, `${command}: ${stderr}`);
     return stdout.trim();
   };
-  git(
-    'init -q -b work && git config gc.auto 0 && git config user.name A && git config user.email a@b.c && git add -A && git commit -qm Begin',
-  );
+  commitFolder(p.dir, 'work', 'Begin');
   return {
     ...p,
     ...{ git, env },

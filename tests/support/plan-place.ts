@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { shareCodeCache } from './code-cache.ts';
 import { COMMAND_PATH } from './command-path.ts';
 import { emptyFolder } from './folder.ts';
+import { commitFolder } from './git.ts';
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'plugin', 'scripts', 'main.cjs');
 
@@ -62,13 +63,9 @@ kill -9 $PPID
   chmodSync(join(bin, 'git'), 0o755);
   const base = { PATH: COMMAND_PATH, HOME: home, XDG_STATE_HOME: state, XDG_CONFIG_HOME: join(root, 'config') };
   const git = (...args: string[]): string => execFileSync(real, args, { cwd: dir, env: base, encoding: 'utf8' });
-  git('init', '-q', '-b', 'work');
-  git('config', 'user.name', 'Test');
-  git('config', 'user.email', 'test@example.invalid');
   writeFileSync(join(dir, 'PLAN.md'), plan);
   writeFileSync(join(dir, 'agent.sh'), agent, { mode: 0o755 });
-  git('add', '-A');
-  git('commit', '-q', '-m', 'Begin');
+  commitFolder(dir, 'work', 'Begin');
   return {
     dir,
     state,

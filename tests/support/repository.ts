@@ -5,8 +5,8 @@ import type { Snapshot } from '../../src/engine/schema/stored-views.ts';
 import { GIT_LIMITS } from '../../src/task/git/git-state.ts';
 import { FOLDER_LIMITS } from '../../src/task/progress/marks.ts';
 import { type Comparison, compare, type SnapshotOptions, snapshot } from '../../src/task/progress/snapshot.ts';
-import { ENV as CLEAN } from './environment.ts';
-import { project } from './folder.ts';
+import { folderWith } from './folder.ts';
+import { commitFolder, GIT_ENV } from './git.ts';
 
 /** The task folder of these tests. */
 export const TASK = 'tasks/one';
@@ -17,8 +17,8 @@ export const FILES = {
   'src/b.ts': 'b\n',
   '.gitignore': '*.log\n',
 };
-/** Nothing of the user's own configuration. */
-export const ENV: NodeJS.ProcessEnv = { ...CLEAN, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+export { GIT_ENV as ENV };
+
 /** Bounds in numbers alone: how fast the machine is decides nothing. */
 const TIME_MS = 300_000;
 export const PATIENT = {
@@ -28,20 +28,18 @@ export const PATIENT = {
 
 export function git(directory: string, ...words: string[]): string {
   const who = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'protocol.file.allow=always'];
-  return execFileSync('git', [...who, ...words], { cwd: directory, env: ENV, encoding: 'utf8', stdio: 'pipe' });
+  return execFileSync('git', [...who, ...words], { cwd: directory, env: GIT_ENV, encoding: 'utf8', stdio: 'pipe' });
 }
 
 /** A project that is the top of a repository, with these files committed. */
 export function repository(context: TestContext, files: Readonly<Record<string, string>> = FILES): string {
-  const directory = project(context, files);
-  git(directory, 'init', '--quiet', '--initial-branch=main');
-  git(directory, 'add', '--all');
-  git(directory, 'commit', '--quiet', '--message', 'first');
+  const directory = folderWith(context, files);
+  commitFolder(directory);
   return directory;
 }
 
 export function look(directory: string, more: SnapshotOptions = {}): Promise<Snapshot> {
-  return snapshot(directory, TASK, { env: ENV, ...PATIENT, ...more });
+  return snapshot(directory, TASK, { env: GIT_ENV, ...PATIENT, ...more });
 }
 
 /** How a project compares with itself before a change. */

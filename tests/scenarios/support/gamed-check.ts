@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commitFolder } from '../../support/git.ts';
 import { type Project, project } from '../../support/project.ts';
 import { agent, task } from './command-agent.ts';
 
@@ -43,9 +44,7 @@ function place(p: Project, { check, files, frontmatter = 'required_outputs: []' 
   for (const [name, text] of Object.entries(files))
     p.write(name, text, /^(bin|node_modules\/\.bin|\.git\/hooks)\/|\.run$/.test(name) ? 0o755 : 0o644);
   task(p, `max_iterations: 1\nvalidation:\n  - ${JSON.stringify(check)}\n${frontmatter}`);
-  p.sh(
-    'git init -q -b main; git config user.name T; git config user.email t@example.invalid; git add -A; git commit -qnm Begin',
-  );
+  commitFolder(p.dir);
   return { PATH: `${join(p.dir, 'first')}:${join(p.dir, 'bin')}:${p.env['PATH']}` };
 }
 
@@ -68,7 +67,7 @@ function play(game: Game): void {
     assert.ok(p.has('fooled'), 'control: whoever asks the check itself is fooled');
     const completes = game.reported !== undefined || game.open !== undefined;
     assert.equal(code, completes ? 0 : 2, said);
-    if (game.refused) assert.match(said, new RegExp(`(?:${game.refused.source}).*(?:since|new|changed|gone)`));
+    if (game.refused) assert.match(said, new RegExp(`(?:${game.refused.source}).*(?:since|new|changed|removed)`));
     if (game.reported) assert.match(said, new RegExp(`(?:${game.reported.source}).*the checks rest on it`));
     if (game.open) assert.match(SECURITY, game.open);
   });

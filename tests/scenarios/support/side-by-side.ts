@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { commitFolder } from '../../support/git.ts';
 import { type Answer, type Project, project } from '../../support/project.ts';
 import { MAIN } from './command-agent.ts';
 
@@ -39,7 +40,7 @@ export function repository(
   p.write('agent.sh', AGENT, 0o755);
   p.write('work.sh', work);
   p.write('../notes/log', '');
-  git(p, 'init -q -b main && git config gc.auto 0 && git add -A && git commit -qm first');
+  commitFolder(p.dir);
   return p;
 }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -14,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shareCodeCache } from '../code-cache.ts';
+import { initRepository } from '../git.ts';
 import { findClientBinary, IS_NAMED } from './client-binary.ts';
 import { seedClientConfig } from './client-config.ts';
 
@@ -64,14 +64,6 @@ const listTranscripts = (configDir: string): string[] => {
   );
 };
 
-const initGit = (project: string, home: string): void => {
-  const git = (...args: string[]) =>
-    execFileSync('git', args, { cwd: project, stdio: 'ignore', env: { PATH: process.env.PATH, HOME: home } });
-  git('init', '-q', '-b', 'main');
-  git('config', 'user.name', 'Test');
-  git('config', 'user.email', 'test@example.invalid');
-};
-
 const STAND_IN = join(dirname(fileURLToPath(import.meta.url)), '../stand-in/claude.mjs');
 
 export type WorkspaceOptions = {
@@ -107,7 +99,7 @@ export const createWorkspace = (options: WorkspaceOptions = {}): Workspace => {
   const own = join(home, '.config', 'ralph-loop');
   mkdirSync(own, { recursive: true });
   writeFileSync(join(own, 'config.json'), JSON.stringify({ sandbox: { mode: 'off' } }));
-  if (options.git === true) initGit(project, home);
+  if (options.git === true) initRepository(project);
 
   const path = (relative: string): string => (isAbsolute(relative) ? relative : join(project, relative));
   const read = (relative: string): string => readFileSync(path(relative), 'utf8');

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { begunByCommand } from '../../../src/claude/transcript/transcript.ts';
-import { project } from '../../support/folder.ts';
+import { folderWith } from '../../support/folder.ts';
 
 const said = (content: unknown, more: object = {}): object => ({
   type: 'user',
@@ -24,7 +24,7 @@ for (const [what, entries, expected] of [
   ['nothing that the transcript holds', [], false],
 ] as const) {
   test(`recognises a turn under the id of the previous prompt, begun by ${what}`, (t) => {
-    const path = join(project(t), 'transcript.jsonl');
+    const path = join(folderWith(t), 'transcript.jsonl');
     writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     assert.equal(begunByCommand(path, 'prompt-1'), expected);
   });

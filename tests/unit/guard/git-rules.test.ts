@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { emptyFolder } from '../../support/folder.ts';
+import { commitFolder, type Git } from '../../support/git.ts';
 import { NO_RULES } from './support/corpus-project.ts';
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'git-rules-')));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = emptyFolder({ after });
 const dir = join(root, 'project');
 const put = (path: string, text: string): void => {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   writeFileSync(join(dir, path), text);
 };
-const git = (...args: string[]): unknown =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], { cwd: dir });
 
 const call = (command: string, rules: Partial<Guardrails>, isConfined = false) =>
   evaluateToolCall(
@@ -30,6 +27,7 @@ const call = (command: string, rules: Partial<Guardrails>, isConfined = false) =
 const decide = async (command: string, rules: Partial<Guardrails>): Promise<string> =>
   (await call(command, rules)).decision;
 
+let git: Git;
 /** A repository in which secrets are ignored and one protected file is tracked. */
 beforeEach(() => {
   rmSync(dir, { recursive: true, force: true });
@@ -38,9 +36,7 @@ beforeEach(() => {
   put('src/index.ts', 'foo');
   put('src/other.ts', 'foo');
   put('deploy/prod.yaml', 'one');
-  git('init', '-q', '-b', 'work');
-  git('add', '-A');
-  git('commit', '-qm', 'Begin');
+  git = commitFolder(dir, 'work');
   put('deploy/prod.yaml', 'two');
   git('commit', '-qam', 'Go on');
   for (const file of ['secrets/token.txt', 'config/app.pem', 'local.txt', 'src/generated.key']) put(file, 'foo');

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { projectDirOf } from '../../../src/install/places.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
-const base = mkdtempSync(join(tmpdir(), 'ralph-project-dir-'));
-after(() => rmSync(base, { recursive: true, force: true }));
+const base = emptyFolder({ after });
 const project = join(base, 'project');
 const deep = join(project, 'packages', 'one');
 const other = join(base, 'other');

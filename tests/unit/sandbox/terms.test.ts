@@ -12,7 +12,7 @@ import { sandboxTerms, secretNames } from '../../../src/sandbox/terms.ts';
 import { withoutGitExcludes } from '../../../src/sandbox/without-git-excludes.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: '/home/user' };
 
@@ -61,7 +61,7 @@ for (const [wrong, message] of [
 }
 
 test("the client's settings close every path to its shell and to its file tools", (context) => {
-  const dir = project(context, { 'folder/file': '', file: '' });
+  const dir = folderWith(context, { 'folder/file': '', file: '' });
   const [folder, file, missing] = ['folder', 'file', 'missing'].map((name) => join(dir, name));
   const terms = { allowWrite: [], denyWrite: [file ?? ''], denyRead: [folder ?? ''], network: false };
   const closed = [missing ?? ''];
@@ -84,7 +84,7 @@ test("the client's settings close every path to its shell and to its file tools"
 });
 
 test("git ignores what the sandbox shows, keeps the user's own list, and the loop's own git sees everything", (context) => {
-  const dir = project(context, { 'own-list': '*.log\n', 'git/app/x.log': '' });
+  const dir = folderWith(context, { 'own-list': '*.log\n', 'git/app/x.log': '' });
   const git = join(dir, 'git');
   execFileSync('git', ['init', '-q', git]);
   const own = join(dir, 'own-list');
@@ -112,7 +112,7 @@ test('the message of a confined command names the setting for exactly its calls'
 });
 
 test('tells a missing program, a refusing system and another system apart, each with a fix', (context) => {
-  const bin = project(context, {
+  const bin = folderWith(context, {
     'bwrap.sh': '#!/bin/sh\necho "No permissions to create new namespace" >&2; exit 1\n',
   });
   assert.match(sandboxProblem({ PATH: bin }, 'linux')?.fix ?? '', /apt-get install bubblewrap socat/);

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { takeHold } from '../../../src/state/lock/hold.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 test('Taking a hold removes the drafts of killed processes, and no lock.', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-hold-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder(t);
   const others = [
     'loop-1.holder.lock.8xy-1-abcdefghi.tmp',
     'loop-1~2.holder.8xy-1-abcdefghi.tmp',

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { spelling } from '../../../src/state/process/program.ts';
-import { project as folder } from '../../support/folder.ts';
+import { folderWith as folder } from '../../support/folder.ts';
 
 const installed = (base: string): string => {
   mkdirSync(join(base, 'dist', 'scripts'), { recursive: true });

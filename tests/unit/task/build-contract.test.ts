@@ -6,19 +6,19 @@ import { hashContract } from '../../../src/state/hash-contract.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import { terms } from '../../support/contract-terms.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 test('a contract matches its schema and contains its own hash', (context) => {
-  const stored = buildContract(terms(project(context), ['npm test']));
+  const stored = buildContract(terms(folderWith(context), ['npm test']));
   assert.deepEqual(schema.parse(stored.contract), stored.contract);
   assert.equal(stored.hash, hashContract(stored.contract));
 });
 
 test('commands without a name are named after what they run, each uniquely', (context) => {
   const { contract } = buildContract(
-    terms(project(context), [
+    terms(folderWith(context), [
       'npm   test',
       'npm test',
       { run: 'make', name: 'npm test (2)', timeout: 9 },
@@ -43,13 +43,13 @@ test('two commands of the same name are an error', (context) => {
     { name: 'a', run: 'y' },
   ];
   assert.throws(
-    () => buildContract(terms(project(context), twice)),
+    () => buildContract(terms(folderWith(context), twice)),
     (error) => error instanceof RalphError && error.code === 'task-invalid' && /"a"/.test(error.message),
   );
 });
 
 test('stores the hashes of the scripts that the commands name under their path in the project', (context) => {
-  const directory = project(context, {
+  const directory = folderWith(context, {
     'check.sh': 'exit 0\n',
     'package.json': '{"scripts":{"test":"node --test"},"version":"1.0.0"}',
   });
@@ -65,7 +65,7 @@ test('stores the hashes of the scripts that the commands name under their path i
 });
 
 test('the contract ignores changes of package.json except to the named script', (context) => {
-  const directory = project(context, { 'package.json': '{"scripts":{"test":"node --test"}}' });
+  const directory = folderWith(context, { 'package.json': '{"scripts":{"test":"node --test"}}' });
   const before = buildContract(terms(directory, ['npm test']));
   writeFiles(directory, { 'package.json': '{"scripts":{"test":"node --test"},"dependencies":{"x":"1"}}' });
   assert.equal(buildContract(terms(directory, ['npm test'])).hash, before.hash);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
-import { project } from '../../support/folder.ts';
+import { folderWith } from '../../support/folder.ts';
 
 const prompt = (frontmatter: string, body = '# Task\n') =>
   checkTaskFile('PROMPT.md', `---\n${frontmatter}---\n${body}`);
@@ -336,7 +336,7 @@ test('an empty value of a key that protects the user is an error', () => {
 });
 
 test('warns of commands that cannot run in the project, and of no others', (t) => {
-  const dir = project(t, {
+  const dir = folderWith(t, {
     'package.json': '{"scripts":{"test":"x","lint:ts":"y"}}',
     Makefile: 'build test: src\n\tcc\n',
     'run.sh': '',

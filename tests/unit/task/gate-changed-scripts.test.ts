@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { terms } from '../../support/contract-terms.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import { OPTIONS } from './support/gate.ts';
 
 function changedGate(context: TestContext, change: (directory: string) => void) {
-  const directory = project(context, {
+  const directory = folderWith(context, {
     'check.sh': '#!/bin/sh\nexit 0\n',
     'package.json': '{"scripts":{"test":"./check.sh","lint":"true"}}',
   });
@@ -49,7 +49,7 @@ test('a missing script counts as changed', async (context) => {
     results.map(({ outcome }) => outcome),
     ['changed', 'changed', 'changed', 'ok', 'ok'],
   );
-  assert.match(results[1]?.detail ?? '', /^check\.sh is gone since/);
+  assert.match(results[1]?.detail ?? '', /^check\.sh was removed since/);
 });
 
 test('does not run a rewritten package script, and allows other changes of package.json', async (context) => {

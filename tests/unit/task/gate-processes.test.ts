@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ENV } from '../../support/environment.ts';
-import { project } from '../../support/folder.ts';
+import { folderWith } from '../../support/folder.ts';
 import { plainProgram } from '../../support/plain-program.ts';
 import { until } from '../../support/until.ts';
 import { alive } from './support/alive.ts';
@@ -17,7 +17,7 @@ const pidIn = (directory: string, name: string) => Number(readFileSync(join(dire
 const isThere = (directory: string) => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0;
 
 test('ends a command over its time limit with everything that it started', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const lines: string[] = [];
   const [result] = await whenTimeIsUp(
     context,
@@ -36,7 +36,7 @@ test('ends a command over its time limit with everything that it started', async
 });
 
 test('ends a process that ignores SIGTERM too', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const stubborn = `trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo $! > grandchild; echo $$ > child; while :; do sleep 0.1; done`;
   const [result] = await whenTimeIsUp(
     context,
@@ -51,14 +51,14 @@ test('ends a process that ignores SIGTERM too', async (context) => {
 });
 
 test('ends what a command leaves running', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const [result] = await gate(directory, [`${FAMILY} exit 0`]);
   assert.equal(result?.outcome, 'ok');
   assert.equal(alive(pidIn(directory, 'grandchild')), false);
 });
 
 test('an abort ends everything and rejects with its reason', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const abort = new AbortController();
   const running = gate(directory, [`${FAMILY} sleep 300`, 'touch second'], { signal: abort.signal });
   await until('the family is there', () => isThere(directory));
@@ -70,13 +70,13 @@ test('an abort ends everything and rejects with its reason', async (context) => 
 });
 
 test('an abort before the start runs nothing', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   await assert.rejects(gate(directory, ['touch ran'], { signal: AbortSignal.abort() }), { name: 'AbortError' });
   assert.equal(existsSync(join(directory, 'ran')), false);
 });
 
 test('a process that ends during its gate ends the commands too', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const program = `
     import { runCommand } from '../../src/task/commands/run-command.ts';
     runCommand({ run: ${JSON.stringify(`${FAMILY} sleep 300`)}, directory: process.cwd(), env: process.env, timeoutMs: 60000, signal: new AbortController().signal });

@@ -7,15 +7,15 @@ import { runGate } from '../../../src/task/commands/gate.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { terms } from '../../support/contract-terms.ts';
 import { ENV } from '../../support/environment.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import { gate, OPTIONS } from './support/gate.ts';
 
 test('a loop with nothing to check has no result', async (context) => {
-  assert.deepEqual(await gate(project(context), []), []);
+  assert.deepEqual(await gate(folderWith(context), []), []);
 });
 
 test('runs every command and reports how each ended', async (context) => {
-  const results = await gate(project(context), [
+  const results = await gate(folderWith(context), [
     'true',
     'echo out; echo err >&2; exit 3',
     'kill -KILL $$',
@@ -34,7 +34,7 @@ test('runs every command and reports how each ended', async (context) => {
 });
 
 test('commands run in the project directory, without input, outside the loop', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const env = {
     ...ENV,
     RALPH_ACTIVE: '1',
@@ -54,7 +54,7 @@ test('commands run in the project directory, without input, outside the loop', a
 });
 
 test('finds bash on the PATH, and uses sh without it', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const [bash] = await gate(directory, ['[[ bash == b* ]] && echo bash; exit 1']);
   assert.match(bash?.detail ?? '', /\nbash$/);
   const bin = join(directory, 'bin');
@@ -65,7 +65,7 @@ test('finds bash on the PATH, and uses sh without it', async (context) => {
 });
 
 test('does not find a shell in the project through a relative PATH', async (context) => {
-  const directory = project(context, { 'bin/bash': '#!/bin/sh\nexit 0\n' });
+  const directory = folderWith(context, { 'bin/bash': '#!/bin/sh\nexit 0\n' });
   const [result] = await gate(directory, ['exit 4'], { env: { PATH: `bin:.:${ENV['PATH']}` } });
   assert.match(result?.detail ?? '', /^exit code 4\./);
 });
@@ -75,12 +75,12 @@ test('keeps output that comes through a process substitution', async (context) =
   const real = globalThis.setTimeout;
   const patient = (run: () => void, ms = 0): NodeJS.Timeout => real(run, ms <= 20 ? ms : 600_000);
   context.mock.method(globalThis, 'setTimeout', patient as typeof setTimeout);
-  const [result] = await gate(project(context), ['exec > >(sleep 0.1; cat); echo late; exit 1']);
+  const [result] = await gate(folderWith(context), ['exec > >(sleep 0.1; cat); echo late; exit 1']);
   assert.equal(result?.detail, 'exit code 1.\nlate');
 });
 
 test('keeps the head and the tail of a long output with the count of its bytes', async (context) => {
-  const [result] = await gate(project(context), [
+  const [result] = await gate(folderWith(context), [
     'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo last; exit 1',
   ]);
   const detail = result?.detail ?? '';
@@ -93,14 +93,14 @@ test('keeps the head and the tail of a long output with the count of its bytes',
 
 test('passes lines on as they arrive', async (context) => {
   const lines: string[] = [];
-  await gate(project(context), [{ name: 'talk', run: 'printf "a\\r\\nb"; echo c >&2' }], {
+  await gate(folderWith(context), [{ name: 'talk', run: 'printf "a\\r\\nb"; echo c >&2' }], {
     onLine: (line, name) => lines.push(`${name}: ${line}`),
   });
   assert.deepEqual(lines.toSorted(), ['talk: a', 'talk: b', 'talk: c']);
 });
 
 test('a green run that executed no test is vacuous, even if its summary is in the omitted middle', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const noise = 'head -c 100000 /dev/zero | tr "\\0" "\\n"';
   const [plain, lost, real] = await gate(directory, [
     'echo "No tests found, exiting with code 0"',
@@ -114,7 +114,7 @@ test('a green run that executed no test is vacuous, even if its summary is in th
 });
 
 test('a real node:test run over a file without a test is vacuous', async (context) => {
-  const directory = project(context, {
+  const directory = folderWith(context, {
     'empty.test.mjs': 'export {};\n',
     'skip.test.mjs': "import test from 'node:test';\ntest.skip('a', () => {});\n",
     'real.test.mjs': "import test from 'node:test';\ntest('a', () => {});\n",
@@ -136,12 +136,12 @@ test('a real node:test run over a file without a test is vacuous', async (contex
 });
 
 test('a missing package script fails by its exit code', async (context) => {
-  const [result] = await gate(project(context, { 'package.json': '{"scripts":{}}' }), ['npm test']);
+  const [result] = await gate(folderWith(context, { 'package.json': '{"scripts":{}}' }), ['npm test']);
   assert.equal(result?.outcome, 'failed');
 });
 
 test('an open finding rejects; a log without one proves nothing, nor does a missing log', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   assert.deepEqual(await gate(directory, []), []);
   const log = '.ralph/findings.md';
   writeFiles(directory, {
@@ -159,7 +159,7 @@ test('an open finding rejects; a log without one proves nothing, nor does a miss
 });
 
 test('a findings log that links out of the project, or is not a file, proves nothing', async (context) => {
-  const directory = project(context, { 'logs/x.md': '' });
+  const directory = folderWith(context, { 'logs/x.md': '' });
   symlinkSync('/etc/hostname', join(directory, 'out.md'));
   for (const findingsLog of ['../x.md', '/etc/hostname', 'out.md', 'logs']) {
     const { contract } = buildContract(terms(directory, [], { findingsLog }));
@@ -169,7 +169,7 @@ test('a findings log that links out of the project, or is not a file, proves not
 });
 
 test('a missing project makes the command unavailable and does not fail the gate', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const { contract } = buildContract(terms(directory, ['true', 'a\0b']));
   const [gone] = await runGate(contract, join(directory, 'gone'), OPTIONS);
   assert.equal(gone?.outcome, 'unavailable');

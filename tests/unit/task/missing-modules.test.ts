@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import '../../support/starts-processes.ts';
+import { folderWith } from '../../support/folder.ts';
 
 /** The system's Python first: others may have imported much before they begin. */
 const ENV = { PATH: `/usr/bin:${process.env['PATH']}` };
@@ -15,9 +15,7 @@ function check(
   run: string,
   files: Readonly<Record<string, string>> = {},
 ): [string, string | undefined] {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-modules-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  const dir = folderWith(t, files);
   const text = `---\nvalidation:\n  - ${JSON.stringify(run)}\n---\nWork.\n`;
   const { problems } = checkTaskFile('PROMPT.md', text, 'prompt', { dir, env: ENV });
   return [dir, problems[0]?.message];

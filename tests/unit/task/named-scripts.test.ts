@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pinsOf } from '../../../src/task/pinned-scripts/named-scripts.ts';
-import { project } from '../../support/folder.ts';
+import { folderWith } from '../../support/folder.ts';
 
 const namedScripts = (...call: Parameters<typeof pinsOf>): string[] => [...pinsOf(...call).scripts];
 
@@ -64,17 +64,17 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
 
 for (const [run, expected] of CASES) {
   test(`finds the project's own files that ${JSON.stringify(run)} names`, (context) => {
-    assert.deepEqual(namedScripts(project(context, FILES), run), expected);
+    assert.deepEqual(namedScripts(folderWith(context, FILES), run), expected);
   });
 }
 
 test('an absolute path into the project names the same file', (context) => {
-  const directory = project(context, FILES);
+  const directory = folderWith(context, FILES);
   assert.deepEqual(namedScripts(directory, `bash '${join(directory, 'check.sh')}'`), ['check.sh']);
 });
 
 test('a symlink that leads out of the project names none of its files', (context) => {
-  const directory = project(context, FILES);
+  const directory = folderWith(context, FILES);
   symlinkSync('/etc/hostname', join(directory, 'link.sh'));
   symlinkSync(tmpdir(), join(directory, 'elsewhere'));
   symlinkSync('check.sh', join(directory, 'inside.sh'));
@@ -83,11 +83,11 @@ test('a symlink that leads out of the project names none of its files', (context
 
 test('a missing file is still named if it is known', (context) => {
   const known = new Set(['gone.sh', 'package.json#scripts.gone']);
-  assert.deepEqual(namedScripts(project(context, FILES), './gone.sh && npm run gone', known), [...known]);
+  assert.deepEqual(namedScripts(folderWith(context, FILES), './gone.sh && npm run gone', known), [...known]);
 });
 
 test('a deeply nested text names what was found until the limit and never throws', (context) => {
-  const directory = project(context, FILES);
+  const directory = folderWith(context, FILES);
   for (const text of ['$('.repeat(20_000), `./check.sh ${'x'.repeat(100_000)}`, 'a\0b ./check.sh']) {
     assert.doesNotThrow(() => namedScripts(directory, text), text.slice(0, 20));
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { markFolder } from '../../../src/task/progress/marks.ts';
 import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import { after, changed, ENV, look, PATIENT, repository, TASK } from '../../support/repository.ts';
 
 test('without git only the task folder is measured', async (context) => {
@@ -56,7 +56,7 @@ test('beyond the bounds an observed change is progress, and otherwise the result
 
 test('reads a small folder completely however late it is, and the beginning of a large one', (context) => {
   const names = Array.from({ length: 101 }, (_, n) => `tasks/one/a${1000 + n}.md`);
-  const directory = project(context, Object.fromEntries(names.slice(1).map((name) => [name, ''])));
+  const directory = folderWith(context, Object.fromEntries(names.slice(1).map((name) => [name, ''])));
   const late = (): ReturnType<typeof markFolder> =>
     markFolder(directory, TASK, { ...PATIENT.folderLimits, timeMs: -1 });
   assert.deepEqual([late().complete, Object.keys(late().files)], [true, names.slice(1)]);
@@ -78,7 +78,7 @@ test('compares what is not read by size and time', async (context) => {
 
 test('does not follow links and is not blocked by a FIFO', async (context) => {
   const directory = repository(context);
-  const outside = project(context, { 'x.md': 'x' });
+  const outside = folderWith(context, { 'x.md': 'x' });
   symlinkSync(outside, join(directory, 'tasks/one/out'));
   symlinkSync(join(outside, 'x.md'), join(directory, 'tasks/one/x.md'));
   execFileSync('mkfifo', [join(directory, 'tasks/one/pipe'), join(directory, 'src/pipe')]);
@@ -88,8 +88,8 @@ test('does not follow links and is not blocked by a FIFO', async (context) => {
 });
 
 test('does not measure a task folder that links out of the project', async (context) => {
-  const directory = project(context);
-  const outside = project(context, { 'RALPH.md': '' });
+  const directory = folderWith(context);
+  const outside = folderWith(context, { 'RALPH.md': '' });
   mkdirSync(join(directory, 'tasks'));
   symlinkSync(outside, join(directory, TASK));
   const { task } = await look(directory);
@@ -110,7 +110,7 @@ function isReadByNobody(directory: string): boolean {
 }
 
 test('an unreadable part leaves the result open', (context) => {
-  const directory = project(context, {
+  const directory = folderWith(context, {
     'tasks/one/RALPH.md': '',
     'tasks/one/secret.md': 'x',
     'tasks/one/closed/a': '',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import { after, changed, ENV, FILES, git, repository } from '../../support/repository.ts';
 
 test('measures a project inside a larger repository as its own part', async (context) => {
@@ -18,7 +18,7 @@ test('measures a project inside a larger repository as its own part', async (con
 });
 
 test('without a repository only the task folder is measured', async (context) => {
-  const directory = project(context, FILES);
+  const directory = folderWith(context, FILES);
   const bounded = ['git-repository'];
   assert.deepEqual(await after(directory, () => writeFiles(directory, { 'src/a.ts': 'A' })), {
     ...changed('unknown'),
@@ -64,7 +64,7 @@ test('folders above the task folder may have any name', async (context) => {
 });
 
 test('measures a repository without a commit', async (context) => {
-  const directory = project(context, FILES);
+  const directory = folderWith(context, FILES);
   git(directory, 'init', '--quiet');
   assert.deepEqual(await after(directory, () => {}), changed('no'));
   assert.deepEqual(

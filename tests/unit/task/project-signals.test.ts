@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { projectSignals } from '../../../src/task/draft/project-signals.ts';
-import { project } from '../../support/folder.ts';
+import { folderWith } from '../../support/folder.ts';
 
 const scripts = (entries: Record<string, unknown>): string => JSON.stringify({ scripts: entries });
 const ALL = scripts({ test: 'vitest run', lint: 'eslint .', build: 'tsc -b', typecheck: 'tsc --noEmit', dev: 'vite' });
@@ -136,7 +136,7 @@ PROJECTS.push(
 
 /** A PATH with the programs that are only named where they are installed. */
 function withPrograms(t: TestContext): NodeJS.ProcessEnv {
-  const bin = project(
+  const bin = folderWith(
     t,
     Object.fromEntries(['cargo-clippy', 'flake8', 'black', 'ruff', 'mypy'].map((name) => [name, ''])),
   );
@@ -146,7 +146,7 @@ function withPrograms(t: TestContext): NodeJS.ProcessEnv {
 
 for (const [what, files, runs] of PROJECTS) {
   test(`signals of ${what}`, (t) => {
-    const { commands } = projectSignals(project(t, files), withPrograms(t));
+    const { commands } = projectSignals(folderWith(t, files), withPrograms(t));
     assert.deepEqual(
       commands.map(({ run }) => run),
       runs,
@@ -155,7 +155,7 @@ for (const [what, files, runs] of PROJECTS) {
 }
 
 test('reports what was found and left out, with the reason', (t) => {
-  const signals = projectSignals(project(t, { 'Cargo.toml': '', Makefile: 'test:\n' }), { PATH: '' });
+  const signals = projectSignals(folderWith(t, { 'Cargo.toml': '', Makefile: 'test:\n' }), { PATH: '' });
   assert.deepEqual(signals.leftOut, [
     'cargo test (make test is chosen)',
     'cargo clippy (cargo-clippy is not on the PATH)',
@@ -163,7 +163,7 @@ test('reports what was found and left out, with the reason', (t) => {
 });
 
 test('ignores folders in the place of the files', (t) => {
-  const dir = project(t);
+  const dir = folderWith(t);
   for (const name of ['package.json', 'pyproject.toml', 'Makefile']) mkdirSync(join(dir, name));
   assert.deepEqual(projectSignals(dir).commands, []);
 });

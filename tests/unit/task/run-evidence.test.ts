@@ -9,7 +9,7 @@ import { runEvidence } from '../../../src/task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { ENV } from '../../support/environment.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import { until } from '../../support/until.ts';
 import { alive } from './support/alive.ts';
 import { taskTerms } from './support/task-terms.ts';
@@ -24,20 +24,20 @@ function evidence(directory: string, commands: readonly Command[], more: Partial
 }
 
 async function one(context: TestContext, command: Command, more: Partial<TaskCommandOptions> = {}) {
-  const [only] = await evidence(project(context, { 'tasks/one/RALPH.md': '' }), [command], more);
+  const [only] = await evidence(folderWith(context, { 'tasks/one/RALPH.md': '' }), [command], more);
   assert.ok(only);
   return only;
 }
 
 test('a loop without a task folder has no evidence', async (context) => {
-  const directory = project(context);
+  const directory = folderWith(context);
   const { contract } = buildContract(taskTerms(directory, { commands: [{ run: 'true' }] }));
   const options = { signal: new AbortController().signal, env: ENV, iteration: 1 };
   assert.deepEqual(await runEvidence({ ...contract, task: null }, directory, options), []);
 });
 
 test('commands run in order, and each reports how it ended', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const found = await evidence(directory, [
     { name: 'good', run: 'echo err >&2' },
     { name: 'bad', run: 'echo broken; exit 3' },
@@ -59,7 +59,7 @@ test('commands run in order, and each reports how it ended', async (context) => 
 });
 
 test('a command runs in the directory from the contract', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const found = await evidence(directory, [
     { name: 'task', run: 'pwd', directory: 'task' },
     { name: 'project', run: 'pwd', directory: 'project' },
@@ -71,7 +71,7 @@ test('a command runs in the directory from the contract', async (context) => {
 });
 
 test('names a missing task folder, and the next command runs', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const { contract } = buildContract(
     taskTerms(directory, {
       commands: [
@@ -111,7 +111,7 @@ test('keeps the output of a command over its time limit, with the mark', async (
 });
 
 test('a guardrail sees what would really run, and where', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const asked: string[] = [];
   const blockingRule = async (run: string, where: string): Promise<string | null> => {
     asked.push(`${run} in ${where}`);
@@ -137,7 +137,7 @@ test('a guardrail sees what would really run, and where', async (context) => {
 });
 
 test('does not run a script that changed since the start', async (context) => {
-  const directory = project(context, { 'tasks/one/check.sh': '#!/bin/sh\necho honest\n' });
+  const directory = folderWith(context, { 'tasks/one/check.sh': '#!/bin/sh\necho honest\n' });
   const { contract } = buildContract(
     taskTerms(directory, { commands: [{ name: 'a', run: './check.sh', directory: 'task' }] }),
   );
@@ -152,7 +152,10 @@ test('does not run a script that changed since the start', async (context) => {
 });
 
 test('pins a script that is named by the number of an iteration for each iteration', async (context) => {
-  const directory = project(context, { 'tasks/one/step-3.sh': 'echo third\n', 'tasks/one/step-4.sh': 'echo fourth\n' });
+  const directory = folderWith(context, {
+    'tasks/one/step-3.sh': 'echo third\n',
+    'tasks/one/step-4.sh': 'echo fourth\n',
+  });
   const { contract } = buildContract(
     taskTerms(directory, { commands: [{ run: 'sh ./step-{{ ralph.iteration }}.sh', directory: 'task' }] }),
   );
@@ -207,7 +210,7 @@ test('bounds an endless output in memory and ends it at its time limit', async (
 });
 
 test('an abort ends the running command, and the next one never begins', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const abort = new AbortController();
   const commands = [
     { name: 'a', run: 'sleep 300 & echo $! > child; sleep 300' },
@@ -225,7 +228,7 @@ test('an abort ends the running command, and the next one never begins', async (
 });
 
 test('an abort before the start runs nothing', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const running = evidence(directory, [{ run: 'touch ran' }], { signal: AbortSignal.abort() });
   await assert.rejects(running, { name: 'AbortError' });
   assert.equal(existsSync(join(directory, 'ran')), false);

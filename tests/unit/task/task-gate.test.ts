@@ -8,7 +8,7 @@ import { runGate } from '../../../src/task/commands/gate.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { ENV } from '../../support/environment.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import { taskTerms } from './support/task-terms.ts';
 
 const READY = { 'tasks/one/RALPH.md': '', 'tasks/one/OPEN_QUESTIONS.md': '## P0\n\n## P1\n' };
@@ -35,7 +35,7 @@ async function outcomes(contract: Contract, directory: string, more: Partial<Tas
 }
 
 test('a required gate that is ready says what it found, and runs the acceptance commands again', async (context) => {
-  const directory = project(context, { ...READY, 'tasks/one/FIXES.md': '' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/FIXES.md': '' });
   const commands = [ACCEPTED, { name: 'stats', run: 'touch stats' }];
   const contract = contractOf(directory, { commands, requiredOutputs: ['FIXES.md'] });
   assert.deepEqual(await gate(contract, directory), [
@@ -47,7 +47,7 @@ test('a required gate that is ready says what it found, and runs the acceptance 
 });
 
 test('names a missing output and missing questions, and runs nothing', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const contract = contractOf(directory, { commands: [ACCEPTED], requiredOutputs: ['out/FIXES.md'] });
   assert.deepEqual(await gate(contract, directory), [
     {
@@ -65,12 +65,12 @@ test('names a missing output and missing questions, and runs nothing', async (co
 });
 
 test('an empty OPEN_QUESTIONS.md is ready', async (context) => {
-  const directory = project(context, { 'tasks/one/OPEN_QUESTIONS.md': '' });
+  const directory = folderWith(context, { 'tasks/one/OPEN_QUESTIONS.md': '' });
   assert.deepEqual(await outcomes(contractOf(directory), directory), ['OPEN_QUESTIONS.md: ok']);
 });
 
 test('shows open questions with their lines, and runs nothing', async (context) => {
-  const directory = project(context, {
+  const directory = folderWith(context, {
     ...READY,
     'tasks/one/OPEN_QUESTIONS.md': `## P0\n- [x] a\n- [ ] Which store?\n## P1\n- ${'y'.repeat(300)}\n${'- more\n'.repeat(20)}`,
   });
@@ -86,7 +86,7 @@ test('shows open questions with their lines, and runs nothing', async (context) 
 });
 
 test('an output has to be a regular file inside the task folder', async (context) => {
-  const directory = project(context, { ...READY, 'tasks/one/real.md': '', 'outside.md': '' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/real.md': '', 'outside.md': '' });
   const folder = join(directory, 'tasks/one');
   mkdirSync(join(folder, 'folder.md'));
   symlinkSync('real.md', join(folder, 'inside.md'));
@@ -107,7 +107,7 @@ test('an output has to be a regular file inside the task folder', async (context
 });
 
 test('does not read questions that link out of the task folder or are endless', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '', 'ready.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '', 'ready.md': '' });
   const path = join(directory, 'tasks/one/OPEN_QUESTIONS.md');
   const contract = contractOf(directory);
   symlinkSync('../../ready.md', path);
@@ -121,13 +121,13 @@ test('does not read questions that link out of the task folder or are endless', 
 });
 
 test('the rolling memory is not a required output', async (context) => {
-  const directory = project(context, READY);
+  const directory = folderWith(context, READY);
   const contract = contractOf(directory, { requiredOutputs: ['RALPH_PROGRESS.md'] });
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok']);
 });
 
 test('an acceptance command rejects in every way that it can fail', async (context) => {
-  const directory = project(context, READY);
+  const directory = folderWith(context, READY);
   const commands = [
     { name: 'fails', run: 'exit 1', acceptance: true },
     { name: 'vacuous', run: 'echo "No tests found, exiting with code 0"', acceptance: true },
@@ -144,14 +144,14 @@ test('an acceptance command rejects in every way that it can fail', async (conte
 });
 
 test('an acceptance command runs where the contract says, with the number of its iteration', async (context) => {
-  const directory = project(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\necho "$PWD $1"; exit 1\n' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\necho "$PWD $1"; exit 1\n' });
   const commands = [{ run: './check.sh {{ ralph.iteration }}', directory: 'task' as const, acceptance: true }];
   const [, result] = await gate(contractOf(directory, { commands }), directory, { iteration: 4 });
   assert.equal(result?.detail, `exit code 1.\n${directory}/tasks/one 4`);
 });
 
 test('does not run an acceptance command whose script changed', async (context) => {
-  const directory = project(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\nexit 1\n' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\nexit 1\n' });
   const commands = [{ run: './check.sh', directory: 'task' as const, acceptance: true }];
   const contract = contractOf(directory, { commands });
   writeFiles(directory, { 'tasks/one/check.sh': '#!/bin/sh\nexit 0\n' });
@@ -159,7 +159,7 @@ test('does not run an acceptance command whose script changed', async (context) 
 });
 
 test('a script that only evidence names may change without affecting the gate', async (context) => {
-  const directory = project(context, { ...READY, 'tasks/one/stats.sh': '#!/bin/sh\n' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/stats.sh': '#!/bin/sh\n' });
   const commands = [ACCEPTED, { name: 'stats', run: './stats.sh', directory: 'task' as const }];
   const contract = contractOf(directory, { commands });
   writeFiles(directory, { 'tasks/one/stats.sh': '#!/bin/sh\necho more\n' });
@@ -167,14 +167,14 @@ test('a script that only evidence names may change without affecting the gate', 
 });
 
 test('validation also runs, whether the folder is ready or not', async (context) => {
-  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const { contract } = buildContract({ ...taskTerms(directory, { commands: [ACCEPTED] }), validation: ['true'] });
   const [questions, validation, ...others] = await gate(contract, directory);
   assert.deepEqual([questions?.outcome, validation?.outcome, others.length], ['failed', 'ok', 0]);
 });
 
 test('an open finding prevents acceptance commands from running', async (context) => {
-  const directory = project(context, { ...READY, '.ralph/findings.md': '### FINDING-001: x\nStatus: OPEN\n' });
+  const directory = folderWith(context, { ...READY, '.ralph/findings.md': '### FINDING-001: x\nStatus: OPEN\n' });
   const contract = contractOf(directory, { commands: [ACCEPTED] });
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'findings log: failed']);
   assert.equal(existsSync(join(directory, 'ran')), false);
@@ -182,7 +182,7 @@ test('an open finding prevents acceptance commands from running', async (context
 
 for (const mode of ['optional', 'disabled'] as const) {
   test(`with a gate that is ${mode} the promise is enough, but validation still applies`, async (context) => {
-    const directory = project(context, { 'tasks/one/RALPH.md': '', 'stats.sh': '#!/bin/sh\n' });
+    const directory = folderWith(context, { 'tasks/one/RALPH.md': '', 'stats.sh': '#!/bin/sh\n' });
     const task = {
       commands: [ACCEPTED, { name: 'stats', run: './stats.sh' }],
       requiredOutputs: ['FIXES.md'],
@@ -198,13 +198,13 @@ for (const mode of ['optional', 'disabled'] as const) {
 }
 
 test('an abort during an acceptance command rejects', async (context: TestContext) => {
-  const directory = project(context, READY);
+  const directory = folderWith(context, READY);
   const contract = contractOf(directory, { commands: [{ run: 'sleep 300', acceptance: true }] });
   await assert.rejects(gate(contract, directory, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
 });
 
 test('the gate of a prompt file looks in the project, and needs no OPEN_QUESTIONS.md', async (context) => {
-  const directory = project(context, { 'REPORT.md': '', 'check.sh': 'exit 0\n' });
+  const directory = folderWith(context, { 'REPORT.md': '', 'check.sh': 'exit 0\n' });
   const run = [{ name: 'check', run: './check.sh', acceptance: true, directory: 'task' as const }];
   const terms = { commands: run, requiredOutputs: ['REPORT.md'], openQuestions: 'optional' as const };
   const contract = contractOf(directory, terms, { taskPath: '.claude/ralph/PROMPT.md' });
@@ -215,7 +215,7 @@ test('the gate of a prompt file looks in the project, and needs no OPEN_QUESTION
 });
 
 test('refuses a promise in a prompt file while OPEN_QUESTIONS.md has open items, but not a signal', async (context) => {
-  const directory = project(context, { 'OPEN_QUESTIONS.md': '## P0\n- which one?\n' });
+  const directory = folderWith(context, { 'OPEN_QUESTIONS.md': '## P0\n- which one?\n' });
   const of = (completion: Contract['policy']['completion']): Contract => {
     const contract = contractOf(directory, {}, { taskPath: '.claude/ralph/PROMPT.md', task: null });
     return { ...contract, policy: { ...contract.policy, completion } };

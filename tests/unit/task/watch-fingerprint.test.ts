@@ -3,7 +3,7 @@ import { rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { watchFingerprint } from '../../../src/task/progress/fingerprint.ts';
-import { project, writeFiles } from '../../support/folder.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';
 
@@ -14,7 +14,7 @@ function notices(
   files: Record<string, string>,
   change: (directory: string) => void,
 ): boolean {
-  const directory = project(context, { [TASK]: 'x', ...files });
+  const directory = folderWith(context, { [TASK]: 'x', ...files });
   const before = watchFingerprint(directory, globs, TASK);
   assert.equal(watchFingerprint(directory, globs, TASK), before, 'the same project has the same fingerprint');
   change(directory);
@@ -59,7 +59,7 @@ test('always watches the task file', (context) => {
 });
 
 test('without a task file the project directory itself does not count', (context) => {
-  const directory = project(context, { 'a.md': 'x' });
+  const directory = folderWith(context, { 'a.md': 'x' });
   const before = watchFingerprint(directory, ['**'], '');
   writeFiles(directory, { 'node_modules/x.js': '' });
   assert.equal(watchFingerprint(directory, ['**'], ''), before);
@@ -114,13 +114,13 @@ test('a single file may be watched before it exists', (context) => {
 });
 
 test('never looks outside the project', (context) => {
-  const outside = project(context, { 'a.md': 'x' });
+  const outside = folderWith(context, { 'a.md': 'x' });
   const globs = ['../**', `${outside}/**`, 'link/**', 'link/a.md', '**'];
   const changed = notices(context, globs, {}, (d) => {
     assert.ok(d !== outside);
   });
   assert.equal(changed, false);
-  const directory = project(context, { [TASK]: 'x' });
+  const directory = folderWith(context, { [TASK]: 'x' });
   symlinkSync(outside, join(directory, 'link'));
   symlinkSync(join(outside, 'a.md'), join(directory, 'file.md'));
   symlinkSync('.', join(directory, 'circle'));
@@ -131,7 +131,7 @@ test('never looks outside the project', (context) => {
 });
 
 test('follows a symlink to a file of the project', (context) => {
-  const directory = project(context, { [TASK]: 'x', 'dist/real.md': 'x' });
+  const directory = folderWith(context, { [TASK]: 'x', 'dist/real.md': 'x' });
   symlinkSync('dist/real.md', join(directory, 'link.md'));
   const before = watchFingerprint(directory, ['*.md'], TASK);
   writeFiles(directory, { 'dist/real.md': 'changed' });
@@ -140,7 +140,7 @@ test('follows a symlink to a file of the project', (context) => {
 
 test('the fingerprint of a tree over the limit covers its first part', (context) => {
   const files = Object.fromEntries([...Array(30).keys()].map((file) => [`many/${file % 3}/${file}.md`, '']));
-  const directory = project(context, { [TASK]: 'x', ...files });
+  const directory = folderWith(context, { [TASK]: 'x', ...files });
   const seen = () => watchFingerprint(directory, ['many/**'], TASK, 15);
   const before = seen();
   assert.notEqual(before, watchFingerprint(directory, ['many/**'], TASK), 'control: without the limit it is another');
@@ -151,14 +151,14 @@ test('the fingerprint of a tree over the limit covers its first part', (context)
 });
 
 test('a missing project has a fingerprint too', (context) => {
-  const gone = join(project(context), 'gone');
+  const gone = join(folderWith(context), 'gone');
   const fingerprint = watchFingerprint(gone, ['**'], TASK);
   assert.notEqual(fingerprint, '');
   assert.equal(watchFingerprint(gone, ['**'], TASK), fingerprint);
 });
 
 test('an empty glob means the project, and an endless one nothing', (context) => {
-  const directory = project(context, { [TASK]: 'x', 'src/a.md': 'x' });
+  const directory = folderWith(context, { [TASK]: 'x', 'src/a.md': 'x' });
   const endless = 'a'.repeat(70_000);
   for (const glob of ['', './', '././']) {
     writeFiles(directory, { 'src/a.md': 'x' });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
@@ -8,9 +7,9 @@ import { readConfigs } from '../../../../src/drive/start/read-settings.ts';
 import { evaluateToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules } from '../../../../src/guard/guard.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'config-')));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = emptyFolder({ after });
 const project = join(root, 'project');
 const home = join(root, 'home');
 const env = { HOME: home, XDG_STATE_HOME: join(home, '.local/state') };

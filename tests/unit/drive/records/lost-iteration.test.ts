@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,8 +9,8 @@ import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/e
 import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
+import { initRepository } from '../../../support/git.ts';
 import { iterationsIn } from '../../../support/journal.ts';
-import { ENV } from '../../../support/repository.ts';
 
 const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE';
 
@@ -119,7 +118,7 @@ test('run state that was archived or emptied meanwhile loses nothing', async (t)
 
 test('a Stop that is asked to exit while it measures progress stops measuring and still decides', async (t) => {
   const project = aTaskFolder(t, 'commands: [{ name: look, run: echo seen }]');
-  execFileSync('git', ['init', '--quiet'], { cwd: project.directory, env: ENV });
+  initRepository(project.directory);
   await aTurn(project, 'one');
   const context = { ...aHook(project, 'Stop', { last_assistant_message: 'two' }, JOB), now: () => AT };
   await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort() });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { clearOutbox, deliverOutbox, enqueue, recordJournal } from '../../../../src/drive/records/journal.ts';
 import type { Effect } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
@@ -10,6 +9,7 @@ import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { withState } from '../../../../src/state/with-state.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 import { decisionsOf, iterationsIn } from '../../../support/journal.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -37,16 +37,20 @@ const effects: readonly Effect[] = [
   { type: 'prompt', notices: { rejection: [], misplacedSignal: null, warnings: [] }, steering: [] },
 ];
 
-function inFiles(body: (files: LoopFiles) => void): void {
-  const root = mkdtempSync(join(tmpdir(), 'ralph-due-'));
-  try {
-    const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
-    mkdirSync(files.runtimeDir, { recursive: true });
-    mkdirSync(files.outsideDir, { recursive: true });
-    body(files);
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+function _filesIn(t: TestContext): LoopFiles {
+  const root = emptyFolder(t);
+  const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
+  mkdirSync(files.runtimeDir, { recursive: true });
+  mkdirSync(files.outsideDir, { recursive: true });
+  return files;
+}
+
+function filesIn(t: TestContext): LoopFiles {
+  const root = emptyFolder(t);
+  const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
+  mkdirSync(files.runtimeDir, { recursive: true });
+  mkdirSync(files.outsideDir, { recursive: true });
+  return files;
 }
 
 const write = (files: LoopFiles, state: LoopState): void =>
@@ -56,41 +60,38 @@ const told = (files: LoopFiles): [number, number] => [
   decisionsOf(readLines(files.events).entries).length,
 ];
 
-test('A runner that was killed after the state counted its iteration leaves complete journals to the next one.', () => {
-  inFiles((files) => {
-    enqueue(files, later, effects);
-    write(files, stateAt(1));
-    deliverOutbox(files, later);
-    assert.deepEqual(told(files), [1, 1]);
-    deliverOutbox(files, later);
-    assert.deepEqual(told(files), [1, 1]);
-  });
+test('A runner that was killed after the state counted its iteration leaves complete journals to the next one.', (t) => {
+  const files = filesIn(t);
+  enqueue(files, later, effects);
+  write(files, stateAt(1));
+  deliverOutbox(files, later);
+  assert.deepEqual(told(files), [1, 1]);
+  deliverOutbox(files, later);
+  assert.deepEqual(told(files), [1, 1]);
 });
 
-test('What was published before the kill is not published again, line by line.', () => {
-  inFiles((files) => {
-    enqueue(files, later, effects);
-    write(files, stateAt(1));
-    recordJournal(files, later, effects.slice(0, 1));
-    deliverOutbox(files, later);
-    assert.deepEqual(told(files), [1, 1]);
-  });
+test('What was published before the kill is not published again, line by line.', (t) => {
+  const files = filesIn(t);
+  enqueue(files, later, effects);
+  write(files, stateAt(1));
+  recordJournal(files, later, effects.slice(0, 1));
+  deliverOutbox(files, later);
+  assert.deepEqual(told(files), [1, 1]);
 });
 
-test('Publishes nothing of an iteration that the state never counted, of another loop, or of one that was dropped.', () => {
-  inFiles((files) => {
-    enqueue(files, later, effects);
-    write(files, stateAt(0));
-    deliverOutbox(files, later);
-    assert.deepEqual(told(files), [0, 0]);
-    enqueue(files, later, effects);
-    write(files, { ...stateAt(3), loopId: 'another' });
-    deliverOutbox(files, later);
-    assert.deepEqual(told(files), [0, 0]);
-    enqueue(files, later, effects);
-    clearOutbox(files);
-    write(files, stateAt(1));
-    deliverOutbox(files, later);
-    assert.deepEqual(told(files), [0, 0]);
-  });
+test('Publishes nothing of an iteration that the state never counted, of another loop, or of one that was dropped.', (t) => {
+  const files = filesIn(t);
+  enqueue(files, later, effects);
+  write(files, stateAt(0));
+  deliverOutbox(files, later);
+  assert.deepEqual(told(files), [0, 0]);
+  enqueue(files, later, effects);
+  write(files, { ...stateAt(3), loopId: 'another' });
+  deliverOutbox(files, later);
+  assert.deepEqual(told(files), [0, 0]);
+  enqueue(files, later, effects);
+  clearOutbox(files);
+  write(files, stateAt(1));
+  deliverOutbox(files, later);
+  assert.deepEqual(told(files), [0, 0]);
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runnerLines } from '../../../../src/cli/run/runner-lines.ts';
@@ -10,6 +9,7 @@ import { initialState } from '../../../../src/engine/initial-state.ts';
 import { transition } from '../../../../src/engine/transition.ts';
 import { newOwner } from '../../../../src/state/lock/owner.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 import { policy } from '../../engine/support/loop.ts';
 
 test('each wait is at most twice the one before, never more than two minutes, with jitter', () => {
@@ -50,32 +50,28 @@ test("an agent that cannot work ends its loop as an error with the driver's mess
   );
 });
 
-test('a lease has one named holder, and a dead holder has none', () => {
-  const root = mkdtempSync(join(tmpdir(), 'ralph-lease-'));
-  try {
-    const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
-    const other = loopFiles(root, 'other', { XDG_STATE_HOME: join(root, 'state') });
-    const lease = takeLease(files, () => assert.fail('lost'));
-    assert.throws(() => takeLease(files, () => undefined), new RegExp(`process ${process.pid}\\)`));
-    takeLease(other, () => undefined).release();
-    lease.release();
-    // A holder that was killed leaves both its name and its lease.
-    mkdirSync(join(files.outsideDir, 'runner.lease'));
-    assert.throws(
-      () => takeLease(files, () => undefined),
-      /another machine, or one that has just ended/,
-      'nobody knows of whom',
-    );
-    rmSync(join(files.outsideDir, 'runner.lease'), { recursive: true });
-    const again = takeLease(files, () => undefined);
-    again.release();
-    mkdirSync(join(files.outsideDir, 'runner.lease'));
-    const dead = { pid: 2 ** 22 - 3, startedAt: 'boot:1', token: 'x', host: newOwner().host };
-    writeFileSync(join(files.outsideDir, 'runner.holder.json'), JSON.stringify(dead));
-    takeLease(files, () => undefined).release();
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+test('a lease has one named holder, and a dead holder has none', (t) => {
+  const root = emptyFolder(t);
+  const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
+  const other = loopFiles(root, 'other', { XDG_STATE_HOME: join(root, 'state') });
+  const lease = takeLease(files, () => assert.fail('lost'));
+  assert.throws(() => takeLease(files, () => undefined), new RegExp(`process ${process.pid}\\)`));
+  takeLease(other, () => undefined).release();
+  lease.release();
+  // A holder that was killed leaves both its name and its lease.
+  mkdirSync(join(files.outsideDir, 'runner.lease'));
+  assert.throws(
+    () => takeLease(files, () => undefined),
+    /another machine, or one that has just ended/,
+    'nobody knows of whom',
+  );
+  rmSync(join(files.outsideDir, 'runner.lease'), { recursive: true });
+  const again = takeLease(files, () => undefined);
+  again.release();
+  mkdirSync(join(files.outsideDir, 'runner.lease'));
+  const dead = { pid: 2 ** 22 - 3, startedAt: 'boot:1', token: 'x', host: newOwner().host };
+  writeFileSync(join(files.outsideDir, 'runner.holder.json'), JSON.stringify(dead));
+  takeLease(files, () => undefined).release();
 });
 
 test("the agent's output cannot rewrite the terminal", () => {

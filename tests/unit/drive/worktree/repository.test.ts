@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { isRegistered } from '../../../../src/drive/worktree/repository.ts';
 import { emptyFolder } from '../../../support/folder.ts';
+import { commitFolder } from '../../../support/git.ts';
 
 test('lists worktrees while another process creates one', (t) => {
   const dir = emptyFolder(t);
-  const git = (...words: readonly string[]): unknown => execFileSync('git', words, { cwd: dir, stdio: 'pipe' });
-  git('init', '-q');
-  git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'First');
+  const git = commitFolder(dir);
   git('worktree', 'add', '-q', 'one');
   const path = join(dir, '.git', 'worktrees', 'one', 'commondir');
   const content = readFileSync(path, 'utf8');
@@ -30,10 +28,7 @@ test('a worktree is made where git has made its branch and then met another proc
   const base = emptyFolder(t);
   const dir = join(base, 'project');
   mkdirSync(dir);
-  const git = (...words: readonly string[]): string =>
-    execFileSync('git', words, { cwd: dir, stdio: 'pipe', encoding: 'utf8' });
-  git('init', '-q');
-  git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'First');
+  const git = commitFolder(dir);
   // Stands for the other process: the first "git worktree add" makes the branch, and then fails as git does.
   const meets = `#!/bin/sh
 PATH=${process.env['PATH']}

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { hiddenFiles } from '../../../../src/task/git/read-repository.ts';
 import { runGit } from '../../../../src/task/git/run-git.ts';
 import { emptyFolder } from '../../../support/folder.ts';
+import { initRepository } from '../../../support/git.ts';
 import { ENV } from '../../../support/repository.ts';
 
 const OPTIONS = { env: ENV, signal: new AbortController().signal };
@@ -14,7 +15,7 @@ test('finds a hidden file in a repository whose file list exceeds one answer of 
   const dir = emptyFolder(t);
   const git = (args: readonly string[], input = ''): string =>
     execFileSync('git', args, { cwd: dir, env: ENV, encoding: 'utf8', input });
-  git(['init', '-q']);
+  initRepository(dir);
   writeFileSync(join(dir, 'there.txt'), 'x');
   writeFileSync(join(dir, 'plain.txt'), 'x');
   git(['add', '-A']);
