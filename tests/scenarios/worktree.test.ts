@@ -7,13 +7,7 @@ import { commitFolder } from '../support/git.ts';
 import { type Answer, DIST, type Project, project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
-
-const GIT_ENV = {
-  GIT_AUTHOR_NAME: 'A',
-  GIT_AUTHOR_EMAIL: 'a@b.c',
-  GIT_COMMITTER_NAME: 'A',
-  GIT_COMMITTER_EMAIL: 'a@b.c',
-};
+import { git } from './support/side-by-side.ts';
 
 /** A repository with one commit: a task folder `jobs/fix`, a source file. */
 function repository(t: TestContext): Project {
@@ -32,14 +26,8 @@ function repository(t: TestContext): Project {
   return p;
 }
 
-function git(p: Project, command: string): string {
-  const { code, stdout, stderr } = p.sh(`git ${command}`, '', GIT_ENV);
-  assert.equal(code, 0, `${command}: ${stderr}`);
-  return stdout.trim();
-}
-
 function run(p: Project, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Answer {
-  return p.ralph(['run', 'jobs/fix', '--worktree', '--agent', './agent.sh', ...args], { ...GIT_ENV, ...env });
+  return p.ralph(['run', 'jobs/fix', '--worktree', '--agent', './agent.sh', ...args], env);
 }
 
 const tree = (p: Project, path = ''): string => join(p.dir, '.ralph/worktrees/fix', path);
@@ -74,7 +62,6 @@ test('a worktree whose agent committed nothing offers its changes, and status na
   git(p, 'add -A');
   git(p, 'commit -qm agent');
   const older = p.ralph(['run', 'jobs/fix', '--agent', './agent.sh', '--max-iterations', '1'], {
-    ...GIT_ENV,
     RALPH_RETRY_WAIT: '1ms',
   });
   assert.notEqual(older.code, 0);
@@ -128,10 +115,10 @@ test('the settings of the project may contain the set-up', (t) => {
   const p = repository(t);
   p.write('.claude/ralph/config.json', { worktree_setup: 'touch set-up.txt' });
   const words = ['run', 'jobs/fix', '--worktree', '--agent', './agent.sh'];
-  const refused = unattended(p, words, GIT_ENV);
+  const refused = unattended(p, words);
   assert.match(refused.stderr, /have not agreed to: worktree_setup: touch set-up\.txt {2}\(project config\)/);
   assert.ok(!existsSync(tree(p, 'set-up.txt')));
-  assert.equal(inPerson(p, words, 'yes', GIT_ENV).code, 0);
+  assert.equal(inPerson(p, words, 'yes').code, 0);
   assert.ok(existsSync(tree(p, 'set-up.txt')));
 });
 
@@ -143,17 +130,11 @@ test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   const refused = run(p);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /the worktree fix already exists.*--fresh.*--resume.*worktree remove fix/);
-  const resumed = p.ralph(
-    ['run', 'fix', '--resume', '--worktree', '--agent', './agent.sh', '--max-iterations', '3'],
-    GIT_ENV,
-  );
+  const resumed = p.ralph(['run', 'fix', '--resume', '--worktree', '--agent', './agent.sh', '--max-iterations', '3']);
   assert.equal(resumed.code, 2, resumed.stderr);
   assert.match(resumed.stdout, /Iteration 2 of 3[\s\S]*Iteration 3 of 3/);
   assert.doesNotMatch(resumed.stdout, /Iteration 1 of/);
-  const found = p.ralph(
-    ['run', '--loop', 'fix', '--resume', '--agent', './agent.sh', '--max-iterations', '4'],
-    GIT_ENV,
-  );
+  const found = p.ralph(['run', '--loop', 'fix', '--resume', '--agent', './agent.sh', '--max-iterations', '4']);
   assert.match(found.stdout, /Iteration 4 of 4/, 'found without being asked for');
   const fresh = run(p, ['--fresh', '--max-iterations', '1']);
   assert.match(fresh.stdout, /Iteration 1 of 1/);
@@ -185,7 +166,7 @@ test('an interrupted creation is repeated; a foreign folder and a branch with it
   const r = repository(t);
   git(r, 'branch ralph/fix');
   git(r, 'worktree add -q ../aside ralph/fix');
-  r.sh('cd ../aside && echo x > x && git add x && git commit -qm own', '', GIT_ENV);
+  r.sh('cd ../aside && echo x > x && git add x && git commit -qm own');
   git(r, 'worktree remove ../aside');
   const tip = git(r, 'rev-parse ralph/fix');
   assert.match(run(r).stderr, /the branch ralph\/fix already exists, with 1 commit missing from HEAD/);
@@ -249,7 +230,7 @@ test('two loops in worktrees run at once, and are shown and steered from the pro
   git(p, 'add do.sh jobs && git commit -qm two');
   const ends = ['fix', 'other'].map((name) => {
     const args = [join(DIST, 'scripts', 'main.cjs'), 'run', `jobs/${name}`, '--worktree', '--agent', './agent.sh'];
-    const child = spawn(process.execPath, args, { cwd: p.dir, env: { ...p.env, ...GIT_ENV }, stdio: 'ignore' });
+    const child = spawn(process.execPath, args, { cwd: p.dir, env: p.env, stdio: 'ignore' });
     return new Promise((resolve) => child.once('exit', resolve));
   });
   const at = (name: string, path: string): string => join(p.dir, '.ralph/worktrees', name, path);
@@ -283,11 +264,11 @@ test('two loops in worktrees run at once, and are shown and steered from the pro
 
 test('a folder of a repository is a project in its worktree as well', (t) => {
   const p = repository(t);
-  p.sh('mkdir -p packages/app && git mv jobs agent.sh do.sh packages/app/ && git commit -qm move', '', GIT_ENV);
+  p.sh('mkdir -p packages/app && git mv jobs agent.sh do.sh packages/app/ && git commit -qm move');
   const dir = join(p.dir, 'packages/app');
   const { code, stderr } = p.ralph(
     ['run', 'jobs/fix', '--worktree', '--agent', './agent.sh', '--project', dir],
-    { ...GIT_ENV },
+    {},
     dir,
   );
   assert.equal(code, 0, stderr);
@@ -319,7 +300,7 @@ for (const [what, prepare, args, says] of refusals) {
   test(`${what}: a worktree is refused, and nothing is created`, (t) => {
     const p = repository(t);
     prepare(p);
-    const { code, stderr } = p.ralph(['run', ...args, '--worktree', '--agent', './agent.sh'], GIT_ENV);
+    const { code, stderr } = p.ralph(['run', ...args, '--worktree', '--agent', './agent.sh']);
     assert.equal(code, 1);
     assert.match(stderr, says);
     assert.equal(existsSync(join(p.dir, '.ralph')), false);

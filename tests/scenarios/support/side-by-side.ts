@@ -7,10 +7,6 @@ import { commitFolder } from '../../support/git.ts';
 import { type Answer, type Project, project } from '../../support/project.ts';
 import { MAIN } from './command-agent.ts';
 
-const GIT_ENV = {
-  ...{ GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@b.c', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@b.c' },
-};
-
 /** The agent notes when it starts and ends, waits until `$AT_ONCE` agents have met, and commits a file of its own. */
 const AGENT = `#!/bin/sh
 cat > /dev/null
@@ -45,7 +41,7 @@ export function repository(
 }
 
 export function git(p: Project, command: string): string {
-  const { code, stdout, stderr } = p.sh(`git ${command}`, '', GIT_ENV);
+  const { code, stdout, stderr } = p.sh(`git ${command}`);
   assert.equal(code, 0, `${command}: ${stderr}`);
   return stdout.trim();
 }
@@ -56,7 +52,6 @@ export const log = (p: Project): string[] =>
     .split('\n')
     .filter(Boolean);
 export const agents = (p: Project, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
-  ...GIT_ENV,
   NOTES: notes(p),
   ...more,
 });

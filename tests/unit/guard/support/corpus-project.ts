@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CommandRule, Guardrails } from '../../../../src/engine/schema/contract.ts';
-import { writeGitIndex } from '../../../support/git-index.ts';
 import { createGuardProject, type GuardProject } from '../guard-project.ts';
+import { writeGitIndex } from './git-index.ts';
 
 const FILES = [
   ...['.env', '.env.production', '.npmrc', '.gitignore', 'README.md', 'package.json', 'deploy/prod.yaml'],
