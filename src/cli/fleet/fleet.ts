@@ -10,7 +10,7 @@ export const FLEET_COMMAND: Command = {
   name: 'fleet',
   summary: 'Run loops on many machines from one queue.',
   usage: 'ACTION [ID | TASK...] [options]',
-  help: 'worker runs loops on this machine; add TASK... queues tasks of a repository; status [ID], logs ID, dashboard and doctor show; steer ID "TEXT", pause, resume, cancel and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
+  help: 'worker runs loops on this machine; add TASK... queues tasks of a repository; status [ID], logs ID, dashboard and doctor show the fleet; steer ID "TEXT", pause, resume, cancel and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
   example: 'ralph-loop fleet add tasks/docs --repo git@host:me/app.git --base main',
   options: options({
     'repo URL...': 'add: the repository. worker: serve only these.',
