@@ -42,7 +42,6 @@ export interface Confined {
   readonly program: string;
   readonly words: readonly string[];
   readonly env: Environment;
-  /** Called when the program has ended. */
   readonly finish: () => void;
 }
 

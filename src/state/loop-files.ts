@@ -55,13 +55,10 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
-    /** State of the repository at the start. */
     startPoint: outside(`contract${own}.json.start-point`),
-    /** Report at the end of the loop. */
     report: outside(`contract${own}.json.report`),
     /** Baseline of the iteration, for the process that decides how it ended. */
     promptedTurn: outside(`turn${own}.json`),
-    /** The router's last spawn. */
     spawn: outside(`router${own}.json`),
     /** Journal entries of a runner that the state may not count yet. */
     outbox: outside(`runner${own}.due.json`),

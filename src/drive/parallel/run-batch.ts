@@ -30,7 +30,6 @@ export interface BatchRun {
 }
 
 export interface BatchEnd {
-  /** Tasks as they are at the end. */
   readonly tasks: readonly BatchTask[];
   /** Message about the shared budget if it is used up. */
   readonly refused: string | null;

@@ -128,9 +128,7 @@ export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded
 }
 
 export interface RunnerTimeouts {
-  /** Maximum silence of a running agent. */
   readonly silenceMs: number;
-  /** Delay before the first retry of a failed run. */
   readonly retryMs: number;
 }
 

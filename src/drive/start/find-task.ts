@@ -18,7 +18,6 @@ export interface FoundTask {
   readonly taskPath: string;
   /** Everything before the body. */
   readonly head: string;
-  /** The frontmatter's text. */
   readonly frontmatter: string;
   readonly body: string;
   readonly checked: ReturnType<typeof checkTaskFile>;

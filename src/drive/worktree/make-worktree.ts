@@ -154,7 +154,6 @@ function taskNotices({ projectDir, taskPath }: WorktreeRequest, place: WorktreeP
 }
 
 export interface SetUp {
-  /** The main project. */
   readonly projectDir: string;
   /** Set-up command of the user; null if there is none. */
   readonly command: string | null;

@@ -22,7 +22,7 @@ const abandoned = new Set<string>();
 
 /**
  * Runs `work` while holding the lock at `path`, and returns its result. There are never two holders: the lock appears
- * together with its owner, in one step (publish.ts), and a token is published once; only a living owner itself removes its
+ * together with its owner, in one step (owner.ts), and a token is published once; only a living owner itself removes its
  * lock; a dead owner's lock with token T is removed only by the holder of the marker for T, itself a lock of this kind, after
  * it has seen T in the lock while holding the marker. A late contender with the same marker finds another token, or none. A
  * lock without a readable owner is removed in the same way, under the marker for no token, and so is the marker of a dead

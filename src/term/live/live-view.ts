@@ -20,7 +20,6 @@ export interface LiveControls {
   readonly interrupt: () => void;
   /** Resumes a paused loop, with the user's text. */
   readonly goOn: (text: string) => void;
-  /** Handles Ctrl+C. */
   readonly press: () => void;
   /** Handles Ctrl+X, in a view that does not drive the loop. */
   readonly stop?: () => void;

@@ -64,7 +64,7 @@ export interface Iteration {
   denied: number;
   model: string | null;
   decision: string;
-  /** Last words of the agent. */
+  /** Final message of the agent. */
   said: string;
   error: string | null;
   readonly reasons: string[];
