@@ -23,8 +23,10 @@ test('run NAME works through the checklist of that loop directory, and status an
   assert.equal(code, 0, stdout + stderr);
   assert.match(p.read('prompt-0.txt'), /Checklist: 0 of 2\n\nNext:\n- routes \(line 10\)/);
   assert.match(p.read('prompt-1.txt'), /Iteration 2 of 50[\s\S]*Checklist: 1 of 2\n\nNext:\n- login/);
-  const told = stdout.split('\n').flatMap((line) => (line.startsWith('{"type":"checklist"') ? [JSON.parse(line)] : []));
-  assert.deepEqual(told.at(-1), { type: 'checklist', done: 2, total: 2 });
+  const told = stdout
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{"type":"agent.checklist"') ? [JSON.parse(line)] : []));
+  assert.deepEqual(told.at(-1), { type: 'agent.checklist', done: 2, total: 2 });
   assert.match(stderr, /No checks are configured/, 'a checklist without checks is believed, and that is said');
   const { lastLoop } = p.ralph(['status', '--json', 'site']).json as { lastLoop: Record<string, unknown> };
   assert.deepEqual([lastLoop['status'], lastLoop['checklist']], ['complete', { done: 2, total: 2 }]);

@@ -365,12 +365,15 @@ test('a file in place of a folder is named', (t) => {
   where.write(STATE, '{}');
   where.write('.claude/context/runtime/tdd-archive', 'in the way');
   const first = tdd(where, 'next');
-  assert.match(first.stderr, /^ralph-loop: \S+tdd-archive cannot be used: a file or a broken link is in the place of/);
+  assert.match(
+    first.stderr,
+    /^ralph-loop: \S+tdd-archive cannot be used: a file or a broken link exists where a folder is needed/,
+  );
   rmSync(join(where.dir, '.claude/context'), { recursive: true });
   symlinkSync(join(where.dir, 'nowhere'), join(where.dir, '.claude/context'));
   assert.match(
     tdd(where, 'next').stderr,
-    /^ralph-loop: \S+ cannot be used: a file or a broken link is in the place of/,
+    /^ralph-loop: \S+ cannot be used: a file or a broken link exists where a folder is needed/,
   );
 });
 
