@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
-import type { Integrate } from '../../drive/parallel/batch.ts';
+import type { Batch, Integrate } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
-import type { SharedLimits } from '../../drive/parallel/shared-budget.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
 import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';
@@ -43,7 +42,7 @@ export function withoutMode(words: readonly string[]): string[] {
   return words.filter((word, at) => !isMode.test(word) && words[at - 1] !== '--permission-mode');
 }
 
-export function limitsOf(context: CommandContext): SharedLimits {
+export function limitsOf(context: CommandContext): Batch['limits'] {
   const { values } = context;
   const time = values['max-time'];
   const maxTimeMs = time === undefined ? null : parseDuration(String(time));

@@ -47,6 +47,7 @@ const batch = z.strictObject({
   runner: z.object({ pid: z.int(), startedAt: z.string().nullable() }),
   atOnce: z.int().min(1),
   integrate: z.enum(['none', 'merge', 'rebase', 'pr']),
+  /** What all loops together may use; null is no limit. */
   limits: z.strictObject({
     maxCostUsd: z.number().nullable(),
     maxTokens: z.number().nullable(),

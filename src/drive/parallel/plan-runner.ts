@@ -47,10 +47,7 @@ export class PlanRunner implements SideBySideRunner {
     this.#options = options;
     this.#record = options.batch;
     this.#plan = new PlanSource(options.projectDir, options.batch.plan.path);
-    this.#budget = new SharedBudget(options.batch.limits, Date.parse(options.batch.startedAt));
-    for (const { name, end } of options.batch.tasks) {
-      if (end !== null) this.#budget.note(name, { costUsd: end.costUsd, tokens: end.tokens });
-    }
+    this.#budget = new SharedBudget(options.batch);
   }
 
   async run(): Promise<BatchEnd & { readonly plan: PlanEnd }> {

@@ -62,10 +62,7 @@ export class BatchRunner implements SideBySideRunner {
     const { batch } = options;
     this.#options = options;
     this.#tasks = batch.tasks;
-    this.#budget = new SharedBudget(batch.limits, Date.parse(batch.startedAt));
-    for (const { name, end } of batch.tasks) {
-      if (end !== null) this.#budget.note(name, { costUsd: end.costUsd, tokens: end.tokens });
-    }
+    this.#budget = new SharedBudget(batch);
   }
 
   async run(): Promise<BatchEnd> {

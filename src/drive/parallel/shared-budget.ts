@@ -1,26 +1,22 @@
 import { dollarText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
 import type { Permit, Spent } from '../runner/runner.ts';
+import type { Batch } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-
-/** Limits for all loops together; null is no limit. Times in milliseconds. */
-export interface SharedLimits {
-  readonly maxCostUsd: number | null;
-  readonly maxTokens: number | null;
-  readonly maxTimeMs: number | null;
-}
 
 /** Counts what concurrent loops have used, and holds all of them at a rate limit of their account. */
 export class SharedBudget {
   readonly #spent = new Map<string, Spent>();
   #heldUntil = 0;
-  readonly #limits: SharedLimits;
+  readonly #limits: Batch['limits'];
   /** Epoch milliseconds. */
   readonly #startedAt: number;
 
-  constructor(limits: SharedLimits, startedAt: number) {
+  /** Counts what the tasks that have ended used. */
+  constructor({ limits, startedAt, tasks }: Pick<Batch, 'limits' | 'startedAt' | 'tasks'>) {
     this.#limits = limits;
-    this.#startedAt = startedAt;
+    this.#startedAt = Date.parse(startedAt);
+    for (const { name, end } of tasks) if (end !== null) this.note(name, end);
   }
 
   /** Records the total usage of a loop. A loop without a run has cost nothing, which its state does not record. */

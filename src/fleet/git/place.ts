@@ -5,6 +5,7 @@ import { homeFolder } from '../../state/home-folder.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { isWithin } from '../../task/project-file.ts';
 import { RalphError } from '../../text/message.ts';
+import type { Submission } from '../job.ts';
 import type { GitCall } from './git.ts';
 import { GIT_TEXTS } from './messages.ts';
 
@@ -16,11 +17,8 @@ export interface FleetPlace {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-export interface FleetRepository {
-  /** Name of the mirror: 16 hexadecimal digits. */
-  readonly id: string;
-  readonly url: string;
-}
+/** Its id names the mirror. */
+export type FleetRepository = Submission['repository'];
 
 export function environmentOf({ env = process.env }: FleetPlace): NodeJS.ProcessEnv {
   return env;

@@ -4,6 +4,7 @@ import { uniqueToken, writeAtomically } from '../../state/files/regular-file.ts'
 import { type Hold, isHeld, takeHold } from '../../state/lock/hold.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
+import type { Submission } from '../job.ts';
 import { readCheckpoint } from './checkpoint.ts';
 import { askGit, type GitCall } from './git.ts';
 import { restoreState } from './loop-state.ts';
@@ -15,7 +16,6 @@ import {
   checkLoopId,
   environmentOf,
   type FleetPlace,
-  type FleetRepository,
   lastPath,
   loopsDir,
   mirrorPath,
@@ -27,10 +27,7 @@ import { extractState, restoreWork } from './restore.ts';
 
 export type { Workspace };
 
-export interface WorkspaceRequest {
-  readonly repository: FleetRepository;
-  readonly loopId: string;
-  readonly branch: string;
+export interface WorkspaceRequest extends Readonly<Pick<Submission, 'repository' | 'loopId' | 'branch'>> {
   /** Commit of a loop without a checkpoint. */
   readonly base: { readonly sha: string };
   readonly checkpoint: string | null;

@@ -70,12 +70,8 @@ function readStatus(files: RunFiles): Pick<RunState, 'status' | 'problem'> {
   }
 }
 
-export interface TranscriptParts {
-  readonly loopId: string;
-  readonly startedAt: string;
-  readonly endedAt: string;
-  /** Status such as `completed` or `timeout`. */
-  readonly status: string;
+export interface TranscriptParts
+  extends Readonly<Pick<TaskIterationRecord, 'loopId' | 'startedAt' | 'endedAt' | 'status'>> {
   /** Prompt as sent; null if unknown, for example for the user's own first prompt. */
   readonly prompt: string | null;
   /** Commands; `output` is the part that the prompt contained. */

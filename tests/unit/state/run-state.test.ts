@@ -42,7 +42,7 @@ const PARTS = {
   loopId: 'loop-1',
   startedAt: '2026-02-28T10:00:00Z',
   endedAt: '2026-02-28T10:01:00Z',
-  status: 'completed',
+  status: 'completed' as const,
   prompt: 'Do it.\n',
   commands: [{ name: 'tests', run: 'npm test', outcome: 'error' as const, durationMs: 1234, output: '2 failed' }],
   message: 'Done.',

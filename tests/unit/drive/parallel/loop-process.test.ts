@@ -45,7 +45,11 @@ function started(projectDir: string, program: string, words: readonly string[] =
   const env = { PATH: process.env['PATH'], HOME: projectDir, XDG_STATE_HOME: join(projectDir, 'state') };
   const run = new LoopProcess({
     ...{ projectDir, env, name: 'one', program: ['-e', program], words, over: undefined },
-    ...{ budget: new SharedBudget(LIMITS, 0), tell: () => undefined, onPermit: () => ({ kind: 'start' }) as never },
+    ...{
+      budget: new SharedBudget({ limits: LIMITS, startedAt: new Date(0).toISOString(), tasks: [] }),
+      tell: () => undefined,
+      onPermit: () => ({ kind: 'start' }) as never,
+    },
   });
   return { run, env };
 }

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Batch } from '../../../../src/drive/parallel/batch.ts';
 import { SharedBudget } from '../../../../src/drive/parallel/shared-budget.ts';
 
 const DOLLARS = { maxCostUsd: 3, maxTokens: null, maxTimeMs: null };
+const budgetOf = (limits: Batch['limits']) =>
+  new SharedBudget({ limits, startedAt: new Date(0).toISOString(), tasks: [] });
 
 test('the loops of a shared budget are stopped once together they have used it', () => {
-  const budget = new SharedBudget(DOLLARS, 0);
+  const budget = budgetOf(DOLLARS);
   budget.note('a', { costUsd: 1.5, tokens: 10 });
   assert.equal(budget.permit(1).kind, 'go');
   budget.note('b', { costUsd: 1.5, tokens: 10 });
@@ -13,17 +16,17 @@ test('the loops of a shared budget are stopped once together they have used it',
 });
 
 test('a loop that ended before its first run has cost nothing, and one whose cost is unknown stops all', () => {
-  const budget = new SharedBudget(DOLLARS, 0);
+  const budget = budgetOf(DOLLARS);
   budget.note('a', { costUsd: null, tokens: 0 });
   assert.equal(budget.permit(1).kind, 'go');
   assert.equal(budget.spent.costUsd, 0);
   budget.note('b', { costUsd: null, tokens: 10 });
   assert.equal(budget.permit(1).kind, 'budget', 'control: an agent run without a price');
-  assert.equal(new SharedBudget({ ...DOLLARS, maxCostUsd: null }, 0).permit(1).kind, 'go');
+  assert.equal(budgetOf({ ...DOLLARS, maxCostUsd: null }).permit(1).kind, 'go');
 });
 
 test('a rate limit holds the loops until the latest reset that was told', () => {
-  const budget = new SharedBudget({ ...DOLLARS, maxTimeMs: 60_000 }, 0);
+  const budget = budgetOf({ ...DOLLARS, maxTimeMs: 60_000 });
   budget.hold(5_000);
   budget.hold(4_000);
   assert.deepEqual(budget.permit(4_500), { kind: 'hold', until: new Date(5_000).toISOString() });
