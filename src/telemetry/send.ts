@@ -1,4 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
+import type { LoopState } from '../engine/schema/state.ts';
 import { spanId, type TraceRoot, traceOf } from './ids.ts';
 import { type Attributes, type Metric, metricRequest, type Resource, type Span, traceRequest } from './otlp.ts';
 import type { Exporter } from './settings.ts';
@@ -53,13 +54,7 @@ async function post({ headers }: Exporter, url: string, body: object): Promise<s
 export type StreamEvent = Readonly<Record<string, unknown>>;
 
 /** Facts about the loop that the stream does not contain. */
-export interface LoopFacts {
-  readonly loopId: string;
-  readonly name: string | null;
-  readonly mode: string;
-  readonly startedAt: string;
-  readonly sessionId: string | null;
-}
+export type LoopFacts = Pick<LoopState, 'loopId' | 'name' | 'mode' | 'startedAt' | 'sessionId'>;
 
 /**
  * Returns the spans that these events of one loop complete, in order, and metrics of them: loop > iteration > check, and

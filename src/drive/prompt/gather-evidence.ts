@@ -1,12 +1,12 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { Snapshot } from '../../engine/schema/stored-views.ts';
+import type { PromptedTurn, Snapshot } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../task/commands/run-pinned-command.ts';
 import { compare, snapshot } from '../../task/progress/snapshot.ts';
 import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
-import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts';
+import { readPromptedTurn } from '../records/prompted-turn.ts';
 
 /** Returns the guardrail check for the contract's commands. Blocks what it cannot evaluate. Never rejects. */
 export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {

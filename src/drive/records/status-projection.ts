@@ -133,10 +133,7 @@ function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: st
 }
 
 /** Further facts about an iteration's agent; missing ones are unknown. */
-export interface AgentFacts {
-  readonly turns?: number | null;
-  readonly toolCalls?: number | null;
-  readonly model?: string | null;
+export interface AgentFacts extends Partial<Pick<LoopIteration, 'turns' | 'toolCalls' | 'model'>> {
   readonly checklist?: ChecklistCount | undefined;
 }
 

@@ -2,6 +2,7 @@ import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { EndReport } from '../../engine/end-report.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { LoopState, TerminalStatus } from '../../engine/schema/state.ts';
+import type { StoredSpawn } from '../../engine/schema/stored-views.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -91,21 +92,8 @@ export interface StopAnswer extends About {
 
 export type RouterAnswer = SpawnAnswer | WaitAnswer | StopAnswer;
 
-/** Last assigned spawn. Stored outside the project, where the agent does not write. */
-export interface SpawnRecord {
-  readonly loopId: string;
-  /** Epoch of its holder; the next holder assigns a new one. */
-  readonly epoch: number;
+export interface SpawnRecord extends Omit<StoredSpawn, 'answer'> {
   readonly answer: Omit<SpawnAnswer, 'notes' | 'next' | 'promptFile'>;
-  /** Its report was counted. The state agrees, unless it was rewritten. */
-  readonly heard: boolean;
-  /** Last subagent whose report was counted, if the host named it; it is not counted again. */
-  readonly heardOf: string | null;
-  /** Number of texts without a spawn number that may repeat the previous report. */
-  readonly doubts: number;
-  /** Number of subagents that failed on it, and when the next one may start. */
-  readonly failures?: number;
-  readonly retryAt?: string | undefined;
 }
 
 /** Stores a spawn. Called under the lock of the loop's state. Throws system errors. */

@@ -37,11 +37,7 @@ export interface LoopReport {
 }
 
 /** Loop whose state file is missing; `iteration` comes from its journal. */
-export interface LostLoop {
-  readonly loopId: string;
-  readonly taskPath: string;
-  readonly iteration: number;
-}
+export type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration'>>;
 
 /** What views show as it stands in the state. */
 type Facts = 'iteration' | 'startedAt' | 'mode' | 'taskPath' | 'maxIterations';

@@ -106,8 +106,10 @@ export type Marks = Readonly<z.infer<typeof marks>>;
 export type GitState = Readonly<z.infer<typeof gitState>>;
 export type Snapshot = Readonly<z.infer<typeof snapshot>>;
 
+/** Facts about a task folder's iteration when its prompt was made, for the process that decides its end. */
 export const promptedTurnView = z.object({
   loopId: z.string(),
+  /** Iteration that the prompt begins, from 1. */
   iteration: count,
   at: instant,
   prompt: z.string(),
@@ -119,12 +121,18 @@ export const promptedTurnView = z.object({
   snapshot,
 });
 
+/** Spawn that was assigned last. Stored outside the project, where the agent does not write. */
 export const spawnView = z.object({
   loopId: text,
+  /** Epoch of its holder; the next holder assigns a new one. */
   epoch: count,
+  /** Its report was counted. The state says so too, unless it was rewritten. */
   heard: z.boolean(),
+  /** Subagent whose report was counted last, if the host named it; it is not counted again. */
   heardOf: z.string().nullable(),
+  /** Number of texts without a spawn number that may repeat the previous report. */
   doubts: count,
+  /** Number of subagents that could not work on it, and when the next one may start. */
   failures: count.optional(),
   retryAt: instant.optional(),
   answer: z.object({
@@ -138,3 +146,6 @@ export const spawnView = z.object({
     ...{ allowedScope: z.array(z.string()).nullable(), timeoutSeconds: amount.nullable(), prompt: z.string() },
   }),
 });
+
+export type PromptedTurn = Readonly<z.infer<typeof promptedTurnView>> & { readonly reflected?: boolean };
+export type StoredSpawn = Readonly<z.infer<typeof spawnView>>;
