@@ -1,14 +1,10 @@
 import type { Nodes } from 'mdast';
-import type { PlanRule } from '../../engine/plan/lint-plan.ts';
+import type { PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { leafLines, readHead } from './task-lines.ts';
 
-export interface Unread {
-  readonly line: number;
-  readonly rule: PlanRule;
-  readonly message: string;
-}
+export type Unread = Pick<PlanProblem, 'line' | 'rule' | 'message'>;
 
 /** Pattern for marks of lists, headings, quotes and tables, including those of word processors. */
 const MARK = /^[\s>|]*(?:(?:[-*+•◦▪‣·–—]|\d{1,9}[.)]|#{1,6})\s+)?/;
