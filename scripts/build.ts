@@ -141,10 +141,16 @@ function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string
     for (const [index, name] of own.flat().entries()) numbers.set(name, nth * 1000 + index + 1);
     return { file, own };
   });
+  let slots = 0;
+  for (const part of [...numbers.keys()]) {
+    const isLazy = [...texts.values()].some((text) => text.includes(`import("./${part}")`));
+    const [, list = ''] = isLazy ? [] : (EXPORT.exec(texts.get(part) ?? '') ?? []);
+    for (const [, name] of pairsOf(list)) numbers.set(`${part} ${name}`, slots++);
+  }
   const table = JSON.stringify(Object.fromEntries(entries.map((name) => [name, numbers.get(`${name}.js`)])));
   for (const { file, own } of files) {
     const [first = '', rest = ''] = own.map((names) =>
-      asAscii(names.map((name) => `(require)=>{${functionBody(texts.get(name) ?? '', numbers)}},\n`).join('')),
+      asAscii(names.map((name) => `(require,values)=>{${functionBody(texts.get(name) ?? '', name, numbers)}},\n`).join('')),
     );
     const begin = `*/"use strict";(__filename)=>[${table},\n${first}`;
     const head = `/*${PROGRAM_HEAD + begin.length} ${(own[0]?.length ?? 0) + 1}`.padEnd(PROGRAM_HEAD);
@@ -161,21 +167,37 @@ const IMPORT = /\bimport(?: ([\w$]+) from|\*as ([\w$]+) from|\{([^{}"]*)\}from)?
 const LAZY_IMPORT = /\bimport\("(\.\/[\w-]+\.js)"\)/g;
 const EXPORT = /export\{([^{}]*)\};\s*$/;
 
-/** Turns a part into the body of a function that returns the exports: esbuild's helpers in 190 parts cost a tool hook 2 ms. */
-function functionBody(text: string, numbers: ReadonlyMap<string, number>): string {
-  const idOf = (from = ''): string => `${numbers.get(from.slice(2)) ?? `"${from}"`}`;
-  const [, exported = ''] = EXPORT.exec(text) ?? [];
+function pairsOf(list: string): (readonly [from: string, to: string])[] {
+  return list.split(',').flatMap((each) => {
+    const [from = '', to = from] = each.split(' as ');
+    return from === '' ? [] : [[from, to] as const];
+  });
+}
+
+/**
+ * Makes a part a function's body. What another part imports is in an array that all share: objects, which V8 makes name by
+ * name in every process, cost a shell command a millisecond. What import() loads is returned.
+ */
+function functionBody(text: string, own: string, numbers: ReadonlyMap<string, number>): string {
+  const slotOf = (part: string, name: string): number | undefined => numbers.get(`${part} ${name}`);
   const body = text
-    .replace(EXPORT, '')
-    .replace(IMPORT, (_, name?: string, all?: string, list?: string, from?: string) => {
-      const target = name ?? all ?? (list === undefined ? null : `{${list.replaceAll(' as ', ':')}}`);
-      return `${target === null ? '' : `const ${target}=`}require(${idOf(from)});`;
+    .replace(IMPORT, (_, name?: string, all?: string, list = '', from = '') => {
+      if (!from.startsWith('.')) return `const ${name ?? all ?? `{${list.replaceAll(' as ', ':')}}`}=require("${from}");`;
+      const part = from.slice(2);
+      const taken = pairsOf(list).map(([exported, local]) => `const ${local}=values[${slotOf(part, exported)}];`);
+      return `require(${numbers.get(part)});${taken.join('')}`;
     })
-    .replace(LAZY_IMPORT, (_, from: string) => `Promise.resolve().then(()=>require(${idOf(from)}))`);
+    .replace(LAZY_IMPORT, (_, from: string) => `Promise.resolve().then(()=>require(${numbers.get(from.slice(2))}))`)
+    .replace(EXPORT, (_, list: string) => {
+      const shared = pairsOf(list).filter(([, name]) => slotOf(own, name) !== undefined);
+      const returned = pairsOf(list).filter(([, name]) => slotOf(own, name) === undefined);
+      const stores = shared.map(([local, name]) => `values[${slotOf(own, name)}]=${local};`);
+      const named = returned.map(([local, name]) => `${name}:${local}`);
+      return `${stores.join('')}${named.length === 0 ? '' : `return{${named.join(',')}}`}`;
+    });
   const odd = /(?:^|[;}])(?:import(?:[*{"]| [\w$]+ from")|export\{).{0,80}/.exec(body);
   if (odd !== null) throw new Error(`cannot convert ${odd[0]}`);
-  const pairs = exported.split(',').map((each) => each.replace(/^([\w$]+) as ([\w$]+)$/, '$2:$1'));
-  return `${body}return{${pairs.join(',')}}`;
+  return body;
 }
 
 /** Returns the place of a part: what hooks load at once (tool hooks' first), what they may load later, everything else. */
@@ -222,7 +244,7 @@ async function loader(name: string, path: string, banner: string): Promise<void>
   await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner }, plugins: [lazyBuiltins] });
 }
 
-/** Loads modules of node lazily that cost a hook 0.5 to 2 ms each. */
+/** Loads the modules of node that cost a hook 0.2 to 2 ms each at the first call of one of their functions. */
 const lazyBuiltins: esbuild.Plugin = {
   name: 'lazy-builtins',
   setup({ onLoad, onResolve }) {
@@ -230,11 +252,10 @@ const lazyBuiltins: esbuild.Plugin = {
       namespace === 'builtin' ? { path, external: true } : { path, namespace: 'builtin' },
     );
     onLoad({ filter: /^/, namespace: 'builtin' }, async ({ path }) => {
-      const exported = Object.entries(await import(path)).filter(([name]) => name !== 'default');
-      const text = exported.map(([name, value]) => {
-        const call = typeof value === 'function' ? `(...args) => require('${path}').${name}(...args)` : null;
-        return `export const ${name} = ${call ?? `/* @__PURE__ */ (() => require('${path}').${name})()`};`;
-      });
+      const functions = Object.entries(await import(path)).filter(([, value]) => typeof value === 'function');
+      const text = functions.map(
+        ([name]) => `export const ${name} = (...args) => require('${path}').${name}(...args);`,
+      );
       return { contents: text.join('\n') };
     });
   },

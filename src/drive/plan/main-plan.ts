@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
-import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { pauseThread, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { NO_FILE } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { type GitRun, userGit } from '../worktree/repository.ts';
@@ -27,7 +27,7 @@ export type PartPlace = PlanPlace & { readonly part: PlanPart };
 const WAIT = { waitMs: 60_000 };
 const INDEX_TRIES = 40;
 const INDEX_MS = 250;
-const NO_PROGRAMS = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${devNull}`];
+const NO_PROGRAMS = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${NO_FILE}`];
 
 /** Reads a consistent version. Throws RalphError `refused` on another branch, `task-missing` without a plan. */
 export function readMain(place: PartPlace): MainPlan {

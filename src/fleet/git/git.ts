@@ -1,7 +1,6 @@
-import { devNull } from 'node:os';
 import { onPath } from '../../state/process/find-program.ts';
 import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
-import { withSettings } from '../../task/git/run-git.ts';
+import { NO_FILE, withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from './messages.ts';
@@ -34,7 +33,7 @@ const MOST_OUTPUT = 512 * 1024 * 1024;
 
 /** Settings that override every configuration: no hook, no program of a repository, no signature, nothing in the background. */
 const SETTINGS: readonly (readonly [string, string])[] = [
-  ['core.hooksPath', devNull],
+  ['core.hooksPath', NO_FILE],
   ['core.fsmonitor', 'false'],
   ['core.untrackedCache', 'false'],
   ['core.splitIndex', 'false'],
@@ -96,7 +95,7 @@ function environment({ env, gitDir, workTree, index, objects, network = false, m
   return {
     ...withSettings(given, SETTINGS),
     GIT_ALLOW_PROTOCOL: network ? 'file:git:http:https:ssh' : 'none',
-    ...{ GIT_DEFAULT_REF_FORMAT: 'files', GIT_GRAFT_FILE: devNull },
+    ...{ GIT_DEFAULT_REF_FORMAT: 'files', GIT_GRAFT_FILE: NO_FILE },
     ...{ GIT_NO_LAZY_FETCH: '1', GIT_NO_REPLACE_OBJECTS: '1' },
     ...{ GIT_OPTIONAL_LOCKS: '0', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
     ...(gitDir !== undefined && { GIT_DIR: gitDir }),

@@ -10,8 +10,11 @@ declare const __dirname: string;
 
 /** Loads a module of node by name, or a part of the program by number: 1000 times that of its file, plus its place there. */
 type Require = (id: string | number) => unknown;
-/** Part of the program, in a function that returns its exports and that V8 compiles when the part is first needed. */
-type Part = (require: Require) => object;
+/**
+ * A part of the program, in a function that V8 compiles when the part is first needed. It puts what other parts import into
+ * `values`, and returns what import() loads.
+ */
+type Part = (require: Require, values: unknown[]) => object | undefined;
 /** Contents read from a file of the program, beginning with the numbers of the entries, and the parts that have run. */
 type Loaded = { readonly parts: readonly [Readonly<Record<string, number>>, ...Part[]]; readonly used: Set<string> };
 
@@ -42,17 +45,17 @@ export function runEntry(entry: string): void {
     return loadFile(join(folder, PROGRAM_FILES[file] ?? ''), needed, caches, entry);
   };
   const files = [load(0, 0)];
-  const exports = new Map<number, object>();
+  const values: unknown[] = [];
+  const exports = new Map<number, object | undefined>();
   const requirePart: Require = (id) => {
     if (typeof id === 'string') return require(id);
-    const known = exports.get(id);
-    if (known !== undefined) return known;
+    if (exports.has(id)) return exports.get(id);
     const [file, index] = [Math.trunc(id / 1000), id % 1000];
     if (files[file]?.parts[index] === undefined) files[file] = load(file, index);
     const part = files[file]?.parts[index];
     if (typeof part !== 'function') throw new Error(`${folder} lacks the part ${id}; install ralph-loop again`);
     files[file]?.used.add(`${id}`);
-    const exported = part(requirePart);
+    const exported = part(requirePart, values);
     exports.set(id, exported);
     return exported;
   };

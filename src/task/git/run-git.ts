@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
@@ -37,10 +36,13 @@ export type GitAnswer =
 /** Maximum output: enough for about thirty thousand changed files. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
+/** What git reads in place of a file. A constant of node:os would load that module in every hook. */
+export const NO_FILE = process.platform === 'win32' ? '\\\\.\\nul' : '/dev/null';
+
 /** Overrides of repository settings that start programs or hide files. */
 const SETTINGS: Settings = [
   ['core.fsmonitor', 'false'],
-  ['core.hooksPath', devNull],
+  ['core.hooksPath', NO_FILE],
   ['core.untrackedCache', 'false'],
   ['log.showSignature', 'false'],
 ];
@@ -150,7 +152,7 @@ function plainHistory(view: string | null | undefined): Record<string, string> {
   const pinned = view && existsSync(view) ? view : null;
   return {
     GIT_NO_REPLACE_OBJECTS: '1',
-    GIT_GRAFT_FILE: pinned === null ? devNull : join(pinned, 'info', 'grafts'),
+    GIT_GRAFT_FILE: pinned === null ? NO_FILE : join(pinned, 'info', 'grafts'),
     ...(pinned !== null && { GIT_SHALLOW_FILE: join(pinned, 'shallow') }),
   };
 }
@@ -160,7 +162,7 @@ function viewEnvironment({ gitDir, workTree }: NonNullable<GitOptions['inView']>
     GIT_DIR: gitDir,
     GIT_WORK_TREE: workTree,
     GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: devNull,
+    GIT_CONFIG_GLOBAL: NO_FILE,
     GIT_ATTR_NOSYSTEM: '1',
     // The index is the loop's own and keeps the results of a status.
     GIT_OPTIONAL_LOCKS: '1',
