@@ -7,7 +7,7 @@ import type { ToolCall } from './guard.ts';
  */
 export type ToolClass = 'shell' | 'powershell' | 'code' | 'reads' | 'changes' | 'talks' | 'unknown';
 
-const CLASSES: Readonly<Record<string, string>> = {
+const CLASSES: Readonly<Record<Exclude<ToolClass, 'unknown'>, string>> = {
   shell: 'Bash Monitor',
   powershell: 'PowerShell',
   code: 'Workflow',
@@ -17,11 +17,7 @@ const CLASSES: Readonly<Record<string, string>> = {
     'Agent AskUserQuestion BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillShell ListAgents ListMcpResourcesTool PushNotification ReportFindings ScheduleWakeup SendMessage Skill StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebSearch',
 };
 
-const CLASS_OF = new Map(
-  Object.entries(CLASSES).flatMap(([kind, names]) =>
-    names.split(' ').map((name) => [name, kind as ToolClass] as const),
-  ),
-);
+const KNOWN = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
 
 const READS = /^(read|get|list|search|find|view|stat|tree|info|glob|grep|describe|fetch|query|open|show|lookup)$/i;
 /** Pattern for parts of a tool's name that mean more than reading. */
@@ -31,7 +27,7 @@ const REMOVES = /^(delete|move|remove|rename)$/i;
 
 /** Returns the kind of a tool. An MCP tool reads only if its verb reads and its name says nothing else. */
 export function classOf(tool: string): ToolClass {
-  const known = CLASS_OF.get(tool);
+  const known = tool.includes(' ') ? undefined : KNOWN.find((kind) => ` ${CLASSES[kind]} `.includes(` ${tool} `));
   if (known !== undefined || !tool.startsWith('mcp__')) return known ?? 'unknown';
   const [verb = '', ...rest] = wordsOf(tool);
   return READS.test(verb) && !rest.some((word) => WRITES.test(word)) ? 'reads' : 'unknown';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { namesIn } from '../state/files/regular-file.ts';
 import { undecidedDenied } from './messages.ts';
@@ -132,7 +132,7 @@ function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   };
   for (const path of rules.ownFiles) for (const each of [path, real(path)]) add(each, false, path);
   for (const { dir, prefix } of rules.ownGlobs ?? [])
-    for (const each of [dir, real(dir)]) add(join(each, prefix), true, join(dir, `${prefix}*`));
+    for (const each of [dir, real(dir)]) add(`${each}${sep}${prefix}`, true, `${dir}${sep}${prefix}*`);
   for (const { dir, name } of rules.ownNames ?? []) {
     for (const below of namesIn(dir)) {
       const path = join(dir, below, name);

@@ -15,34 +15,44 @@ export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape
  * properties are allowed. `text` is a string that is not empty, `count` an integer from 0, `amount` a number from 0.
  * Interprets data: generated code for the state is 41 KB, and the whole Stop hook has 40 (see docs/decisions/).
  */
-export function checkShape(value: unknown, shape: Shape, path = ''): string | null {
-  const must = (what: string): string => `${path || 'it'} must be ${what}`;
-  if (typeof shape === 'string') return fits(value, shape) ? null : must(shape.replace('=', 'one of '));
-  if (isList(shape)) {
-    if (shape.length > 1) {
-      const problems = shape.map((option) => checkShape(value, option, path));
-      return problems.includes(null) ? null : deepest(problems);
-    }
-    return Array.isArray(value)
-      ? first(value.entries(), (index, item) => checkShape(item, shape[0] as Shape, `${path}/${index}`))
-      : must('array');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return must('object');
-  return first(Object.entries(shape), (name, expected) => {
-    if (name === '*') return first(Object.entries(value), (key, item) => checkShape(item, expected, `${path}/${key}`));
-    const key = bare(name);
-    const at = `${path}/${key}`;
-    if (Object.hasOwn(value, key)) return checkShape((value as Record<string, unknown>)[key], expected, at);
-    return key === name ? `${at} is missing` : null;
-  });
+export function checkShape(value: unknown, shape: Shape): string | null {
+  const problem = problemIn(value, shape);
+  return problem?.startsWith(' ') ? `it${problem}` : problem;
 }
+
+/** Each level puts its key before what is wrong below it: a value that fits, as nearly every one does, costs no text. */
+function problemIn(value: unknown, shape: Shape): string | null {
+  if (typeof shape === 'string') return fits(value, shape) ? null : ` must be ${shape.replace('=', 'one of ')}`;
+  if (isList(shape)) {
+    if (shape.length === 1) return Array.isArray(value) ? inEach(value, shape[0] as Shape) : ' must be array';
+    const problems = shape.map((option) => problemIn(value, option));
+    return problems.includes(null) ? null : deepest(problems);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ' must be object';
+  for (const name of Object.keys(shape)) {
+    const expected = shape[name] as Shape;
+    const found = name === '*' ? inEach(value, expected) : inField(value as Fields, name, expected);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const isList = (shape: Shape): shape is readonly Shape[] => Array.isArray(shape);
 
-function first<K, V>(entries: Iterable<[K, V]>, problem: (key: K, value: V) => string | null): string | null {
+function inField(value: Fields, name: string, shape: Shape): string | null {
+  const key = bare(name);
+  if (!Object.hasOwn(value, key)) return key === name ? `/${key} is missing` : null;
+  const problem = problemIn(value[key], shape);
+  return problem === null ? null : `/${key}${problem}`;
+}
+
+function inEach(values: object, shape: Shape): string | null {
+  const entries: Iterable<[number | string, unknown]> = Array.isArray(values) ? values.entries() : Object.entries(values);
   for (const [key, value] of entries) {
-    const found = problem(key, value);
-    if (found !== null) return found;
+    const problem = problemIn(value, shape);
+    if (problem !== null) return `/${key}${problem}`;
   }
   return null;
 }

@@ -24,7 +24,7 @@ export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 /** Returns the files of the default loop (`name` null) or of the loop `name` (a LOOP_NAME). No two loops share one. */
 export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv) {
   const root = resolve(projectDir);
-  const runtimeDir = join(root, '.claude', 'context', 'runtime');
+  const runtimeDir = [root, '.claude', 'context', 'runtime'].join(sep);
   const outsideDir = projectOutsideDir(root, env);
   const own = name === null ? '' : `.${name}`;
   const of = (stem: string, extension: string): string => `${runtimeDir}${sep}ralph-${stem}${own}${extension}`;
@@ -54,7 +54,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     /** Prefix of the files that hold the snapshot of protected files. */
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
-    copies: join(cacheRoot(env), 'checks', `${basename(outsideDir)}${own}`),
+    copies: `${cacheRoot(env)}${sep}checks${sep}${basename(outsideDir)}${own}`,
+    /** How the repository was at the start. */
     startPoint: outside(`contract${own}.json.start-point`),
     report: outside(`contract${own}.json.report`),
     /** Baseline of the iteration, for the process that decides how it ended. */
@@ -101,7 +102,7 @@ function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
   // fails, reading the project reports the error.
   const real = orElse(() => realpathSync.native(projectDir), projectDir);
   const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
-  return join(outsideRoot(env), `${label}-${digest(real)}`);
+  return `${outsideRoot(env)}${sep}${label}-${digest(real)}`;
 }
 
 /** Creates the folder of the runtime files, with a `.gitignore`, unless it exists. */

@@ -61,6 +61,7 @@ function readAll(descriptor: number, limit: number): Buffer {
 }
 
 function end(chunks: readonly Buffer[], limit: number): Buffer {
-  const all = Buffer.concat(chunks);
+  const [only = Buffer.alloc(0)] = chunks;
+  const all = chunks.length > 1 ? Buffer.concat(chunks) : only;
   return all.subarray(Math.max(0, all.length - limit));
 }

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, sep } from 'node:path';
 import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard.ts';
@@ -41,6 +41,9 @@ const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJEC
 
 /** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
+
+/** Puts names below a folder. The guard itself normalises what is not normal; node's join does it letter by letter. */
+const join = (...parts: readonly string[]): string => parts.join(sep);
 
 /** Returns the rules for a tool call: the loop's own files and the user's guardrails. */
 export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {

@@ -174,12 +174,15 @@ export function optionValue(split: SplitWords, ...names: readonly string[]): She
   return optionValues(split, ...names).at(-1);
 }
 
-/** Returns the lookup function for a table of programs in which names separated by spaces share an entry. */
-export function byProgram<T>(table: Readonly<Record<string, T>>): (name: string) => T | undefined {
+/** Returns the lookup in tables of programs, in which names separated by spaces share an entry. */
+export function byProgram<T>(...tables: readonly Readonly<Record<string, T>>[]): (name: string) => T | undefined {
   const known = new Map<string, T | undefined>();
   const find = (name: string): T | undefined => {
-    const names = Object.keys(table).find((each) => each.includes(name) && ` ${each} `.includes(` ${name} `));
-    return names === undefined ? undefined : table[names];
+    for (const table of tables) {
+      const names = Object.keys(table).find((each) => each.includes(name) && ` ${each} `.includes(` ${name} `));
+      if (names !== undefined) return table[names];
+    }
+    return undefined;
   };
   return (name) => {
     // An object with all names would cost each process more than the few lookups that it makes.

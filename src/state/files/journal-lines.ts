@@ -87,7 +87,7 @@ function endsTorn(descriptor: number): boolean {
   if (!stat.isFile()) throw new Error('it is not a regular file');
   const { size } = stat;
   if (size === 0) return false;
-  const last = Buffer.alloc(1);
+  const last = Buffer.allocUnsafe(1);
   return readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
 }
 

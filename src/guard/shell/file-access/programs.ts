@@ -3,7 +3,6 @@ import { searchedTree } from '../unwrap/unwrap-find.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 import { applyPatch, patch } from './patches.ts';
-import { searchFiles } from './search-files.ts';
 
 /** Effects of a program on the files named by its arguments. Arguments that a row does not explain may be written. */
 interface ProgramFiles {
@@ -208,7 +207,6 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   ),
   'apply_patch applypatch': applyPatch,
   patch,
-  ...searchFiles,
   'ssh-keygen': (access) => {
     const file = optionValue(splitOptions(access.args, '-f -t -b -C -N -P -a'), '-f');
     if (file === undefined) return;

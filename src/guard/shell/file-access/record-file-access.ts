@@ -7,9 +7,10 @@ import { type AccessRecorder, type FileAccessRule, recordRead, recordWrite } fro
 import { git } from './git.ts';
 import { commandsFor, mayWrite, wrappedWriter } from './possible-write.ts';
 import { filesOf, PROGRAMS, ROWS, recordNamedOptions } from './programs.ts';
+import { searchFiles } from './search-files.ts';
 
 const rowOf = byProgram(ROWS);
-const ruleByName = byProgram<FileAccessRule>({ ...PROGRAMS, ...COPIERS, ...FETCHERS, ...ARCHIVERS, git });
+const ruleByName = byProgram<FileAccessRule>(PROGRAMS, searchFiles, COPIERS, FETCHERS, ARCHIVERS, { git });
 
 /** Records the paths that a command reads and writes through its arguments, and the words that no rule explains. */
 export function recordFileAccess(command: ShellCommand, call: Call, context: ShellContext): void {
