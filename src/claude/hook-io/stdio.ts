@@ -6,7 +6,7 @@ const CHUNK = 64 * 1024;
 /** Reads standard input; null if it exceeds `limit` bytes. process.stdin would cost a hook 5 to 10 ms. */
 export function readStdin(limit: number): string | null {
   const bytes = readAll(0, limit + 1);
-  return bytes.length > limit ? null : bytes.toString('utf8');
+  return bytes.length > limit ? null : bytes.toString();
 }
 
 /** Reads the next bytes; 0 at the end. Waits for a descriptor that is not ready. */

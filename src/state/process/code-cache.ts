@@ -1,4 +1,4 @@
-import { existsSync, fstatSync, mkdirSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, mkdirSync, readdirSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
@@ -36,6 +36,9 @@ const OLD_MS = 7 * 24 * 3_600_000;
 /** Heap size from which V8 has collected garbage, including the code of functions that had not run for a while. */
 const LARGE_HEAP_BYTES = 20 * 1024 * 1024;
 
+const NEWLINE = 0x0a;
+const BRACKET = 0x5d;
+
 /** Runs one entry of the program: a hook, the command line or the status line. */
 export function runEntry(entry: string): void {
   const folder = programFolder();
@@ -46,18 +49,20 @@ export function runEntry(entry: string): void {
   };
   const files = [load(0, 0)];
   const values: unknown[] = [];
-  const exports = new Map<number, object | undefined>();
+  const exports = new Map<string | number, unknown>();
   const requirePart: Require = (id) => {
-    if (typeof id === 'string') return require(id);
     if (exports.has(id)) return exports.get(id);
+    const exported = typeof id === 'string' ? require(id) : run(id);
+    exports.set(id, exported);
+    return exported;
+  };
+  const run = (id: number): unknown => {
     const [file, index] = [Math.trunc(id / 1000), id % 1000];
     if (files[file]?.parts[index] === undefined) files[file] = load(file, index);
     const part = files[file]?.parts[index];
     if (typeof part !== 'function') throw new Error(`${folder} lacks the part ${id}; install ralph-loop again`);
     files[file]?.used.add(`${id}`);
-    const exported = part(requirePart, values);
-    exports.set(id, exported);
-    return exported;
+    return part(requirePart, values);
   };
   requirePart(files[0]?.parts[0][entry] ?? 0);
 }
@@ -104,16 +109,26 @@ function loadFile(filename: string, index: number, caches: string | null, entry:
 function readProgram(filename: string, index: number): { readonly source: string; readonly stamp: string } {
   return withDescriptor(filename, 'r', 0, (descriptor) => {
     const { size, mtimeMs } = fstatSync(descriptor);
-    const head = Buffer.allocUnsafe(PROGRAM_HEAD);
-    readSync(descriptor, head, 0, PROGRAM_HEAD, 0);
-    const [first = 0, count = 0] = head.toString('latin1', 2).split(' ').map(Number);
+    const [first = 0, count = 0] = read(descriptor, PROGRAM_HEAD).toString().slice(2).split(' ').map(Number);
     const isFirst = index < count;
     const length = isFirst ? first : size;
-    const bytes = Buffer.allocUnsafe(length + 1);
-    readSync(descriptor, bytes, 0, length, 0);
-    bytes.write(isFirst ? ']' : '\n', length, 'latin1');
-    return { source: bytes.toString('latin1'), stamp: `${length} ${mtimeMs}` }; // the build writes ASCII only
+    const bytes = read(descriptor, length + 1);
+    bytes[length] = isFirst ? BRACKET : NEWLINE;
+    return { source: bytes.toString(), stamp: `${length} ${mtimeMs}` };
   });
+}
+
+/**
+ * Memory for what is read, one after the other, and done with at the next read: most of what a hook costs beyond its code is
+ * pages that it touches for the first time.
+ */
+const SPACE = Buffer.allocUnsafe(1024 * 1024);
+
+/** Reads the beginning of a file. */
+function read(descriptor: number, length: number): Buffer {
+  const bytes = length > SPACE.length ? Buffer.allocUnsafe(length) : SPACE.subarray(0, length);
+  readSync(descriptor, bytes, 0, length, 0);
+  return bytes;
 }
 
 /** Returns the path of a cache. V8 compares only the source's length, so the name identifies this file and this node. */
@@ -138,12 +153,15 @@ const NO_CACHE: Cache = { covered: [], writes: 0, isDue: true };
 /** Reads V8's data, followed by a line with the number of writes and the covered parts. */
 function readCache(path: string): Cache {
   try {
-    const bytes = readFileSync(path);
-    const end = bytes.lastIndexOf('\n');
-    const [writes, ...covered] = bytes.toString('latin1', end + 1).split(' ');
-    const age = REFRESH_MS[Math.min(Number(writes), REFRESH_MS.length) - 1] ?? 0;
-    const isDue = Date.now() - statSync(path).mtimeMs > age;
-    return { cachedData: bytes.subarray(0, end), covered, writes: Number(writes) || 0, isDue };
+    return withDescriptor(path, 'r', 0, (descriptor) => {
+      const { size, mtimeMs } = fstatSync(descriptor);
+      const bytes = read(descriptor, size);
+      const end = bytes.lastIndexOf(NEWLINE);
+      const [writes, ...covered] = bytes.subarray(end + 1).toString().split(' ');
+      const age = REFRESH_MS[Math.min(Number(writes), REFRESH_MS.length) - 1] ?? 0;
+      const isDue = Date.now() - mtimeMs > age;
+      return { cachedData: bytes.subarray(0, end), covered, writes: Number(writes) || 0, isDue };
+    });
   } catch {
     return NO_CACHE;
   }

@@ -61,10 +61,10 @@ export function readLook(path: string): Look | null {
     throw error;
   }
   const end = bytes.indexOf(0x0a);
-  const [count = 0, length = 0, quick = 0] = bytes.toString('latin1', 0, Math.max(0, end)).split(' ').map(Number);
+  const [count = 0, length = 0, quick = 0] = bytes.subarray(0, Math.max(0, end)).toString().split(' ').map(Number);
   const from = end + 1 + length;
   if (end === -1 || bytes.length !== from + count * FIGURES * 8) return TORN;
-  const text = bytes.toString('utf8', end + 1, from);
+  const text = bytes.subarray(end + 1, from).toString();
   const start = bytes.byteOffset + from;
   const stamps = new Float64Array(bytes.buffer.slice(start, start + count * FIGURES * 8));
   return { paths: count === 0 ? [] : text.split('\0'), stamps, quick };

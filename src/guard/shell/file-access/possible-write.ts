@@ -10,6 +10,8 @@ const OUTPUT_PARTS = 'out dest save write dump append cidfile basetemp map profi
 const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
 /** Pattern for options that make any program change its operands in place. */
 const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
+/** One of these is in every such option. */
+const IN_PLACE_PARTS = ['fix', 'write', 'place', 'correct', 'remove-source'];
 /** Programs or subcommands that do so by default; further ones do with `-i` or `-w`. */
 const FORMATS = new Set(
   'fix isort stylua pyupgrade swiftformat mdformat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
@@ -29,17 +31,16 @@ export function mayWrite({ name, argv }: ShellCommand): (word: ShellWord) => boo
   const texts = argv.map(({ template }) => template);
   const subcommand = texts.slice(1).find((text) => !text.startsWith('-')) ?? '';
   const options = texts.filter((text) => text.startsWith('-') && text !== '--');
-  const looks = options.some((text) => ONLY_LOOKS.test(text));
   const isTold = options.some((text) => text === '-i' || text === '-w');
   const formatsIfTold = [name, subcommand].some(
     (each) => FORMATTERS.has(each) || FORMATS_IF_TOLD.some((end) => each.endsWith(end)),
   );
   const inPlace =
-    !looks &&
-    (options.some((text) => IN_PLACE.test(text)) ||
+    (options.some((text) => IN_PLACE_PARTS.some((part) => text.includes(part)) && IN_PLACE.test(text)) ||
       (isTold && formatsIfTold) ||
       FORMATS.has(name) ||
-      FORMATS.has(subcommand));
+      FORMATS.has(subcommand)) &&
+    !options.some((text) => ONLY_LOOKS.test(text));
   return (word) => {
     if (inPlace) return true;
     const at = argv.indexOf(word);
