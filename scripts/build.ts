@@ -150,7 +150,9 @@ function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string
   const table = JSON.stringify(Object.fromEntries(entries.map((name) => [name, numbers.get(`${name}.js`)])));
   for (const { file, own } of files) {
     const [first = '', rest = ''] = own.map((names) =>
-      asAscii(names.map((name) => `(require,values)=>{${functionBody(texts.get(name) ?? '', name, numbers)}},\n`).join('')),
+      asAscii(
+        names.map((name) => `(require,values)=>{${functionBody(texts.get(name) ?? '', name, numbers)}},\n`).join(''),
+      ),
     );
     const begin = `*/"use strict";(__filename)=>[${table},\n${first}`;
     const head = `/*${PROGRAM_HEAD + begin.length} ${(own[0]?.length ?? 0) + 1}`.padEnd(PROGRAM_HEAD);
@@ -182,7 +184,8 @@ function functionBody(text: string, own: string, numbers: ReadonlyMap<string, nu
   const slotOf = (part: string, name: string): number | undefined => numbers.get(`${part} ${name}`);
   const body = text
     .replace(IMPORT, (_, name?: string, all?: string, list = '', from = '') => {
-      if (!from.startsWith('.')) return `const ${name ?? all ?? `{${list.replaceAll(' as ', ':')}}`}=require("${from}");`;
+      if (!from.startsWith('.'))
+        return `const ${name ?? all ?? `{${list.replaceAll(' as ', ':')}}`}=require("${from}");`;
       const part = from.slice(2);
       const taken = pairsOf(list).map(([exported, local]) => `const ${local}=values[${slotOf(part, exported)}];`);
       return `require(${numbers.get(part)});${taken.join('')}`;

@@ -10,6 +10,7 @@ import { absolutePath } from '../own-files/own-files.ts';
 import { hasKnownOptions } from '../shell/program-words.ts';
 import type { FileAccess, SearchedTree, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
+import { byProgram } from '../shell/words.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import {
   type Budget,
@@ -107,45 +108,53 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
   });
 }
 
-const CHANGES = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
-const MOVES = String.raw`(?:rename|move)\w{0,40}`;
-const COPIES = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
-const QUOTED = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
-/**
+/** Patterns of what code says about files, made where there is code: with them, loading this module takes longer than judging most commands. */
+function codePatterns() {
+  const changes = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
+  const moves = String.raw`(?:rename|move)\w{0,40}`;
+  const copies = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
+  const quoted = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
+  /**
  * Pattern for written files: `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink
  * F`.
  */
-const WRITTEN = new RegExp(
-  String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?(?:${MOVES}[\s(]{1,4}${QUOTED}(?:\s{0,20},\s{0,20}${QUOTED})?|` +
-    String.raw`${COPIES}\(\s{0,20}[^,\n]{1,300},\s{0,20}${QUOTED}|${CHANGES}[\s(\\]{1,4}(?:${QUOTED}|([^\s'"();,]{1,300})))|` +
-    String.raw`(?:(?<!=)>{1,2}|\bto)\s{1,20}${QUOTED}|(?<!=)>{1,2}${QUOTED}|['"]\+?>{1,2}(?:['"],\s{0,9}['"])?\s{0,9}([^'"\n]{1,300})['"]|` +
-    String.raw`${QUOTED}\s{0,20}(?=,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.(?:${CHANGES}|${MOVES})\()`,
-  'gi',
-);
-/** Pattern for joined paths: `Path('tests') / 'a'`, `join('tests', 'a')`. */
-const JOINED = new RegExp(
-  String.raw`${QUOTED}\)?\s{0,20}\/\s{0,20}${QUOTED}|\b(?:[\w.]{1,40}\.)?(?:join|resolve|Path)\(${QUOTED}\s{0,20},\s{0,20}${QUOTED}\)`,
-  'g',
-);
-/** Pattern for variables: `p = 'F'`, `const p = Path('F')`, `for f in glob('F')`, `for (const f of readdirSync('F'))`. */
-const ASSIGNED = new RegExp(
-  String.raw`(?<![\w.])([a-zA-Z_]\w{0,60})\s{0,9}:?=\s{0,9}(?:[\w.]{0,40}\b(?:Path|File|join|resolve)\()?${QUOTED}|` +
-    String.raw`\bfor\s{0,9}\(?(?:(?:const|let|var)\s)?\s{0,9}([a-zA-Z_]\w{0,60})\s{1,9}(?:in|of)\s[^\n:{]{0,200}?(?<!require)\(${QUOTED}`,
-  'g',
-);
+  const written = new RegExp(
+    String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?(?:${moves}[\s(]{1,4}${quoted}(?:\s{0,20},\s{0,20}${quoted})?|` +
+      String.raw`${copies}\(\s{0,20}[^,\n]{1,300},\s{0,20}${quoted}|${changes}[\s(\\]{1,4}(?:${quoted}|([^\s'"();,]{1,300})))|` +
+      String.raw`(?:(?<!=)>{1,2}|\bto)\s{1,20}${quoted}|(?<!=)>{1,2}${quoted}|['"]\+?>{1,2}(?:['"],\s{0,9}['"])?\s{0,9}([^'"\n]{1,300})['"]|` +
+      String.raw`${quoted}\s{0,20}(?=,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.(?:${changes}|${moves})\()`,
+    'gi',
+  );
+  /** Pattern for joined paths: `Path('tests') / 'a'`, `join('tests', 'a')`. */
+  const joined = new RegExp(
+    String.raw`${quoted}\)?\s{0,20}\/\s{0,20}${quoted}|\b(?:[\w.]{1,40}\.)?(?:join|resolve|Path)\(${quoted}\s{0,20},\s{0,20}${quoted}\)`,
+    'g',
+  );
+  /** Pattern for variables: `p = 'F'`, `const p = Path('F')`, `for f in glob('F')`, `for (const f of readdirSync('F'))`. */
+  const assigned = new RegExp(
+    String.raw`(?<![\w.])([a-zA-Z_]\w{0,60})\s{0,9}:?=\s{0,9}(?:[\w.]{0,40}\b(?:Path|File|join|resolve)\()?${quoted}|` +
+      String.raw`\bfor\s{0,9}\(?(?:(?:const|let|var)\s)?\s{0,9}([a-zA-Z_]\w{0,60})\s{1,9}(?:in|of)\s[^\n:{]{0,200}?(?<!require)\(${quoted}`,
+    'g',
+  );
+  return { written, joined, assigned };
+}
+
 const MAX_NAMES = 50;
 
 /** Returns the files that code obviously writes, moves or removes; a merely named file counts as read. */
 function writtenByCode(text: string): string[] {
-  const joined = text.replace(JOINED, (_, a, b, c, d) => `'${a ?? c}/${b ?? d}'`);
+  const patterns = codePatterns();
+  const joined = text.replace(patterns.joined, (_, a, b, c, d) => `'${a ?? c}/${b ?? d}'`);
   const values = new Map<string, string>();
-  for (const [, name, value, item, folder] of joined.matchAll(ASSIGNED)) {
+  for (const [, name, value, item, folder] of joined.matchAll(patterns.assigned)) {
     if (values.size < MAX_NAMES) values.set(name ?? item ?? '', value ?? folder ?? '');
   }
   const any = [...values.keys()].join('|');
   const names = new RegExp(String.raw`(?<![\w.'"\x60/])(?:${any})\b(?!\s{0,9}=|['"\x60/])`, 'g');
   const named = any === '' ? joined : joined.replace(names, (name) => `'${values.get(name)}'`);
-  const found = [joined, named].flatMap((each) => [...each.matchAll(WRITTEN)]).flatMap(([, ...paths]) => paths);
+  const found = [joined, named]
+    .flatMap((each) => [...each.matchAll(patterns.written)])
+    .flatMap(([, ...paths]) => paths);
   return [...new Set(found.filter(Boolean).map((path) => path.replace(/(?<=.)\/+$/, '')))];
 }
 
@@ -216,21 +225,18 @@ function tooMany(budget: Budget, text: string): Open[] {
 }
 
 /** Options that make a search exclude files matching a glob, and folders of that name. */
-const EXCLUDES: Readonly<Record<string, readonly [file: string, folder?: string]>> = {
+const excludesOf = byProgram<readonly [file: string, folder?: string]>({
   rg: ["-g '!?'"],
   ag: ["--ignore '?'"],
-  ...Object.fromEntries(
-    ['grep', 'egrep', 'fgrep', 'zgrep', 'ggrep'].map((name) => [name, ["--exclude='?'", "--exclude-dir='?'"] as const]),
-  ),
+  'grep egrep fgrep zgrep ggrep': ["--exclude='?'", "--exclude-dir='?'"],
   git: ["-- ':!?'"],
-  fd: ["-E '?'"],
-  fdfind: ["-E '?'"],
+  'fd fdfind': ["-E '?'"],
   find: ["-not -name '?'", "-not -path '*/?/*'"],
-};
+});
 
 /** Returns the option that makes this search exclude the files of a rule; undefined for other programs. */
 function leftOut({ shown, by }: Access, pattern: string): string | undefined {
-  const [file, folder] = EXCLUDES[by] ?? [];
+  const [file, folder] = excludesOf(by) ?? [];
   const name = basename(shown);
   const isName = !pattern.includes('/') && !pattern.startsWith('policy:');
   const isFolder = isName && !/[*?[{(]/.test(pattern) && (pattern !== name || isDirectory(shown));

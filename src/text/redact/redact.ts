@@ -2,7 +2,7 @@
 const MASK = '***';
 
 /** Patterns for keys and tokens anywhere in a text. Each begins at a boundary, so that nothing is read twice. */
-const TOKENS: readonly RegExp[] = [
+const tokenForms = (): readonly RegExp[] => [
   /(?<!\w)(?:sk|rk)_(?:live|test)_\w{10,}/g,
   /(?<!\w)gh[oprsu]_[A-Za-z0-9]{20,}/g,
   /(?<!\w)github_pat_\w{20,}/g,
@@ -37,7 +37,7 @@ export function redact(text: string): string {
   if (!MAY_HOLD.test(text)) return text;
   let out = redactKeyBlocks(text, MASK);
   if (TOKEN_BEGINS.test(out)) {
-    for (const form of TOKENS) out = out.replace(form, MASK);
+    for (const form of tokenForms()) out = out.replace(form, MASK);
     out = out.replace(SK_KEY, (found) => (/\d/.test(found) && /[A-Za-z0-9]{16}/.test(found) ? MASK : found));
   }
   if (/authorization|bearer/i.test(out)) {
