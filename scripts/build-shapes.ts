@@ -128,16 +128,16 @@ function compact(schema: unknown): unknown {
     return options.length === 2 && options[1] === 'null' && typeof options[0] === 'string' ? `${options[0]}?` : options;
   }
   if (rules.length === 0 && type === 'array') return [compact(items)];
-  if (rules.length === 0 && type === 'object' && additionalProperties) return { '*': compact(additionalProperties) };
+  if (rules.length === 0 && type === 'object' && additionalProperties) return ['{', '*', compact(additionalProperties)];
   if (rules.length > 0 || type !== 'object' || !Array.isArray(required)) {
     throw new Error(`check-shape cannot express ${JSON.stringify(schema)}`);
   }
-  const named = Object.entries((properties ?? {}) as object).map(([key, value]): [string, unknown] => {
+  const named = Object.entries((properties ?? {}) as object).flatMap(([key, value]): [string, unknown] => {
     const shape = compact(value);
     if (key === '*' || key.endsWith('?')) throw new Error(`check-shape cannot express a property ${key}`);
     return [required.includes(key) ? key : `${key}?`, shape];
   });
-  return Object.fromEntries(named);
+  return ['{', ...named];
 }
 
 function oneOf(values: readonly unknown[]): string {

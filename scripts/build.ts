@@ -251,7 +251,7 @@ async function loader(name: string, path: string, banner: string): Promise<void>
 const lazyBuiltins: esbuild.Plugin = {
   name: 'lazy-builtins',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^node:(child_process|crypto|os|v8)$/ }, ({ path, namespace }) =>
+    onResolve({ filter: /^node:(child_process|crypto|os|timers\/promises|v8)$/ }, ({ path, namespace }) =>
       namespace === 'builtin' ? { path, external: true } : { path, namespace: 'builtin' },
     );
     onLoad({ filter: /^/, namespace: 'builtin' }, async ({ path }) => {

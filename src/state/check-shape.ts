@@ -5,10 +5,10 @@ import { INSTANT } from '../text/time.ts';
  *
  * - a name, `=a|b` for one of these texts, or `1..100` for an integer in that range; with `?` behind it also null
  * - `[shape]`: an array of such values; `[shape, shape]`: any of these
- * - `{name: shape}`: an object with this property, which may be missing where the name ends in `?`; `*` is every
- *   property that it has
+ * - `['{', name, shape, …]`: an object with these properties. One may be missing where the name ends in `?`; `*` is every
+ *   property that it has. No object stands for an object, since V8 makes one name by name.
  */
-export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
+export type Shape = string | readonly Shape[];
 
 /**
  * Returns null if `value` has this shape, else where and why not, such as `/breaker/denials must be count`. Further
@@ -23,14 +23,15 @@ export function checkShape(value: unknown, shape: Shape): string | null {
 /** Each level puts its key before what is wrong below it: a value that fits, as nearly every one does, costs no text. */
 function problemIn(value: unknown, shape: Shape): string | null {
   if (typeof shape === 'string') return fits(value, shape) ? null : ` must be ${shape.replace('=', 'one of ')}`;
-  if (isList(shape)) {
+  if (shape[0] !== '{') {
     if (shape.length === 1) return Array.isArray(value) ? inEach(value, shape[0] as Shape) : ' must be array';
     const problems = shape.map((option) => problemIn(value, option));
     return problems.includes(null) ? null : deepest(problems);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return ' must be object';
-  for (const name of Object.keys(shape)) {
-    const expected = shape[name] as Shape;
+  for (let at = 1; at < shape.length; at += 2) {
+    const name = shape[at] as string;
+    const expected = shape[at + 1] as Shape;
     const found = name === '*' ? inEach(value, expected) : inField(value as Fields, name, expected);
     if (found !== null) return found;
   }
@@ -38,8 +39,6 @@ function problemIn(value: unknown, shape: Shape): string | null {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isList = (shape: Shape): shape is readonly Shape[] => Array.isArray(shape);
 
 function inField(value: Fields, name: string, shape: Shape): string | null {
   const key = bare(name);
@@ -49,7 +48,9 @@ function inField(value: Fields, name: string, shape: Shape): string | null {
 }
 
 function inEach(values: object, shape: Shape): string | null {
-  const entries: Iterable<[number | string, unknown]> = Array.isArray(values) ? values.entries() : Object.entries(values);
+  const entries: Iterable<[number | string, unknown]> = Array.isArray(values)
+    ? values.entries()
+    : Object.entries(values);
   for (const [key, value] of entries) {
     const problem = problemIn(value, shape);
     if (problem !== null) return `/${key}${problem}`;
@@ -89,5 +90,7 @@ const MAX_DEPTH = 100;
 /** Returns whether a value is nested deeper than any of our files. */
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+  if (levels === 0) return true;
+  for (const key in value) if (isTooDeep((value as Fields)[key], levels - 1)) return true;
+  return false;
 }

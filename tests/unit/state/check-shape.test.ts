@@ -4,15 +4,10 @@ import { test } from 'node:test';
 import { checkShape, type Shape } from '../../../src/state/check-shape.ts';
 
 test('The reason names the place and the expected value.', () => {
-  const shape: Shape = {
-    a: ['0..9'],
-    b: '=x|y',
-    c: 'text',
-    d: 'instant?',
-    e: ['null', { f: 'count' }],
-    g: { '*': 'amount' },
-    'i?': 'boolean',
-  };
+  const shape: Shape = [
+    ...['{', 'a', ['0..9'], 'b', '=x|y', 'c', 'text', 'd', 'instant?'],
+    ...['e', ['null', ['{', 'f', 'count']], 'g', ['{', '*', 'amount'], 'i?', 'boolean'],
+  ];
   const good = { a: [], b: 'x', c: 'z', d: null, e: null, g: {} };
   const reasons: [unknown, string | null][] = [
     [good, null],
@@ -36,8 +31,11 @@ test('The reason names the place and the expected value.', () => {
 });
 
 test('Names that every object has count neither as present nor as described.', () => {
-  const shape = JSON.parse('{"toString":"string"}') as Shape;
-  assert.equal(checkShape({}, shape), '/toString is missing');
-  assert.equal(checkShape({}, JSON.parse('{"toString?":"string"}') as Shape), null);
-  assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), {}), null);
+  assert.equal(checkShape({}, ['{', 'toString', 'string']), '/toString is missing');
+  assert.equal(checkShape({}, ['{', 'toString?', 'string']), null);
+  assert.equal(checkShape({}, ['{']), null);
+  assert.equal(checkShape([], ['{']), 'it must be object');
+  const ours = JSON.parse('{"constructor":1,"__proto__":2}') as object;
+  assert.equal(checkShape(ours, ['{', 'a?', 'string']), null);
+  assert.equal(checkShape(ours, ['{', '__proto__', 'string']), '/__proto__ must be string');
 });

@@ -6,6 +6,7 @@ import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Programs that copy, move or link files: cp, mv, ln, install, rsync. */
 export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
+  __proto__: null as never,
   cp: (access) => copy(access, '-t -S --target-directory --suffix'),
   scp: (access) => copy(access, '-P -i -o -F -c -l -S -J'),
   ditto: (access) => copy(access, '--arch'),
@@ -95,6 +96,7 @@ const WRITTEN =
   '-o --output -c --cookie-jar -D --dump-header --trace --trace-ascii --stderr --etag-save --hsts --alt-svc'.split(' ');
 
 export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
+  __proto__: null as never,
   curl: (access) => {
     const split = splitOptions(
       access.args,
@@ -162,6 +164,7 @@ const MAX_MEMBERS = 500;
 
 /** Archivers such as tar and unzip: where members are extracted, and which archive is written. */
 export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
+  __proto__: null as never,
   tar: (access) => {
     // Old style: `tar xzf a.tgz`, letters without a dash.
     const first = access.args[0];

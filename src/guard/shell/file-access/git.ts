@@ -24,6 +24,7 @@ const TALKS = new Set(
 type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
 
 const subcommandOf = byProgram<Subcommand>({
+  __proto__: null as never,
   checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;

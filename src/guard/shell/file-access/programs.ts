@@ -53,6 +53,7 @@ const TALKERS =
   'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
 
 export const ROWS: Readonly<Record<string, ProgramFiles>> = {
+  __proto__: null as never,
   'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum':
     {},
   'bat batcat': { values: '-l -r --language --line-range' },
@@ -189,6 +190,7 @@ const manifest: FileAccessRule = ({ args, words: [program], write }) => {
 };
 
 export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
+  __proto__: null as never,
   [TALKERS]: (access) => access.args.forEach(access.explain),
   'docker podman kubectl': copiesOut,
   // Its options have whole names after a single dash: `-count=1` is not `-c -o unt=1`.

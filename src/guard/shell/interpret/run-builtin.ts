@@ -18,6 +18,7 @@ export function runBuiltin(call: Call, name: string, context: ShellContext): Out
 }
 
 const builtinOf = byProgram<Builtin>({
+  __proto__: null as never,
   'cd chdir pushd popd': changeDirectory,
   eval: (call, args, context) => runText(call, args.join(' '), context),
   trap: (call, args, context) => {

@@ -30,6 +30,7 @@ const TMUX_COMMANDS =
   );
 
 const wrapperOf = byProgram<Wrapper>({
+  __proto__: null as never,
   sudo: {
     values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
     asks: ['-l', '-v', '-k', '-K', '-V'],
