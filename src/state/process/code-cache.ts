@@ -1,5 +1,5 @@
 import { existsSync, fstatSync, mkdirSync, readdirSync, readSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
 import { removeIfThere, withDescriptor, writeAtomically } from '../files/regular-file.ts';
@@ -45,7 +45,7 @@ export function runEntry(entry: string): void {
   const caches = cacheFolder();
   const load = (file: number, index: number): Loaded => {
     const needed = entry.endsWith('-tool-use') ? index : Number.POSITIVE_INFINITY;
-    return loadFile(join(folder, PROGRAM_FILES[file] ?? ''), needed, caches, entry);
+    return loadFile(folder, PROGRAM_FILES[file] ?? '', needed, caches, entry);
   };
   const files = [load(0, 0)];
   const values: unknown[] = [];
@@ -69,14 +69,15 @@ export function runEntry(entry: string): void {
 
 /** Returns the bundle's scripts/; for a hook in a project, those of the skill that `init` installed. */
 function programFolder(): string {
-  const own = join(__dirname, '..', 'scripts');
-  return existsSync(join(own, PROGRAM_FILES[0])) ? own : join(__dirname, '..', 'skills', 'ralph-loop', 'scripts');
+  const above = dirname(__dirname);
+  const own = `${above}${sep}scripts`;
+  return existsSync(`${own}${sep}${PROGRAM_FILES[0]}`) ? own : [above, 'skills', 'ralph-loop', 'scripts'].join(sep);
 }
 
 /** Returns the folder of the code caches, outside the project; null for a user who never had a loop: nothing is written. */
 function cacheFolder(): string | null {
   const root = findOutsideRoot(process.env); // the entry itself reports a missing home folder
-  return root !== null && existsSync(root) ? join(root, 'code-cache') : null;
+  return root !== null && existsSync(root) ? `${root}${sep}code-cache` : null;
 }
 
 /**
@@ -85,9 +86,11 @@ function cacheFolder(): string | null {
  * what the first call compiled: a hook whose first call was an edit would compile the shell parser at every command. The
  * cache is only an accelerator: without it, or if V8 rejects it, the file is compiled.
  */
-function loadFile(filename: string, index: number, caches: string | null, entry: string): Loaded {
+function loadFile(folder: string, name: string, index: number, caches: string | null, entry: string): Loaded {
+  const filename = `${folder}${sep}${name}`;
   const { source, stamp } = readProgram(filename, index);
-  const [path, prefix] = cachePath(filename, stamp, caches ?? '', entry);
+  const prefix = `${entry}-${name}-`;
+  const path = `${caches}${sep}${prefix}${cacheName(filename, stamp)}`;
   const { cachedData, covered: known, writes, isDue } = caches === null ? NO_CACHE : readCache(path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   const parts = (script.runInThisContext() as (file: string) => Loaded['parts'])(filename);
@@ -132,10 +135,9 @@ function read(descriptor: number, length: number): Buffer {
 }
 
 /** Returns the path of a cache. V8 compares only the source's length, so the name identifies this file and this node. */
-function cachePath(filename: string, stamp: string, folder: string, entry: string): [path: string, prefix: string] {
+function cacheName(filename: string, stamp: string): string {
   const { version, arch, execArgv } = process;
-  const prefix = `${entry}-${filename.slice(dirname(filename).length + 1)}-`;
-  return [join(folder, prefix + digest([filename, stamp, version, arch, ...execArgv].join('\n'))), prefix];
+  return digest([filename, stamp, version, arch, ...execArgv].join('\n'));
 }
 
 interface Cache {
