@@ -228,3 +228,19 @@ test('A tool hook reads only the beginning of the program, which every other hoo
   assert.deepEqual(call('pre-tool-use', edit), { status: 0, said: '' });
   assert.throws(stop, /SyntaxError/);
 });
+
+test('A tool hook loads no module of node that only few calls need.', (context) => {
+  const { folder, call } = hooks(context);
+  const list = join(folder, 'list.cjs');
+  const loaded = join(folder, 'loaded');
+  const write = `require('node:fs').writeFileSync(${JSON.stringify(loaded)}, process.moduleLoadList.join('\\n'))`;
+  writeFileSync(list, `process.on('exit', () => ${write});`);
+  const edit = { hook_event_name: 'PreToolUse', tool_name: 'Write', tool_input: { file_path: 'a', content: 'b' } };
+  const modulesOf = (more: NodeJS.ProcessEnv = {}): string => {
+    call('pre-tool-use', edit, { NODE_OPTIONS: `--require ${list}`, ...more });
+    return readFileSync(loaded, 'utf8');
+  };
+  const rare = /^NativeModule (?:child_process|crypto|os|timers\/promises|v8)$/m;
+  assert.doesNotMatch(modulesOf(), rare);
+  assert.match(modulesOf({ HOME: '', XDG_STATE_HOME: '' }), rare, 'control: only node:os names the home folder here');
+});
