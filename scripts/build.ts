@@ -198,7 +198,7 @@ function functionBody(text: string, own: string, numbers: ReadonlyMap<string, nu
       const named = returned.map(([local, name]) => `${name}:${local}`);
       return `${stores.join('')}${named.length === 0 ? '' : `return{${named.join(',')}}`}`;
     });
-  const odd = /(?:^|[;}])(?:import(?:[*{"]| [\w$]+ from")|export\{).{0,80}/.exec(body);
+  const odd = /(?:^|[;}])(?:import(?:[*{"]| [\w$]+ from")|export\{).{0,80}|(?:values\[|require\()undefined/.exec(body);
   if (odd !== null) throw new Error(`cannot convert ${odd[0]}`);
   return body;
 }
