@@ -160,7 +160,7 @@ function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string
   }
 }
 
-/** Returns ASCII: the program is read as Latin-1, which is quicker. esbuild escapes everything but regular expressions. */
+/** The program is ASCII: a place in its bytes is one in its text. esbuild escapes everything but regular expressions. */
 function asAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -33,9 +33,10 @@ export function evaluateCommandRules(
     if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(foreign, rules.shellAllow ?? []));
     const named = hasPatterns ? commandsOf(reading).flatMap(commandTexts) : [];
     const texts = hasPatterns ? [...named, ...pipelineTexts(reading.pipelines)].map(patternText) : [];
+    const whole = hasPatterns ? patternText(source) : '';
     for (const rule of rules.blockCommands) {
       current = rule;
-      const hit = hitOf(rule, patternText(source), texts, reading, caseInsensitive);
+      const hit = hitOf(rule, whole, texts, reading, caseInsensitive);
       const reason = typeof rule === 'string' ? null : rule.reason;
       if (hit !== null) return deny(shownRule(rule), commandDenied(hit.text, hit.asCommand, reason));
     }
