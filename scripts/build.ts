@@ -192,11 +192,11 @@ function functionBody(text: string, own: string, numbers: ReadonlyMap<string, nu
     })
     .replace(LAZY_IMPORT, (_, from: string) => `Promise.resolve().then(()=>require(${numbers.get(from.slice(2))}))`)
     .replace(EXPORT, (_, list: string) => {
-      const shared = pairsOf(list).filter(([, name]) => slotOf(own, name) !== undefined);
-      const returned = pairsOf(list).filter(([, name]) => slotOf(own, name) === undefined);
-      const stores = shared.map(([local, name]) => `values[${slotOf(own, name)}]=${local};`);
-      const named = returned.map(([local, name]) => `${name}:${local}`);
-      return `${stores.join('')}${named.length === 0 ? '' : `return{${named.join(',')}}`}`;
+      const pairs = pairsOf(list);
+      if (pairs.every(([, name]) => slotOf(own, name) === undefined)) {
+        return `return{${pairs.map(([local, name]) => `${name}:${local}`).join(',')}}`;
+      }
+      return pairs.map(([local, name]) => `values[${slotOf(own, name)}]=${local};`).join('');
     });
   const odd = /(?:^|[;}])(?:import(?:[*{"]| [\w$]+ from")|export\{).{0,80}|(?:values\[|require\()undefined/.exec(body);
   if (odd !== null) throw new Error(`cannot convert ${odd[0]}`);
@@ -255,10 +255,9 @@ const lazyBuiltins: esbuild.Plugin = {
       namespace === 'builtin' ? { path, external: true } : { path, namespace: 'builtin' },
     );
     onLoad({ filter: /^/, namespace: 'builtin' }, async ({ path }) => {
-      const functions = Object.entries(await import(path)).filter(([, value]) => typeof value === 'function');
-      const text = functions.map(
-        ([name]) => `export const ${name} = (...args) => require('${path}').${name}(...args);`,
-      );
+      const all = Object.entries(await import(path));
+      const names = all.flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
+      const text = names.map((name) => `export const ${name} = (...args) => require('${path}').${name}(...args);`);
       return { contents: text.join('\n') };
     });
   },

@@ -159,10 +159,7 @@ function readCache(path: string): Cache {
       const { size, mtimeMs } = fstatSync(descriptor);
       const bytes = read(descriptor, size);
       const end = bytes.lastIndexOf(NEWLINE);
-      const [writes, ...covered] = bytes
-        .subarray(end + 1)
-        .toString()
-        .split(' ');
+      const [writes, ...covered] = `${bytes.subarray(end + 1)}`.split(' ');
       const age = REFRESH_MS[Math.min(Number(writes), REFRESH_MS.length) - 1] ?? 0;
       const isDue = Date.now() - mtimeMs > age;
       return { cachedData: bytes.subarray(0, end), covered, writes: Number(writes) || 0, isDue };
