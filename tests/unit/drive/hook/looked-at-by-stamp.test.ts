@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restoreProtected } from '../../../../src/drive/control/restore-protected.ts';
+import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { readLook, stampOf } from '../../../../src/state/snapshot/look.ts';
 import { readSnapshot, storeLook } from '../../../../src/state/snapshot/snapshot.ts';
@@ -32,13 +33,14 @@ async function stampAll({ files, directory }: Project, paths: readonly string[])
   storeLook(files, snapshot);
 }
 
-function restoreAt(project: Project, depth: 'all' | 'content'): void {
+function restoreAt(project: Project, depth: 'all' | 'content', sandbox?: Sandbox): void {
   const { files, directory } = project;
   const contract = readContract(files)?.contract;
   assert.ok(contract !== undefined);
   const context = { files, env: { HOME: directory }, now: () => new Date().toISOString() };
   const state = stateOf(project);
-  restoreProtected(context, { state, contract, found: { when: 'verification' }, depth, isUsers: false });
+  const confined = { ...contract, ...(sandbox && { sandbox }) };
+  restoreProtected(context, { state, contract: confined, found: { when: 'verification' }, depth, isUsers: false });
 }
 
 test('before a verification a file is compared by its bytes, and the program by its stamp', async (t) => {
@@ -55,4 +57,25 @@ test('before a verification a file is compared by its bytes, and the program by 
   put(join(project.directory, hook), '// once more\n');
   restoreAt(project, 'content');
   assert.equal(text(hook), '// hook\n', 'another stamp is enough');
+});
+
+test('an empty read-only file, as the sandbox shows it for a missing one, is no change of a confined loop', (t) => {
+  const sandbox = { allowWrite: [], denyWrite: [], denyRead: [], network: false };
+  const project = aProtectedLoop(t);
+  const [shown, full] = ['shown.ts', 'full.ts'].map((name) => join(project.directory, 'tests', name)) as [
+    string,
+    string,
+  ];
+  put(shown, '');
+  put(full, 'x');
+  for (const path of [shown, full]) chmodSync(path, 0o444);
+  restoreAt(project, 'all', sandbox);
+  assert.deepEqual([existsSync(shown), existsSync(full)], [true, false]);
+  chmodSync(shown, 0o644);
+  restoreAt(project, 'all', sandbox);
+  assert.equal(existsSync(shown), false, 'control: a file that can be written');
+  put(shown, '');
+  chmodSync(shown, 0o444);
+  restoreAt(project, 'all');
+  assert.equal(existsSync(shown), false, 'control: without a sandbox');
 });
