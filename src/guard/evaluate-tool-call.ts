@@ -50,10 +50,14 @@ function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   return { decision: 'allow', recorded: [] };
 }
 
-/** Returns whether a path is outside the sandbox, which does not hold file tools under bypassPermissions (measured). */
+/**
+ * The client's sandbox holds commands alone: its file tools write outside the project under bypassPermissions, and the
+ * settings and hooks of git, which start programs outside (measured).
+ */
 function leavesSandbox(path: string, cwd: string, { real, rules: { writable, caseInsensitive } }: Guard): boolean {
   if (writable === undefined) return false;
   const folders = writable.flatMap((folder) => comparableForms(folder, caseInsensitive, real));
   const isOpen = (form: string): boolean => folders.some((folder) => form === folder || form.startsWith(`${folder}/`));
-  return !comparableForms(absolutePath(path, cwd), caseInsensitive, real).every(isOpen);
+  const forms = comparableForms(absolutePath(path, cwd), caseInsensitive, real);
+  return !forms.every(isOpen) || forms.some((form) => /\/\.git(?:\/|$)/i.test(form));
 }

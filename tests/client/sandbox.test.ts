@@ -101,6 +101,16 @@ const attacks = ({ root, project, home, stateHome }: Workspace, { port, socket, 
     went: () => existsSync(`${root}/outside/by-write`),
   },
   {
+    what: 'Write a hook of git',
+    call: tool('Write', { file_path: `${project}/.git/hooks/by-write`, content: 'x' }),
+    went: () => existsSync(`${project}/.git/hooks/by-write`),
+  },
+  {
+    what: 'Write the settings of a repository within',
+    call: tool('Write', { file_path: `${project}/inner/.git/config`, content: 'x' }),
+    went: () => existsSync(`${project}/inner/.git/config`),
+  },
+  {
     what: 'Write a list of servers, which the next client would start',
     call: tool('Write', { file_path: `${project}/.mcp.json`, content: '{}' }),
     went: () => existsSync(`${project}/.mcp.json`),
