@@ -160,7 +160,7 @@ function writeProgram(texts: ReadonlyMap<string, string>, placeOf: (part: string
   }
 }
 
-/** The program is ASCII: a place in its bytes is one in its text. esbuild escapes everything but regular expressions. */
+/** Makes the program ASCII, so that offsets in bytes and text agree. esbuild escapes everything but regular expressions. */
 function asAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -247,7 +247,7 @@ async function loader(name: string, path: string, banner: string): Promise<void>
   await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner }, plugins: [lazyBuiltins] });
 }
 
-/** Loads the modules of node that cost a hook 0.2 to 2 ms each at the first call of one of their functions. */
+/** Loads node modules that cost a hook 0.2 to 2 ms each at the first call of one of their functions. */
 const lazyBuiltins: esbuild.Plugin = {
   name: 'lazy-builtins',
   setup({ onLoad, onResolve }) {

@@ -71,7 +71,7 @@ export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: strin
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Returns the number of an option, above 0; null without it. Throws `usage`. */
+/** Returns the number of an option, above 0; null if it is absent. Throws `usage`. */
 export function numberOf({ values }: Pick<CommandContext, 'values'>, option: string): number | null {
   const value = values[option];
   if (value === undefined) return null;

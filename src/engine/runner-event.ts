@@ -5,15 +5,15 @@ import type { CommonState, PauseReason, TerminalStatus } from './schema/state.ts
 
 export type WaitReason = Activity<'wait.started'>['why'];
 
-/** Events that a driver tells, in order, by the names that they have in the stream. `--json` prints each as it is. */
+/** Events that a driver emits, in order, by their names in the event stream. `--json` prints each unchanged. */
 export type RunnerEvent =
-  /** With how the loop stands: one that is resumed has a past. */
+  /** Includes the loop's current figures: a resumed loop has finished iterations. */
   | (Readonly<Pick<CommonState, 'loopId' | 'name' | 'taskPath' | 'iteration' | 'maxIterations' | 'startedAt'>> & {
       readonly type: 'run.started';
       readonly costUsd: number | null;
       readonly usage: UsageDelta;
     })
-  /** The agent's words as they arrive; for the live view only. */
+  /** The agent's text as it arrives; emitted only for the live view. */
   | { readonly type: 'agent.text-delta'; readonly text: string }
   | Activity<
       | ('iteration.started' | 'command.started' | 'command.ran' | 'tool.started' | 'tool.ended' | 'wait.started')

@@ -20,7 +20,7 @@ export function checkShape(value: unknown, shape: Shape): string | null {
   return problem?.startsWith(' ') ? `it${problem}` : problem;
 }
 
-/** Each level puts its key before what is wrong below it: a value that fits, as nearly every one does, costs no text. */
+/** Each level adds its key to the problem below it, so a valid value, as nearly every one is, costs no text. */
 function problemIn(value: unknown, shape: Shape): string | null {
   if (typeof shape === 'string') return fits(value, shape) ? null : ` must be ${shape.replace('=', 'one of ')}`;
   if (shape[0] !== '{') {

@@ -53,7 +53,7 @@ export function lastOfType(files: LoopFiles, loopId: string, type: string): Entr
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   let found: Entry | null = null;
   readBackwards(files, loopId, TAIL_BYTES, types, (event) => {
-    // One that is named whole is wanted; one that begins like a wanted one may be an activity.
+    // A type given in full is wanted; a prefix can also match activities.
     if (!isActivity(event['type']) || types.includes(String(event['type']))) found = event;
     return found !== null;
   });

@@ -96,7 +96,7 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
   const plan = whole && part ? { ...whole, only: part.task } : whole;
   refuseAlone(files, part !== null);
   const { report } = context.values;
-  // What could not be written would be known at the end of the night.
+  // Otherwise the user would learn only at the end that it cannot be written.
   if (typeof report === 'string') (await import('../web/write-report.ts').catch(noWeb)).placeOf(report, context);
   const client = once(() => requireClient(env));
   const asked = startRequest(context, target, {

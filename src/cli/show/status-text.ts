@@ -29,7 +29,7 @@ export type Status = (InactiveLoop | LiveLoop) & {
 
 export interface InactiveLoop {
   readonly active: false;
-  /** What there is to say beside the last loop; null for nothing, and in a message that only says so. */
+  /** Text besides the last loop; null if there is none. */
   readonly news: string | null;
   readonly message: string;
   readonly name: string | null;

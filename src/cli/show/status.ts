@@ -86,7 +86,7 @@ function checksOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'checks'>
   return checks.running === null && checks.last === null ? {} : { checks };
 }
 
-/** Says that no loop is live, or what is wrong with its state file. */
+/** States that no loop is live, or the problem of its state file. */
 function messageOf(report: LoopReport): Pick<InactiveLoop, 'news' | 'message'> {
   const { found, lost, files } = report;
   if (lost === null && found.kind !== 'corrupt' && found.kind !== 'newer') {

@@ -8,7 +8,7 @@ import { questionsOf } from '../../task/commands/check-task-outputs.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 
-/** Returns the live loop of these files, or the last one; null without. The dashboard asks too often for a LoopReport. */
+/** Returns the live loop of these files, or the last one; null if none. The dashboard asks too often for a LoopReport. */
 export function shownLoop(files: LoopFiles): ShownLoop | null {
   const found = readState(files.state);
   if (found.kind === 'loop') return shown(files, found.state, found.state.status !== 'ended');

@@ -123,7 +123,7 @@ function ownFiles(
     ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
     ...Object.values(configFiles(projectDir, env)),
     ...(directory === null ? [] : [directory.config, directory.reflect]),
-    // With it, git would take settings, and so programs, from a folder of the agent's; the client's sandbox leaves it open.
+    // Through it, git would use settings, and so programs, of an agent's folder; the client's sandbox leaves it open.
     join(resolve(projectDir, link ?? '.git'), 'commondir'),
   ];
   return [

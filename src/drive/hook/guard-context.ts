@@ -42,7 +42,7 @@ const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJEC
 /** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
 
-/** Puts names below a folder. The guard itself normalises what is not normal; node's join does it letter by letter. */
+/** Joins names below a folder without normalising, which node's join does letter by letter. */
 const join = (...parts: readonly string[]): string => parts.join(sep);
 
 /** Returns the rules for a tool call: the loop's own files and the user's guardrails. */

@@ -13,7 +13,7 @@ import { PARALLEL_TEXTS } from './messages.ts';
 
 const task = z.strictObject({
   name: z.string().regex(LOOP_NAME),
-  /** Relative to the project. */
+  /** Path relative to the project. */
   taskPath: z.string().min(1),
   /** Id of the task that the loop works on, if `taskPath` is a plan. */
   planTask: z.string().min(1).optional(),
@@ -47,7 +47,7 @@ const batch = z.strictObject({
   runner: z.object({ pid: z.int(), startedAt: z.string().nullable() }),
   atOnce: z.int().min(1),
   integrate: z.enum(['none', 'merge', 'rebase', 'pr']),
-  /** What all loops together may use; null is no limit. */
+  /** Limits for all loops together; null is no limit. */
   limits: z.strictObject({
     maxCostUsd: z.number().nullable(),
     maxTokens: z.number().nullable(),

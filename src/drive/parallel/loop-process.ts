@@ -44,7 +44,7 @@ export class LoopProcess {
   #ended: Ended | null = null;
   /** It waits because of other loops. */
   #isHeld = false;
-  /** How its user ends it: a loop that begins after that is ended as well. */
+  /** Way in which the user ended it; a loop that begins afterwards is ended as well. */
   #stopped: 'stop' | 'cancel' | null = null;
 
   constructor(options: LoopProcessOptions) {

@@ -12,7 +12,7 @@ export class SharedBudget {
   /** Epoch milliseconds. */
   readonly #startedAt: number;
 
-  /** Counts what the tasks that have ended used. */
+  /** Adds up the usage of the tasks that have ended. */
   constructor({ limits, startedAt, tasks }: Pick<Batch, 'limits' | 'startedAt' | 'tasks'>) {
     this.#limits = limits;
     this.#startedAt = Date.parse(startedAt);

@@ -33,7 +33,7 @@ export interface SupervisedEnd {
   /** null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The error that ended it, if it told one. */
+  /** Error that ended it, if it reported one. */
   readonly failure: Message | null;
   /** End of its error output. */
   readonly complaint: string;

@@ -4,7 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 
-/** What is recorded as it is told; the rest is recorded elsewhere, or shown only. */
+/** Events that are recorded as they are emitted. Others are recorded elsewhere, or only shown. */
 const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
   ...(['iteration.started', 'command.started', 'command.ran', 'tool.started', 'tool.ended'] as const),
   ...(['agent.text', 'agent.usage', 'agent.checklist', 'agent.notice', 'agent.interrupting'] as const),
@@ -74,7 +74,7 @@ function runnerEvents(files: LoopFiles, loopId: string): News {
   };
 }
 
-/** Returns what a runner told; null for everything else. */
+/** Returns an event of a runner; null for everything else. */
 function toldAs({ v: _, at: __, loopId: ___, ...told }: Entry): RunnerEvent | null {
   const { type } = told;
   const isTold = RECORDED.has(type) || type === 'loop.paused' || type === 'agent.ended';

@@ -147,12 +147,12 @@ function createLoop(
   return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
 }
 
-/** Keys of what a completion rests on, and of what an agent may do; a limit proves nothing. */
+/** Settings on which a completion relies, and those that restrict the agent; a limit proves nothing. */
 const DECIDES =
   /^(?:[+-] )?(?:agent|validation|commands|unchanged|completion|required_outputs|open_questions|scenario|script|guardrails|sandbox|findings_log|accept|may_change|verify_in|permission_mode|isolation)\b/;
 const MOST_SHOWN = 600;
 
-/** Returns what a resume changes of that: the agent may have written it after the user's start. */
+/** Returns the changes of these settings that a resume adopts: the agent may have made them since the start. */
 function adoptedBy(before: Contract, now: Contract, list: TddRecord | null): string[] {
   const changes = diffTerms(consentTerms(before, list), consentTerms(now, list)).filter((line) => DECIDES.test(line));
   return [...changes, ...changedPrograms(before, Object.keys(before.programs ?? {}), now.environment ?? {})];

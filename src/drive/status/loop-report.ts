@@ -39,7 +39,7 @@ export interface LoopReport {
 /** Loop whose state file is missing; `iteration` comes from its journal. */
 export type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration'>>;
 
-/** What views show as it stands in the state. */
+/** Fields of the state that views show unchanged. */
 type Facts = 'iteration' | 'startedAt' | 'mode' | 'taskPath' | 'maxIterations';
 type LiveFacts = Facts | 'lastRunAt' | 'name' | 'idleIterations' | 'stopRequested' | 'sessionId' | 'clientPid';
 

@@ -32,7 +32,7 @@ export async function printStatusLine(
   if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
 }
 
-/** Returns the live loop, or this session's ended one; null without. It is asked once a second: too often for a LoopReport. */
+/** Returns the live loop, or this session's ended one; null if none. Called once a second: too often for a LoopReport. */
 function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   const current = readState(files.state);
   if (current.kind === 'loop') return current.state;

@@ -39,7 +39,7 @@ async function noteChanges(
     const text = `${what} since the start; the checks rest on it`;
     recordNotice(files, state, { at: now(), kind: 'change', text, key: `change ${what}` });
   }
-  // A process that the agent left may have shown the checks another file than the one that was compared.
+  // A process of the agent may have shown the checks another file than the one that was compared.
   for (const [key, time] of writtenAt(contract, files.projectDir)) {
     const text = `${key} was written while the checks ran; they rest on it`;
     if (before.get(key) !== time)

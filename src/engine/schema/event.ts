@@ -15,21 +15,21 @@ const ACTIVITIES = {
   'iteration.started': {
     begins: count,
     maxIterations: count,
-    /** Task of a plan that the agent works on; absent for every other loop. */
+    /** Task of a plan that the agent works on; absent for other loops. */
     task: z.string().optional(),
   },
   /** Record of an iteration, with the decision after it. */
   'iteration.ended': iterationRecord.omit({ loopId: true, iteration: true }).shape,
-  /** The agent's words, whole. `streamed`: they were told before, piece by piece. */
+  /** A complete text of the agent. `streamed`: it was already emitted in parts. */
   'agent.text': { text: z.string(), streamed: z.literal(true).optional() },
-  /** What the run in progress has used so far; `window` is what its context can hold, null where that is not known. */
+  /** Usage of the run in progress; `window` is the size of its context, null if unknown. */
   'agent.usage': { tokens: count, context: count, window: count.nullable() },
   'agent.ended': {
-    /** What the run was: `ok`, or what kept it from being. */
+    /** `ok`, or what went wrong in the run. */
     outcome: z.string(),
     message: z.string(),
     durationMs: z.number().min(0),
-    /** null, as all that follows, where the agent does not tell. */
+    /** This and all that follow are null if the agent does not report them. */
     turns: count.nullable(),
     toolCalls: count.nullable(),
     model: z.string().nullable(),
@@ -50,7 +50,7 @@ const ACTIVITIES = {
     ...heard,
     outcome: z.enum(['ok', 'failed', 'denied']),
     durationMs: z.number().min(0),
-    /** Only of a denied call: why, and the option of the client that would allow it, if one does. */
+    /** For a denied call: the reason, and the client's option that would allow it, if there is one. */
     reason: z.string().optional(),
     allow: z.string().optional(),
   },
@@ -70,7 +70,7 @@ const ACTIVITIES = {
   'agent.interrupting': {},
   /** A stop or pause at the end of the iteration was requested or withdrawn. */
   'agent.after-iteration': { next: z.enum(['stop', 'pause', 'go-on']) },
-  /** What the user said and no agent has heard yet, oldest first; what was handed to one. */
+  /** Messages of the user that no agent has received yet, oldest first, and those passed to one. */
   'steering.pending': { texts: z.array(steering.pick({ id: true, text: true, delivery: true })) },
   'steering.sent': { texts: z.array(z.string()) },
   'run.ended': { status: z.string(), message: z.string(), code: z.int() },
@@ -79,7 +79,7 @@ const ACTIVITIES = {
 
 type Shapes = typeof ACTIVITIES;
 
-/** An activity of this type as it is told. */
+/** Activity of this type, as it is emitted. */
 export type Activity<T extends keyof Shapes> = {
   [K in T]: { readonly type: K } & (keyof Shapes[K] extends never
     ? unknown
@@ -91,7 +91,7 @@ const kinds = Object.entries(ACTIVITIES).map(([type, shape]) =>
   z.looseObject({ type: z.literal(type), ...stamped, ...shape }),
 );
 
-/** What agent, client and checks did; what the engine decides stands in the stream between them. */
+/** Activity of agent, client and checks; the engine's decisions are in the same stream. */
 const activityEvent = z.discriminatedUnion('type', kinds as [(typeof kinds)[number]]);
 
 /** Decision of the engine; further keys depend on its type. */

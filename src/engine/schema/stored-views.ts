@@ -78,7 +78,7 @@ export const taskIterationView = taskIterationRecord
 
 const marks = z.object({
   files: z.record(z.string(), z.string()),
-  /** false if some were left out or unreadable: a missing path then proves nothing. */
+  /** False if some files were left out or unreadable: a missing path then proves nothing. */
   complete: z.boolean(),
   limits: z.array(z.string()),
 });
@@ -92,7 +92,7 @@ const gitState = z.object({
   committed: z.object({ since: z.string(), files: z.array(z.string()), onlyLeftOut: z.boolean() }).nullable(),
 });
 
-/** The project as it was when the prompt of an iteration was made, for comparing durable progress. */
+/** Project at the time when the prompt of an iteration was made, to measure durable progress. */
 const snapshot = z.object({
   version: z.literal(1),
   /** All paths are relative to the project; '' is the project itself. */
@@ -106,7 +106,7 @@ export type Marks = Readonly<z.infer<typeof marks>>;
 export type GitState = Readonly<z.infer<typeof gitState>>;
 export type Snapshot = Readonly<z.infer<typeof snapshot>>;
 
-/** Facts about a task folder's iteration when its prompt was made, for the process that decides its end. */
+/** Facts about a task folder's iteration when its prompt was made, for the process that decides how it ended. */
 export const promptedTurnView = z.object({
   loopId: z.string(),
   /** Iteration that the prompt begins, from 1. */
@@ -121,18 +121,18 @@ export const promptedTurnView = z.object({
   snapshot,
 });
 
-/** Spawn that was assigned last. Stored outside the project, where the agent does not write. */
+/** Last assigned spawn. Stored outside the project, where the agent does not write. */
 export const spawnView = z.object({
   loopId: text,
   /** Epoch of its holder; the next holder assigns a new one. */
   epoch: count,
-  /** Its report was counted. The state says so too, unless it was rewritten. */
+  /** Its report was counted. The state agrees, unless it was rewritten. */
   heard: z.boolean(),
-  /** Subagent whose report was counted last, if the host named it; it is not counted again. */
+  /** Last subagent whose report was counted, if the host named it; it is not counted again. */
   heardOf: z.string().nullable(),
   /** Number of texts without a spawn number that may repeat the previous report. */
   doubts: count,
-  /** Number of subagents that could not work on it, and when the next one may start. */
+  /** Number of subagents that failed on it, and when the next one may start. */
   failures: count.optional(),
   retryAt: instant.optional(),
   answer: z.object({

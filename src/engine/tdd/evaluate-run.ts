@@ -3,7 +3,7 @@ import { isVacuous, type TestCount } from '../../text/no-tests-run.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
-/** How a command ended. */
+/** End of a command. */
 export type CommandEnd =
   | { readonly kind: 'exit'; readonly code: number }
   | { readonly kind: 'signal'; readonly signal: string }

@@ -14,7 +14,7 @@ import {
 import { dirname } from 'node:path';
 import { jsonOrNull } from '../../text/or-else.ts';
 
-/** Limit of every task and configuration file: parsing one of some gigabytes would never end. */
+/** Size limit of every task and configuration file: parsing several gigabytes would never end. */
 export const TASK_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Returns the text of a regular file of at most `limit` bytes; null for anything else. */
@@ -46,7 +46,7 @@ export function freePath(stem: string, extension = '', separator = '.'): string 
   }
 }
 
-/** Lists the names in a directory; empty if it does not exist, or is none, as while a command in the client's sandbox runs. */
+/** Lists the names in a directory; empty if there is none, or only the placeholder of the client's sandbox. */
 export function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);

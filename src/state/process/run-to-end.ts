@@ -14,7 +14,7 @@ export interface ProgramEnd {
   /** null if a signal ended it, or it could not be started. */
   readonly code: number | null;
   readonly output: Buffer;
-  /** End of the error output, at most 8,000 characters, and how the program ended if not by itself. */
+  /** End of the error output, at most 8,000 characters, and the signal or error that ended the program, if any. */
   readonly complaint: string;
 }
 
@@ -42,7 +42,7 @@ export function runToEnd(program: string, words: readonly string[], run: Program
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       said = `${said}${chunk}`.slice(-MOST_COMPLAINT);
     });
-    // A program that exits before it has read everything reports the reason itself.
+    // A program that exits before reading all input reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const late = setTimeout(() => child.kill('SIGKILL'), timeMs);

@@ -55,7 +55,7 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
   return { changes: told, same, snapshot: { ...snapshot, folders } };
 }
 
-/** Returns whether it is what the client's sandbox puts in the place of a missing file while a command runs (measured). */
+/** Returns whether it is the placeholder of the client's sandbox for a missing file, present while a command runs (measured). */
 function isPlaceholder({ path, was }: FileChange): boolean {
   const now = was === 'new' ? statAt(path) : null;
   return now?.size === 0 && now.isFile() && (now.mode & 0o777) === 0o444;

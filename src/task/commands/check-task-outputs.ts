@@ -97,7 +97,7 @@ interface Section {
 
 const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
-/** Returns the questions that are open in a task's OPEN_QUESTIONS.md; none if it cannot be read. */
+/** Returns the open questions of a task's OPEN_QUESTIONS.md; none if it cannot be read. */
 export function questionsOf(projectDir: string, taskPath: string): string[] {
   const folder = taskFolder(projectDir, taskPath);
   const text = isProjectFile(folder, OPEN_QUESTIONS) && readRegularFile(join(folder, OPEN_QUESTIONS), MAX_BYTES);

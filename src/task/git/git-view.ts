@@ -140,7 +140,7 @@ function readView(path: string): GitPins | null {
   return orElse(() => JSON.parse(readRegularFile(join(path, PINS), 16 * MOST_BYTES) ?? 'null') as GitPins | null, null);
 }
 
-/** Returns the working tree and the git folder of the start, whatever the repository says now; null where the loop has none. */
+/** Returns the working tree and the git folder of the start, whatever the repository says now; null if there are none. */
 export function pinnedPlaces(view: string): { readonly top: string; readonly gitDir: string } | null {
   const pins = readView(view);
   return pins && { top: pins.top, gitDir: dirname(pins.objects) };

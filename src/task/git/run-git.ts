@@ -36,7 +36,7 @@ export type GitAnswer =
 /** Maximum output: enough for about thirty thousand changed files. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
-/** What git reads in place of a file. A constant of node:os would load that module in every hook. */
+/** Empty file for git. The constant of node:os would load that module in every hook. */
 export const NO_FILE = process.platform === 'win32' ? '\\\\.\\nul' : '/dev/null';
 
 /** Overrides of repository settings that start programs or hide files. */

@@ -11,7 +11,7 @@ export interface MakeCall {
   /** Paths relative to `directory`: the makefile, its includes, and names that would take precedence over it. */
   readonly files: readonly string[];
   readonly absent: readonly string[];
-  /** Goals by name, except those that are declared not to be files. */
+  /** Goals by name, except those declared as phony. */
   readonly goals: readonly string[];
   /** Commands of the rules that the call may run. */
   readonly recipes: readonly string[];

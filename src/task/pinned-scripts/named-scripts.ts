@@ -24,7 +24,7 @@ const WRAPPERS = new Set(
 /** Limit for endless chains; every script is read once. */
 const MAX_DEPTH = 50;
 const SCRIPT_BYTES = 256 * 1024;
-/** The parser takes no longer text; a script is read in parts that end with a line. */
+/** Limit of the parser; a longer script is read in parts that end with a line. */
 const PART = /[\s\S]{1,16000}(?=\n|$)/g;
 
 /** Dependencies of a command's result, besides the code that it checks. */
@@ -76,14 +76,14 @@ function collect(search: Search, run: string, directory: string, depth: number):
   }
 }
 
-/** The folder and those above it, up to the project: runners look for programs and settings in each. */
+/** Returns the folder and its parents up to the project: runners look for programs and settings in each. */
 function upward(projectDir: string, folder: string): string[] {
   const above = dirname(folder);
   const isTop = folder === projectDir || !isWithin(projectDir, above);
   return [folder, ...(isTop ? [] : upward(projectDir, above))];
 }
 
-/** Folders that package managers and virtual environments put in front of the PATH. */
+/** Folders that package managers and virtual environments put first on the PATH. */
 const OWN_PROGRAMS = ['node_modules/.bin', '.venv/bin', 'venv/bin', 'vendor/bin'];
 
 function addPrograms(search: Search, words: readonly string[], base: string, depth: number): void {
@@ -122,7 +122,7 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
   addFile(search, base, command, depth);
   if (DATA_COMMANDS.has(command)) return;
   const operands = interpreted(words, (word) => existsSync(resolve(base, fromHome(word))));
-  // A program or script outside the project is pinned as the programs of the PATH are.
+  // A program or script outside the project is pinned like the programs of the PATH.
   for (const word of [command, ...operands].map(fromHome)) {
     const isPath = word.includes('/') && !/[\0*?$`]/.test(word);
     if (isPath && !isWithin(search.projectDir, resolve(base, word))) search.programs.add(resolve(base, word));
@@ -146,7 +146,7 @@ const INTERPRETER =
 const NAMES_FILE =
   /^(?:-[crpfI]|--(?:config|configuration|conf|rcfile|require|import|loader|experimental-loader|project|settings|setup|file|makefile|justfile|env-file|init-script))$/;
 
-/** The script of each interpreter, unless it runs tests or inline code: before it stand values of options. */
+/** Returns the script of each interpreter, after its options, unless it runs tests or inline code. */
 function interpreted(words: readonly string[], isThere: (word: string) => boolean): Set<string> {
   const scripts = new Set<string>();
   for (const [index, word] of words.entries()) {
@@ -195,7 +195,7 @@ function addFile(search: Search, base: string, word: string, depth: number): voi
 /** Follows the scripts that a shell script starts, in its working directory or its own (`"$(dirname "$0")/lib.sh"`). */
 function followShellScript(search: Search, path: string, directory: string, depth: number): void {
   const text = readRegularFile(join(search.projectDir, path), SCRIPT_BYTES) ?? '';
-  // A Makefile and its like are no scripts.
+  // A Makefile is not a script.
   const [, interpreter] = /^#!\s*(\S.*)/.exec(text) ?? [];
   if (interpreter !== undefined) collect(search, interpreter, directory, depth + 1);
   const isShell =
@@ -225,7 +225,7 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
-  // Make runs nothing for a goal that is there.
+  // Make runs nothing for a goal that exists as a file.
   for (const name of call.goals.filter((file) => !existsSync(join(call.directory, file)))) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null && !steering.has(path)) steering.set(path, 'reported');

@@ -37,14 +37,14 @@ export function makeTargets(text: string): ReadonlySet<string> {
 }
 
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
-/** They run a script in several packages. */
+/** Options that run a script in several packages. */
 const TASK_RUNNERS = new Set(['turbo', 'nx', 'lerna', 'rush', 'wireit', 'moon']);
 const DIRECTORY_OPTIONS = new Set(['--prefix', '-C', '--dir', '--cwd']);
 const VALUE_OPTIONS = new Set(['--loglevel', '--script-shell']);
 const IN_WORKSPACES = /^(?:-ws?|-r|-F|--workspaces?|--recursive|--filter|workspaces?)(?:=|$)/;
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
-/** The package.json scripts that a command runs, through wrappers such as `env`; of workspaces every word that may name one. Or null. */
+/** Returns the package.json scripts that a command runs, through wrappers such as `env`; for workspaces every possible name. */
 export function packageManagerCall(words: readonly string[]) {
   const at = words.findIndex((word) => MANAGERS.has(word) || TASK_RUNNERS.has(word));
   if (at === -1) return null;

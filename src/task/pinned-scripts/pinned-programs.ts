@@ -12,7 +12,7 @@ export function pinPrograms(names: readonly string[], env: Environment): Program
   return Object.fromEntries(names.map((name) => [name, pinProgram(name, env)]));
 }
 
-/** A name is looked up on the PATH, a path stands for itself. */
+/** Resolves a name on the PATH; a path stands for itself. */
 function find(name: string, env: Environment): string | null {
   return name.includes('/') ? (existsSync(name) ? name : null) : onPath(name, env);
 }

@@ -1,7 +1,7 @@
 import { numberOf } from './event-text.ts';
 import type { Breaker } from './report-data.ts';
 
-/** Returns the signal with the largest share of its threshold. A threshold of 0 switches a signal off. */
+/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
 export function breakerLevel(repeats: unknown, thresholds: unknown): Breaker | null {
   if (typeof repeats !== 'object' || repeats === null) return null;
   const limits = (thresholds ?? {}) as Record<string, unknown>;

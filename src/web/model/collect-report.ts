@@ -20,9 +20,9 @@ export interface ShownLoop {
   readonly live: boolean;
   readonly why: string;
   readonly next: string;
-  /** When it goes on by itself; null if it does not. */
+  /** Time at which it continues by itself; null if it does not. */
   readonly until: string | null;
-  /** Read what a list of loops does not show. */
+  /** Facts that a list of loops does not show. */
   readonly notices: () => ReportData['notices'];
   readonly questions: () => readonly string[];
 }

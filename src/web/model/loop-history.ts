@@ -283,7 +283,7 @@ function isNamed(check: unknown): check is StartFacts['checks'][number] {
 /** Activity that does not begin an iteration. */
 const NO_WORK =
   /^(?:verification\.started|check\.started|run\.ended|steering\.pending|agent\.(?:notice|after-iteration|interrupting|checklist))$/;
-/** What a wait goes on after. */
+/** Events that do not end a wait. */
 const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;
 const PAUSE_ENDS = /^(?:loop\.(?!paused$)|iteration\.started$|operator\.accept$)/;
 

@@ -38,7 +38,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
   </article>`;
 }
 
-/** What came after an iteration; any other word is the state in which it ended the loop. */
+/** Decision after an iteration; any other word is the status in which the loop ended. */
 const AFTER = { running: 'the next one', waiting: 'a wait', paused: 'a pause', claimed: 'the checks' };
 
 function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...rest }: Iteration): string[] {
@@ -92,7 +92,7 @@ function lineTone(line: string): string {
   return line.startsWith('+') ? 'good' : line.startsWith('-') ? 'bad' : '';
 }
 
-/** The first calls of an iteration, or the newest of the one at work. */
+/** First calls of an iteration, or the newest ones of the current iteration. */
 function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelProps, 'iteration'>) {
   const [shown, setShown] = useState(SHOWN_CALLS);
   const isOpen = outcome === 'open';

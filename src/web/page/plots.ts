@@ -54,7 +54,7 @@ function usedOf({ name, limit }: Limit, iterations: readonly Iteration[]): Figur
   const used = new Map<Iteration, number>();
   let sum = 0;
   for (const each of iterations) {
-    // Waits are a part of the time.
+    // Time includes waits.
     const time = Date.parse(each.endedAt ?? each.startedAt) - Date.parse(first.startedAt);
     sum = name === 'time' ? time : sum + (own.value(each) ?? 0);
     used.set(each, sum);

@@ -18,7 +18,7 @@ export function addressOf(port: number, { read, act }: Tokens): string {
 
 type Header = (name: string) => string | undefined;
 
-/** Returns the status with which a request is refused before anything else is looked at; null for one of our own page. */
+/** Returns the status with which a request is refused before anything else is examined; null for a request of our own page. */
 export function refusal(method: string, header: Header, port: number): number | null {
   const [host, origin, site] = ['host', 'origin', 'sec-fetch-site'].map(header);
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];

@@ -10,7 +10,7 @@ const OUTPUT_PARTS = 'out dest save write dump append cidfile basetemp map profi
 const OUTPUT_KEY = /^(?:of|out|output|create|open)$/i;
 /** Pattern for options that make any program change its operands in place. */
 const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correct|remove-source\w*)(?:=|$)/;
-/** One of these is in every such option. */
+/** Every such option contains one of these. */
 const IN_PLACE_PARTS = ['fix', 'write', 'place', 'correct', 'remove-source'];
 /** Programs or subcommands that do so by default; further ones do with `-i` or `-w`. */
 const FORMATS = new Set(
