@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { currentBranch, type GitSettings, settingsOf } from '../git-repository.ts';
 import { type Denial, deny, type TaskScope } from '../guard.ts';
 import { pushDenied } from '../messages.ts';
@@ -6,7 +7,7 @@ import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from '.
 import { splitOptions } from '../shell/words.ts';
 
 const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodules -P --prefix';
-const MANY = ['--all', '--branches', '--mirror'];
+const MANY = ['--all', '--branches', '--mirror', '--stdin'];
 /** Branch that cannot be determined and may be protected. */
 const ANY = '*';
 
@@ -14,9 +15,12 @@ const ANY = '*';
 export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];
-  const changed = commands.flatMap(settingsChanged);
   for (const command of commands) {
-    const branch = pushedTo(command, noPushTo, projectDir, changed);
+    const isEarlier = ({ position }: { readonly position: number }): boolean => position <= command.position;
+    const earlier = commands.filter((each) => each !== command && isEarlier(each));
+    const written = reading.writes.filter(isEarlier).map(({ word }) => word.template);
+    const changed = [...earlier.flatMap(settingsChanged), ...turnedBy([...reading.assigned, ...written])];
+    const branch = pushedTo(command, noPushTo, projectDir, changed, earlier.flatMap(branchesMeant));
     if (branch !== null) return deny('push-main', pushDenied(branch));
   }
   return null;
@@ -24,20 +28,51 @@ export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, pro
 
 type Setting = readonly [key: string, value: string];
 
-/** Returns the settings that `git config KEY VALUE` sets in the same command. */
+/** Variables and files that give git other settings or another repository. */
+const TURNS =
+  /^(?:GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG|CONFIG_GLOBAL|CONFIG_SYSTEM)|HOME|XDG_CONFIG_HOME)=|^--git-dir\b|(?:^|\/)(?:\.gitconfig|git\/config|\.git\/(?:HEAD|config(?:\.worktree)?))$/;
+
+/** The setting with which no destination can be told. */
+function turnedBy(texts: readonly string[]): Setting[] {
+  return texts.some((text) => TURNS.test(text)) ? [['push.default', UNKNOWN]] : [];
+}
+
+const textsOf = (words: readonly ShellWord[]): string[] => words.map(({ template }) => template);
+
+/** `git config KEY VALUE`, `git remote add --mirror`, `export GIT_DIR=x` in the same command. */
 function settingsChanged(command: ShellCommand): Setting[] {
-  if (programName(command) !== 'git') return [];
+  if (programName(command) !== 'git') return command.opened === true ? turnedBy(textsOf(command.argv)) : [];
   const [subcommand, ...words] = subcommandWords(command) ?? [];
+  if (subcommand?.template === 'remote' && textsOf(words).some((text) => /^--mirror(=push)?$/.test(text)))
+    return [['remote.x.mirror', 'true']];
   if (subcommand?.template !== 'config') return [];
   const [key, value] = splitOptions(words, '-f --file --type').operands.filter(({ template }) => template !== 'set');
   return key === undefined || value === undefined ? [] : [[key.template, value.template]];
+}
+
+/** The branches that a command may make the current one or its upstream: whatever it names. */
+function branchesMeant(command: ShellCommand): string[] {
+  const [verb = '', ...texts] = programName(command) === 'git' ? textsOf(subcommandWords(command) ?? []) : [];
+  const moves = /^(-[a-zA-Z]*[mMcCut]|--(move|copy|track|set-upstream-to))/;
+  const turns =
+    verb === 'branch'
+      ? texts.some((text) => moves.test(text))
+      : /^(switch|checkout|symbolic-ref)$/.test(verb) && !texts.includes('--');
+  return (turns ? texts : []).flatMap((text) => {
+    const name = text.replace(/^(?:--set-upstream-to=|-u(?=.))/, '').replace(/^refs\/(?:heads|remotes)\//, '');
+    if (name.includes(UNKNOWN) || name === '-' || name.includes('@{')) return [ANY];
+    return name.startsWith('-') ? [] : [name, name.replace(/^[^/]*\//, '')];
+  });
 }
 
 /** Returns the settings of this call by `-c`, `--config-env` and the environment, followed by those of the repository. */
 function settingsFor(command: ShellCommand, directory: string, changed: readonly Setting[]): GitSettings {
   const variables = new Map(command.assignments.map(({ name, value }) => [name, [{ template: value ?? UNKNOWN }]]));
   const settings = new Map(settingsOf(directory));
-  for (const [key, value] of [...changed, ...gitWords(command.argv, variables).settings]) {
+  const own = [...gitWords(command.argv, variables).settings];
+  const turned = turnedBy([...[...variables.keys()].map((name) => `${name}=`), ...textsOf(command.argv)]);
+  const included = [...changed, ...own].some(([key]) => /^include/i.test(key)) ? turnedBy(['HOME=']) : [];
+  for (const [key, value] of [...changed, ...own, ...turned, ...included]) {
     const [, section = '', middle = '', name = ''] = /^([^.]*)\.(?:(.*)\.)?([^.]*)$/s.exec(key) ?? [];
     const of = [...settings.keys()].find((each) => each.toLowerCase() === key.toLowerCase());
     const whole =
@@ -52,9 +87,10 @@ function pushedTo(
   noPushTo: readonly string[],
   projectDir: string,
   changed: readonly Setting[],
+  meant: readonly string[],
 ): string | null {
   if (programName(command) !== 'git') return null;
-  const directory = command.cwd ?? projectDir;
+  const directory = resolve(command.cwd ?? projectDir, gitWords(command.argv).directory ?? '.');
   const settings = settingsFor(command, directory, changed);
   const words = unaliased(subcommandWords(command) ?? [], settings);
   const verb = words[0] === undefined ? '' : literal(words[0]);
@@ -66,9 +102,11 @@ function pushedTo(
   const refspecs = operands.slice(1).map(literal);
   const targets =
     refspecs.length > 0
-      ? refspecs.flatMap((each) => (each === null ? [ANY] : targetsOf(each, noPushTo, directory)))
-      : byDefault(settings, noPushTo, directory);
-  const found = targets.find((each) => each === ANY || (each !== null && noPushTo.includes(each)));
+      ? refspecs.flatMap((each) => (each === null ? [ANY] : targetsOf(each, noPushTo, directory, meant)))
+      : verb === 'send-pack'
+        ? noPushTo
+        : [...byDefault(settings, noPushTo, directory), ...meant];
+  const found = targets.find((each) => each === ANY || noPushTo.includes(each));
   return found === ANY ? 'a branch that is known only at run time' : (found ?? null);
 }
 
@@ -80,27 +118,32 @@ function unaliased(words: readonly ShellWord[], settings: GitSettings): readonly
 }
 
 /** Returns the targets of a push without a refspec: by remote.*.mirror, remote.*.push, push.default and the branch's upstream. */
-function byDefault(settings: GitSettings, kept: readonly string[], directory: string): readonly (string | null)[] {
+function byDefault(settings: GitSettings, kept: readonly string[], directory: string): readonly string[] {
+  const mode = settings.get('push.default')?.at(-1) ?? 'simple';
+  if (!/^(nothing|current|upstream|tracking|simple|matching)$/.test(mode)) return [ANY];
   const all = (pattern: RegExp): string[] =>
     [...settings].flatMap(([key, values]) => (pattern.test(key) ? values : []));
   if (all(/^remote\..*\.mirror$/).some((value) => value !== 'false')) return kept;
   const refspecs = all(/^remote\..*\.push$/);
   if (refspecs.length > 0)
     return refspecs.flatMap((each) => (each.includes(UNKNOWN) ? [ANY] : targetsOf(each, kept, directory)));
-  const mode = settings.get('push.default')?.at(-1) ?? 'simple';
   if (mode === 'matching') return kept;
-  if (!/^(nothing|current|upstream|tracking|simple)$/.test(mode)) return [ANY];
-  const branch = currentBranch(directory);
+  const branch = currentBranch(directory) ?? ANY;
   const merges = settings.get(`branch.${branch}.merge`) ?? [];
   return [branch, ...merges.map((merge) => (merge.includes(UNKNOWN) ? ANY : merge.replace(/^refs\/heads\//, '')))];
 }
 
 /** Returns the branches that a refspec pushes to; for a glob or a lone colon, the protected ones. */
-function targetsOf(refspec: string, kept: readonly string[], directory: string): readonly (string | null)[] {
+function targetsOf(
+  refspec: string,
+  kept: readonly string[],
+  directory: string,
+  meant: readonly string[] = [],
+): readonly string[] {
   const plain = refspec.replace(/^\+/, '');
   if (plain === ':') return kept;
   const named = plain.includes(':') ? plain.slice(plain.lastIndexOf(':') + 1) : plain;
-  if (named === 'HEAD' || named === '@') return [currentBranch(directory)];
+  if (named === 'HEAD' || named === '@') return [currentBranch(directory) ?? ANY, ...meant];
   const branch = named.replace(/^(?:refs\/)?heads\//, '');
   const [begin = '', end] = branch.split('*');
   return end === undefined

@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { TaskScope } from '../../../src/guard/guard.ts';
+import * as again from './corpus/examined-again.ts';
 import * as attacks from './corpus/examined-attacks.ts';
 import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
 import { createCorpusProject, DOCUMENTED_RULES, NO_RULES } from './support/corpus-project.ts';
@@ -52,7 +53,7 @@ const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], 
   ['an own file behind settings of the shell', attacks.BY_SETTINGS, {}, { free: true }],
   ['a protected file', attacks.PROTECTED, { rules: { protectedFiles: ['test/**', 'package.json'] } }, {}],
   ['a blocked command', attacks.BLOCKED, { rules: PUSH }, {}],
-  ['a push to main', attacks.PUSHED, { scope: PLAN }, { scope: { ...PLAN, noPushTo: [] } }],
+  ['a push to main', [...attacks.PUSHED, ...again.TURNED], { scope: PLAN }, { scope: { ...PLAN, noPushTo: [] } }],
   ['what no pattern of an allowlist covers', attacks.NOT_LISTED, { rules: LISTED }, {}],
   ['a private file', attacks.PRIVATE, { rules: { privateFiles: ['.env', 'secrets/'] } }, {}],
 ];
@@ -70,6 +71,9 @@ describe('everyday commands as examined', () => {
   for (const command of EXAMINED_EVERYDAY)
     it(`are allowed: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { rules: DOCUMENTED_RULES }), 'allow'));
+  for (const command of again.OWN_PUSHES)
+    it(`push to a plan's own branch: ${JSON.stringify(command)}`, async () =>
+      assert.equal(await decide(command, { scope: PLAN }), 'allow'));
   it('may have package.json protected where it stays as it is', async () => {
     for (const command of [
       ...['npm install', 'npm ci', 'npm i -g typescript', 'npm pkg get scripts', 'npm run add x', 'npm version'],

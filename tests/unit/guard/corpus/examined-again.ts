@@ -1,0 +1,52 @@
+/** A third examination of the guard, blind like the first two: what it missed, others of the same kind, and look-alikes. */
+
+/** Pushes whose branch or settings the same command turns, or of which nothing can be told. */
+export const TURNED: readonly string[] = [
+  'git switch main && git push',
+  'git switch main; git push origin HEAD',
+  'git checkout main; git push',
+  'git checkout -B main && git push',
+  'git switch -C main; git push origin HEAD',
+  'git switch - && git push',
+  'git checkout @{-1}; git push',
+  'git switch "$B" && git push',
+  'git symbolic-ref HEAD refs/heads/main && git push',
+  'git branch -m main && git push',
+  'git branch --move work main; git push',
+  'git branch -u origin/main && git -c push.default=upstream push',
+  'git branch --set-upstream-to=origin/main; git config push.default upstream; git push',
+  'git worktree add ../w main && cd ../w && git push',
+  'git clone . /tmp/no-such-clone && cd /tmp/no-such-clone && git push',
+  'git -C ../no-such push',
+  'git --git-dir=../no-such/.git push',
+  'GIT_DIR=../no-such/.git git push',
+  'export GIT_DIR=../no-such/.git; git push',
+  'GIT_CONFIG_GLOBAL=/tmp/c git push',
+  'HOME=/tmp/h git push',
+  'XDG_CONFIG_HOME=/tmp/h git push',
+  'git remote add --mirror=push o https://example.com/x.git && git push o',
+  'git remote add --mirror o /x; git push o',
+  "printf '[push]\\n\\tdefault = matching\\n' >> .git/config && git push",
+  'printf \'[remote "origin"]\\n\\tpush = HEAD:main\\n\' >> ~/.gitconfig; git push',
+  'echo "ref: refs/heads/main" > .git/HEAD; git push',
+  'git -c include.path=/tmp/x push',
+  'git config include.path /tmp/x; git push',
+  "git send-pack --stdin origin <<< 'main'",
+  'git send-pack origin',
+];
+
+/** Pushes of a plan to its own branch. */
+export const OWN_PUSHES: readonly string[] = [
+  'git switch -c feature/x && git push -u origin feature/x',
+  'git checkout -b fix/y && git push',
+  'git switch -c fix && git push origin HEAD',
+  'git checkout work && git push origin work',
+  'git push && git switch main',
+  'git checkout main -- README.md && git push',
+  'git branch -d main-old; git push',
+  'git -C src push',
+  'git config user.name x && git push',
+  'git remote add o https://example.com/x.git && git push o work',
+  'git merge main && git push',
+  'git push origin HEAD:work --force-with-lease',
+];
