@@ -56,6 +56,8 @@ const SHELL_KEY =
   /^(?!.*_(?:id|name|type|mode)$)(?:.*_)?(commands?|cmds?|(command|cmd)_?line|scripts?|shell|bash|sh|exec|execute|run|program|executable|binary|argv|entrypoint|stdin)(?=$|_)/i;
 const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|expression|function|source_?code)$/i;
 const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
+/** A program where a list of its arguments stands beside it. */
+const PROGRAM_KEY = /^(file(_?name|_?path)?|exe|app|bin|process)$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
 /** Keys of the client's own shell tool, which match no pattern but SHELL_KEY: most calls need not compile five of them. */
@@ -83,7 +85,11 @@ export function runTexts(call: ToolCall): RunText[] {
       if (isKey(key, POWERSHELL_KEY)) add('powershell', textsOf(key, each, args), here);
       else if (isKey(key, CODE_KEY) || (kind === 'code' && typeof each === 'string'))
         add('code', textsOf(key, each, undefined), here);
-      else if (key === 'command' || (!SHELL_TOOL_KEYS.has(key) && SHELL_KEY.test(wordsOf(key).join('_'))))
+      else if (
+        key === 'command' ||
+        (Array.isArray(args) && PROGRAM_KEY.test(key)) ||
+        (!SHELL_TOOL_KEYS.has(key) && SHELL_KEY.test(wordsOf(key).join('_')))
+      )
         add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
       visit(each, here, depth + 1);
     }
@@ -100,14 +106,15 @@ function isKey(key: string, form: RegExp): boolean {
 }
 
 function textsOf(key: string, value: unknown, args: unknown): string[] {
+  const rest = Array.isArray(args) && args !== value ? args.filter((each) => typeof each === 'string') : [];
   if (Array.isArray(value)) {
     const words = value.filter((each) => typeof each === 'string');
-    return PLURAL.test(key) || /\s/.test(words[0] ?? '') ? words : words.length === 0 ? [] : [commandOf(words)];
+    const isList = PLURAL.test(key) || /\s/.test(words[0] ?? '');
+    return isList || words.length === 0 ? words : [commandOf([...words, ...rest])];
   }
   if (typeof value !== 'string') return [];
   if (typeof args === 'string') return [`${value} ${args}`];
-  if (!Array.isArray(args)) return [value];
-  return [`${value} ${commandOf(args.filter((each) => typeof each === 'string'))}`];
+  return [rest.length === 0 ? value : `${value} ${commandOf(rest)}`];
 }
 
 function commandOf(words: readonly string[]): string {

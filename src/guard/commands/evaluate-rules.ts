@@ -5,8 +5,10 @@ import { compilePattern, patternText } from '../../text/pattern.ts';
 import { type Denial, deny } from '../guard.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
 import { FOLDS_CASE, realPath } from '../own-files/comparable-path.ts';
+import { basenameOf, isForCodeOption } from '../shell/program-words.ts';
 import { readShellCommand } from '../shell/read-shell-command.ts';
-import type { FileAccess, ShellCommand, ShellReading } from '../shell/shell-reading.ts';
+import type { FileAccess, NamedWords, ShellCommand, ShellReading } from '../shell/shell-reading.ts';
+import { hasOption, splitOptions, wordOf } from '../shell/words.ts';
 import { commandTexts, matchesPipelineRule, matchesSimpleRule, pipelineTexts, plainText } from './precise-rules.ts';
 import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
@@ -33,10 +35,10 @@ export function evaluateCommandRules(
     if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(foreign, rules.shellAllow ?? []));
     const named = hasPatterns ? commandsOf(reading).flatMap(commandTexts) : [];
     const texts = hasPatterns ? [...named, ...pipelineTexts(reading.pipelines)].map(patternText) : [];
-    const whole = hasPatterns ? patternText(source) : '';
+    const behind = reading.named.flatMap(commandsBehind);
     for (const rule of rules.blockCommands) {
       current = rule;
-      const hit = hitOf(rule, whole, texts, reading, caseInsensitive);
+      const hit = hitOf(rule, patternText(source), texts, behind, reading, caseInsensitive);
       const reason = typeof rule === 'string' ? null : rule.reason;
       if (hit !== null) return deny(shownRule(rule), commandDenied(hit.text, hit.asCommand, reason));
     }
@@ -62,21 +64,23 @@ function hitOf(
   rule: CommandRule,
   source: string,
   texts: readonly string[],
+  behind: readonly ShellCommand[],
   reading: ShellReading,
   caseInsensitive: boolean,
 ): { readonly text: string; readonly asCommand: boolean } | null {
-  if (typeof rule === 'string') return patternHit(rule, source, texts);
+  if (typeof rule === 'string') return patternHit(rule, source, texts, behind);
   if ('pipeline' in rule) {
     const elements = reading.pipelines.find((each) => matchesPipelineRule(rule, each, caseInsensitive));
     const text = elements?.map((element) => element.map((command) => command.name).join(', ')).join(' | ');
     return text === undefined ? null : { text, asCommand: true };
   }
-  const command = commandsOf(reading).find((each) => matchesSimpleRule(rule, each, caseInsensitive) === 'yes');
+  const all = [...commandsOf(reading), ...(rule.args.length === 0 ? [] : behind)];
+  const command = all.find((each) => matchesSimpleRule(rule, each, caseInsensitive) === 'yes');
   return command === undefined ? null : { text: plainText(command), asCommand: true };
 }
 
 /** Returns a match of a pattern. One that is not at the beginning may be in a message, and the denial mentions that. */
-function patternHit(rule: string, source: string, texts: readonly string[]) {
+function patternHit(rule: string, source: string, texts: readonly string[], behind: readonly ShellCommand[]) {
   const pattern = compiled(rule);
   let further: string | null = null;
   for (const text of texts) {
@@ -84,8 +88,34 @@ function patternHit(rule: string, source: string, texts: readonly string[]) {
     if (at === 0) return { text, asCommand: true };
     if (at > 0) further ??= text;
   }
+  const command = behind.find((each) =>
+    commandTexts(each).some((text) => /\s/.test(beginOf(patternText(text), pattern))),
+  );
+  if (command !== undefined) return { text: plainText(command), asCommand: true };
   const text = further ?? (source.search(pattern) >= 0 ? source : null);
   return text === null ? null : { text, asCommand: false };
+}
+
+function beginOf(text: string, pattern: RegExp): string {
+  const match = pattern.exec(text);
+  return match?.index === 0 ? match[0] : '';
+}
+
+const MAX_BEHIND = 50;
+
+/**
+ * What a program that is not known may be given to run: its words from any of them on, and a text behind `-c` or `-e`.
+ * A program's bare name alone is behind another one often enough: `brew install docker`.
+ */
+function commandsBehind({ command, words }: NamedWords): ShellCommand[] {
+  const { argv } = command;
+  return argv.slice(0, MAX_BEHIND).flatMap((word, index) => {
+    if (index === 0 || !words.includes(word)) return [];
+    const isText = isForCodeOption(word, command);
+    const run = isText ? word.template.split(/[\s;&|]+/).map((text) => wordOf(text)) : argv.slice(index);
+    const starts = isText ? run.keys() : /\s/.test(word.template) ? [] : [0];
+    return [...starts].map((at) => ({ ...command, name: basenameOf(run[at]?.template ?? ''), argv: run.slice(at) }));
+  });
 }
 
 function commandsOf(reading: ShellReading): ShellCommand[] {
@@ -130,7 +160,9 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
   if (alone !== undefined) return alone;
   // The pattern for docker covers what docker runs.
   const outside = reading.commands.filter(({ via }) => !via.includes('docker') && !via.includes('podman'));
-  const commands = [...outside, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
+  const isTransparent = ({ path, argv }: ShellCommand): boolean =>
+    TRANSPARENT.has(path) && !hasOption(splitOptions(argv.slice(1), '-u -C --chdir', true), '-C', '--chdir');
+  const commands = [...outside, ...reading.opened.filter((command) => !isTransparent(command))];
   for (const command of commands) {
     const set = command.assignments.filter(({ name }) => !HARMLESS.test(name));
     const text = [...set.map(({ name, value }) => `${name}=${value ?? '\0'}`), plainText(command)].join(' ');

@@ -7,8 +7,8 @@ import { type Denial, deny, evaluateUndecided, type Guard, type ToolCall, type V
 import { fileDenied, slowPatternDenied } from '../messages.ts';
 import { piecesOf } from '../own-files/file-access-hit.ts';
 import { absolutePath } from '../own-files/own-files.ts';
-import { hasKnownOptions } from '../shell/program-words.ts';
-import type { FileAccess, SearchedTree, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
+import { hasKnownOptions, isForCodeOption } from '../shell/program-words.ts';
+import type { FileAccess, SearchedTree, ShellReading } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { byProgram } from '../shell/words.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
@@ -111,7 +111,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
 /** Patterns for files in code, made at first use: compiling them takes longer than judging most commands. */
 function codePatterns() {
   const changes = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
-  const moves = String.raw`(?:rename|move)\w{0,40}`;
+  const moves = String.raw`(?:(?:rename|move)\w{0,40}|(?<=\bos\.)replace)`;
   const copies = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
   const quoted = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
   /**
@@ -160,17 +160,8 @@ function writtenByCode(text: string): string[] {
 
 const isCode = (text: string): boolean => /['"()]/.test(text);
 
-/** Pattern for options whose value is code, in any program. */
-const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
-
-/** Returns whether a word is code for such an option, or on the standard input of a program that reads commands there. */
-function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
-  const before = argv[argv.indexOf(word) - 1]?.template ?? '';
-  return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
-}
-
-/** Returns existing files that a program receives by name, with unknown effect. */
-function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
+/** Returns the files that a program receives by name, with unknown effect: those it may write, and existing ones. */
+export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isPrivate: boolean): Access[] {
   return named.flatMap(({ command, words, mayWrite }) =>
     words.flatMap((word) => {
       const reads = !mayWrite(word);
@@ -188,7 +179,7 @@ function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budget, isP
       const isThere = (piece: string): boolean =>
         `${cwd}${piece}`.includes(UNKNOWN) ? /[^\0]/.test(basename(piece)) : existsSync(absolutePath(piece, cwd));
       return piecesOf(word.template, guard)
-        .filter((piece) => isPath(piece) && isThere(piece))
+        .filter((piece) => isPath(piece) && ((!reads && /^[^-=:][^=:]*[./]/.test(piece)) || isThere(piece)))
         .map((piece) => ({ forms: pathForms(piece, cwd, guard), shown: piece, by: command.name, reads }));
     }),
   );

@@ -4,7 +4,7 @@ import { orElse } from '../../text/or-else.ts';
 import { changedByGit, trackedFiles } from '../git-repository.ts';
 import type { Guard, ToolCall } from '../guard.ts';
 import { isExcluded } from '../own-files/file-access-hit.ts';
-import { absolutePath, globbedPaths, isBelowProject, searchFinds } from '../own-files/own-files.ts';
+import { absolutePath, globbedPaths, globMatcher, isBelowProject, searchFinds } from '../own-files/own-files.ts';
 import { expandBraces } from '../shell/expand/expand-braces.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
@@ -31,6 +31,12 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
     return [reached(word.template, cwd, guard), ...namedInPart(word.template, cwd, guard, budget)];
   if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
   const itself = reached(word.template, cwd, guard);
+  if (use.odd === true) {
+    // Read by such settings it may match anything below its plain beginning.
+    const folder = absolutePath(word.pattern, cwd).replace(/[^/]*[*?[(].*$/s, '');
+    const matches = globMatcher(word.pattern, cwd, use.recursive === true || use.how === 'mode', true);
+    return [itself, ...reachedBelow(folder, guard, budget, matches)];
+  }
   if (isSpent(budget)) return [itself];
   if (use.by === 'git') {
     // git's own globs match across directories.

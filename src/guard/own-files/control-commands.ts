@@ -2,12 +2,14 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
+import { mayWrite } from '../shell/file-access/possible-write.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { isShell, NODE_LIKE } from '../shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
-import { splitOptions } from '../shell/words.ts';
+import { splitOptions, wordOf } from '../shell/words.ts';
 import { comparableForms, comparablePath } from './comparable-path.ts';
+import { piecesOf } from './file-access-hit.ts';
 import { isBelowProject, searchFinds } from './own-files.ts';
 
 const NODE_VALUES =
@@ -20,8 +22,6 @@ const RUN = /^(run|eval|exec)$/;
 /** Returns the denial message if this command runs the control program with a subcommand that agents may not use. */
 export function controlCommandDenial(command: ShellCommand, guard: Guard): string | undefined {
   const invocation = invocationOf(command, guard);
-  const preloaded = preloadedProgram(command, guard);
-  if (preloaded !== undefined) return controlDenied(`${command.source} loads ${preloaded}`, guard.rules.agentCommands);
   if (invocation === undefined) return undefined;
   const { program, args } = invocation;
   const deny = (what: string): string => controlDenied(what, guard.rules.agentCommands);
@@ -79,26 +79,6 @@ function invocationOf(command: ShellCommand, guard: Guard): { program: string; a
   return program === undefined ? undefined : { program, args: operands.slice(1) };
 }
 
-/** Returns a preloaded program: `node -r main.cjs`, `NODE_OPTIONS=--require=main.cjs`, `BASH_ENV=launcher.sh`. */
-function preloadedProgram(command: ShellCommand, guard: Guard): string | undefined {
-  const named = (text: string): string | undefined =>
-    text
-      .split(/[\s=]+/)
-      .map((piece) => controlProgramIn({ text: piece, template: piece, source: piece }, command.cwdTemplate, guard))
-      .find((program) => program !== undefined);
-  for (const { name, value } of command.assignments) {
-    const program = /^(NODE_OPTIONS|BASH_ENV|ENV)$/.test(name) && value !== null ? named(value) : undefined;
-    if (program !== undefined) return program;
-  }
-  if (!NODE_LIKE.has(command.name)) return undefined;
-  const { options } = splitOptions(command.argv.slice(1), NODE_VALUES, true);
-  const loads = options.find(
-    (option) => /^(-r|--require|--import|--loader|--experimental-loader)$/.test(option.name) && option.value,
-  );
-  const program = loads?.value === undefined ? undefined : controlProgramIn(loads.value, command.cwdTemplate, guard);
-  return program === undefined ? undefined : basename(program);
-}
-
 /** Programs that print what they read. Any other program counts as a copier. */
 const PRINTS = new Set(
   '< cat tac head tail less more most bat batcat nl rev pr fold fmt cut paste sort uniq grep egrep fgrep zgrep ggrep rg ag ack sed gsed awk gawk mawk tr strings od xxd hexdump hd base64 jq diff colordiff sdiff cmp comm column expand unexpand git'.split(
@@ -111,6 +91,12 @@ const COUNTS = /^(-[a-zA-Z]*[clLq][a-zA-Z]*|--count|--files-with(out)?-match(es)
 
 /** Returns a denial if the text of the control program goes anywhere but to the terminal: a copy of it obeys no guard. */
 export function controlCopyDenial(reading: ShellReading, guard: Guard): string | undefined {
+  for (const { command, words } of reading.named) {
+    const pieces = words.flatMap(({ template }) => piecesOf(template, guard)).map((piece) => wordOf(piece));
+    const word = pieces.find((piece) => controlProgramIn(piece, command.cwdTemplate, guard) !== undefined);
+    if (word !== undefined && !runsControl(command, guard))
+      return controlDenied(`${command.name} would receive ${word.template}`, guard.rules.agentCommands);
+  }
   const uses = [
     ...reading.reads,
     ...reading.writes.filter((write) => write.how === 'link-source' || write.how === 'move'),
@@ -129,7 +115,9 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     // git archives what it reads recursively.
     if (!PRINTS.has(use.by) || (use.by === 'git' && use.recursive)) return deny(`${use.by} would copy or run`);
     if (/grep|^rg$/.test(use.by) && command?.argv.some(({ template }) => COUNTS.test(template)) === true) continue;
-    if (command === undefined || command.away === true) return deny(`${use.by} would copy`);
+    const writes = reading.writes.some(({ by, position }) => by === use.by && position === use.position);
+    if (command === undefined || command.away === true || writes || command.argv.some(mayWrite(command)))
+      return deny(`${use.by} would copy`);
     if (isPipedAway(command, reading) || runsCode(command, reading)) return deny(`${use.by} would pass on`);
   }
   return undefined;

@@ -5,9 +5,9 @@ import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { comparablePath } from './comparable-path.ts';
 import {
+  globMatcher,
   hitByCopy,
   hitByGlob,
-  hitByOddGlob,
   hitByRemoval,
   hitByTree,
   hitByTreeBelow,
@@ -33,7 +33,8 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
     // git's own globs match across directories.
     if (use.by === 'git')
       return hitByTemplate(word.template.replace(/[*?]|\[[^\]]*\]/g, UNKNOWN), cwdTemplate, removes, guard);
-    const odd = use.odd === true ? hitByOddGlob(word.pattern, cwdTemplate, removes, guard) : undefined;
+    const matches = globMatcher(word.pattern, cwdTemplate, removes, true);
+    const odd = use.odd === true ? ownPaths(guard).find(({ path }) => matches(path))?.entry : undefined;
     return odd ?? hitByGlob(word.pattern, cwdTemplate, removes, guard);
   }
   return hitByLiteral(use, word.text, cwdTemplate, guard);
@@ -69,8 +70,10 @@ export function piecesOf(template: string, guard: Guard): string[] {
 function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   if (path === '') return undefined;
   switch (use.how) {
-    case 'redirect':
     case 'argument':
+      // A program that is given a folder to write into chooses the names itself.
+      return hitByWrite(path, cwd, guard) ?? (use.by === 'mkdir' ? undefined : hitByTreeBelow(path, cwd, guard));
+    case 'redirect':
     case 'copy':
     case 'link':
     case 'patch':

@@ -116,12 +116,12 @@ const MAX_NAMES = 2000;
 
 /** Returns the protected path that a glob could match as the target of a write or (with `removes`) of a removal. */
 export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
-  const segments = segmentsOf(pattern, cwd);
-  const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard));
+  const matches = globMatcher(pattern, cwd, removes, false, guard.rules.caseInsensitive);
+  const byName = guard.own.find(({ path, prefix }) => matches(prefix ? `${path}.json` : path));
   if (byName !== undefined) return byName;
   // Symlinks: an existing match may be a protected file under another name.
   let left = MAX_NAMES;
-  for (const path of expand(segments, () => left-- > 0)) {
+  for (const path of globbedPaths(pattern, cwd, () => left-- > 0)) {
     const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
     if (hit !== undefined) return hit;
   }
@@ -137,28 +137,19 @@ function segmentsOf(pattern: string, cwd: string): string[] {
   return normalize(full).split('/').filter(Boolean);
 }
 
-function couldMatch(segments: readonly string[], entry: ProtectedPath, removes: boolean, { rules }: Guard): boolean {
-  const own = entry.path.split('/').filter(Boolean);
-  const shared = Math.min(segments.length, own.length);
-  for (let at = 0; at < shared; at += 1) {
-    const name = own[at] ?? '';
-    const pattern = segments[at] ?? '';
-    const begins = entry.prefix && at === own.length - 1;
-    if (!matchesSegment(pattern, begins ? `${name}.json` : name, rules.caseInsensitive)) return false;
-  }
-  return segments.length >= own.length || removes;
-}
-
-/** Returns the match of a glob under unusual shell settings: dots, case and `**` match as much as possible. */
-export function hitByOddGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
-  const wanted = segmentsOf(pattern, cwd);
+/** Tells which paths a glob matches; `isOdd`: by unusual settings of the shell dots, case and `**` match whatever they can. */
+export function globMatcher(pattern: string, cwd: string, removes: boolean, isOdd: boolean, folds = true) {
   const matches = (segments: readonly string[], names: readonly string[]): boolean => {
     const [first, ...rest] = segments;
-    if (first === undefined) return removes || names.length === 0;
-    if (first === '**') return names.some((_, index) => matches(rest, names.slice(index))) || rest.length === 0;
-    return names.length > 0 && matchesGlob(first, names[0] ?? '', true) && matches(rest, names.slice(1));
+    const [name] = names;
+    if (first === undefined) return removes || name === undefined;
+    if (isOdd && first === '**') return names.some((_, at) => matches(rest, names.slice(at))) || rest.length === 0;
+    // Below a folder that is kept lies nothing else.
+    if (name === undefined) return !isOdd;
+    return (isOdd ? matchesGlob : matchesSegment)(first, name, folds) && matches(rest, names.slice(1));
   };
-  return ownPaths(guard).find(({ path }) => matches(wanted, path.split('/').filter(Boolean)))?.entry;
+  const wanted = segmentsOf(pattern, cwd);
+  return (path: string): boolean => matches(wanted, path.split('/').filter(Boolean));
 }
 
 /** Matches like the shell: only a dot matches a leading dot. */

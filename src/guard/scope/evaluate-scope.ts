@@ -1,4 +1,5 @@
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
+import { namedPlainly } from '../files/evaluate-files.ts';
 import { newBudget, type Reached, reachedByTool, reachedPaths } from '../files/reached-paths.ts';
 import { simpleGlob } from '../files/simple-glob.ts';
 import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from '../guard.ts';
@@ -11,7 +12,7 @@ export async function evaluateShellScope(
   guard: Guard,
   scope: TaskScope,
 ): Promise<Denial | null> {
-  if (reading.writes.length === 0) return null;
+  if (reading.writes.length + reading.named.length === 0) return null;
   const allows = await allowedBy(scope, guard);
   const budget = newBudget();
   // Files that git restores are not the agent's changes, and a link leaves its source unchanged.
@@ -21,7 +22,8 @@ export async function evaluateShellScope(
     if (outside !== undefined)
       return deny('scope', scopeDenied(outside.shown, use.by || 'this redirection', scope.task));
   }
-  return null;
+  const named = namedPlainly(reading, guard, budget, false).find((each) => !allows(each, false));
+  return named === undefined ? null : deny('scope', scopeDenied(named.shown, named.by, scope.task));
 }
 
 /** Denies a call of a file tool outside the scope of the current task; null otherwise. */

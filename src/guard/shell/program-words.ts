@@ -108,8 +108,39 @@ export function isShell(word: string): boolean {
 
 /** Returns the basename of a command word, without `.exe`. */
 export function basenameOf(word: string): string {
-  const name = word.slice(word.lastIndexOf('/') + 1);
+  // `=git` of zsh is the path of git.
+  const name = word.slice(word.startsWith('=') ? 1 : word.lastIndexOf('/') + 1);
   return name.slice(-4).toLowerCase() === '.exe' ? name.slice(0, -4) : name;
+}
+
+/** Options whose value is a command: `rg --pre x`, `sort --compress-program=x`, `man -P x`, `tar --checkpoint-action=exec=x`. */
+const RUNS =
+  /^(?:rg --pre|man -P|g?make SHELL|\S+ --(?!no-)(?:[a-z]+-)*(?:program|pager|rsh|upload-pack|receive-pack))(?:=(.+)|$)|[=\s](?:exec|ProxyCommand|LocalCommand|--to-command)=(.+)$/is;
+
+/** One of these is in every such word: nearly every command is spared RUNS, which takes long to compile. */
+const RUNS_PARTS = ['prog', 'page', 'rsh', '--pre', '-pack', 'exec=', 'ommand=', 'SHELL=', '-P'];
+
+/** The commands that options of a program have it run. */
+export function commandsOfOptions(name: string, words: readonly ShellWord[]): string[] {
+  return words.flatMap(({ template }, index) => {
+    if (index === 0 || !RUNS_PARTS.some((part) => template.includes(part))) return [];
+    const match = RUNS.exec(`${name} ${template}`);
+    return match === null ? [] : (match[1] ?? match[2] ?? words[index + 1]?.template ?? []);
+  });
+}
+
+/** An option whose value is code, in any program. */
+const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
+
+/** A text for such an option, or the commands on the standard input of a program that takes them there. */
+export function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolean {
+  const before = argv[argv.indexOf(word) - 1]?.template ?? '';
+  return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
+}
+
+/** `-`, `-f-`, `/dev/stdin`: a program with this word takes its commands from the standard input. */
+export function takesInput(word: string): boolean {
+  return /^(?:-f|--file=)?(?:-|\/dev\/stdin)$/.test(word) || isStandardInput(word);
 }
 
 export function isStandardInput(path: string): boolean {

@@ -86,12 +86,28 @@ export function withVariable(state: ShellState, given: string, value: readonly V
   const variables = new Map(state.variables);
   // An assignment to a name reference changes the variable that it refers to.
   const name = (value?.[0]?.reference === undefined && variables.get(given)?.[0]?.reference) || given;
+  // `cd -` goes there.
+  if (name === 'OLDPWD') return { ...state, previous: value?.[0]?.template ?? UNKNOWN };
   if (value === undefined) variables.delete(name);
   else if (variables.size < MAX_VARIABLES || variables.has(name)) {
-    const bounded = value.map((each) => (each.template.length > MAX_VALUE ? { template: UNKNOWN } : each));
-    variables.set(name, bounded);
+    const attribute = variables.get(caseKey(name))?.[0]?.template;
+    const bounded = (template: string): string => (template.length > MAX_VALUE ? UNKNOWN : inCase(template, attribute));
+    variables.set(
+      name,
+      value.map((each) => ({ ...each, template: bounded(each.template) })),
+    );
   }
   return { ...state, variables };
+}
+
+/** The variable under which the attribute of another one is kept by which its values change case (`declare -l`). */
+export function caseKey(name: string): string {
+  return `\0case:${name}`;
+}
+
+function inCase(text: string, attribute: string | undefined): string {
+  if (attribute === undefined) return text;
+  return attribute === 'l' ? text.toLowerCase() : attribute === 'u' ? text.toUpperCase() : UNKNOWN;
 }
 
 /** Variable that is set once a setting changes how globs match (shopt, GLOBIGNORE, bash -O). */
@@ -233,6 +249,14 @@ export function listKey(path: string): string {
 /** Returns the key for the content of a file that the command itself writes. */
 export function fileKey(path: string, state: ShellState): string {
   return posix.normalize(fromCwd(path, state));
+}
+
+/** What reading a file gives: a substitution, a file that this command wrote with known content, or anything. */
+export function inputFrom({ template, content, contentUnder }: ShellWord, state: ShellState): Stream {
+  const key = fileKey(template, state);
+  const known = content ?? state.files.get(key);
+  const under = contentUnder ?? state.variables.get(listKey(key))?.[0]?.under;
+  return { kind: known === undefined ? 'file' : 'literal', text: known ?? UNKNOWN, ...(under && { under }) };
 }
 
 /** Returns the template of a path relative to a directory. */

@@ -8,6 +8,7 @@ import type { TaskScope } from '../../../src/guard/guard.ts';
 import * as again from './corpus/examined-again.ts';
 import * as attacks from './corpus/examined-attacks.ts';
 import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
+import { MAIN } from './guard-project.ts';
 import { createCorpusProject, DOCUMENTED_RULES, NO_RULES } from './support/corpus-project.ts';
 import '../../support/starts-processes.ts';
 
@@ -19,6 +20,7 @@ const put = (path: string, text: string): void => {
 };
 for (const file of ['test/a.test.ts', 'test/a_test.go', 'test/fixtures/a.json', 'src/x.ts', 'package-lock.json'])
   put(file, file);
+put('tools/copied.cjs', MAIN);
 put('.git/HEAD', 'ref: refs/heads/work\n');
 put(
   '.git/config',
@@ -47,15 +49,20 @@ async function decide(command: string, { rules = {}, scope = null, free = false 
 
 /** `control`: the same without the rule that denies. */
 const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], given: Given, control: Given]> = [
-  ['a copy of the control program', attacks.COPIES, {}, { free: true }],
-  ['an own file that a program is given', attacks.OWN_FILES, {}, { free: true }],
-  ['an own file that a search reaches', attacks.SEARCHED, {}, { free: true }],
-  ['an own file behind settings of the shell', attacks.BY_SETTINGS, {}, { free: true }],
-  ['a protected file', attacks.PROTECTED, { rules: { protectedFiles: ['test/**', 'package.json'] } }, {}],
-  ['a blocked command', attacks.BLOCKED, { rules: PUSH }, {}],
+  ['a copy of the control program', [...attacks.COPIES, ...again.COPIED], {}, { free: true }],
+  ['an own file that a program is given', [...attacks.OWN_FILES, ...again.BY_OPTIONS], {}, { free: true }],
+  ['an own file that a search reaches', [...attacks.SEARCHED, ...again.LISTED], {}, { free: true }],
+  ['an own file behind settings of the shell', [...attacks.BY_SETTINGS, ...again.BY_STATE], {}, { free: true }],
+  [
+    'a protected file',
+    [...attacks.PROTECTED, ...again.OUTPUTS],
+    { rules: { protectedFiles: ['test/**', 'package.json'] } },
+    {},
+  ],
+  ['a blocked command', [...attacks.BLOCKED, ...again.RENAMED, ...again.BEHIND], { rules: PUSH }, {}],
   ['a push to main', [...attacks.PUSHED, ...again.TURNED], { scope: PLAN }, { scope: { ...PLAN, noPushTo: [] } }],
-  ['what no pattern of an allowlist covers', attacks.NOT_LISTED, { rules: LISTED }, {}],
-  ['a private file', attacks.PRIVATE, { rules: { privateFiles: ['.env', 'secrets/'] } }, {}],
+  ['what no pattern of an allowlist covers', [...attacks.NOT_LISTED, ...again.STEERED], { rules: LISTED }, {}],
+  ['a private file', [...attacks.PRIVATE, ...again.TOLD], { rules: { privateFiles: ['.env', 'secrets/'] } }, {}],
 ];
 
 for (const [what, commands, given, control] of KINDS)
@@ -68,7 +75,7 @@ for (const [what, commands, given, control] of KINDS)
   });
 
 describe('everyday commands as examined', () => {
-  for (const command of EXAMINED_EVERYDAY)
+  for (const command of [...EXAMINED_EVERYDAY, ...again.EVERYDAY_AGAIN])
     it(`are allowed: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { rules: DOCUMENTED_RULES }), 'allow'));
   for (const command of again.OWN_PUSHES)

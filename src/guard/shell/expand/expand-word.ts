@@ -111,7 +111,8 @@ function addParts(
       }
       case 'CommandExpansion': {
         const { text, under } = substitute(part.script, state, NO_INPUT, context);
-        builder.values([{ template: text.replace(/\n+$/, ''), ...(under && { under }) }], quoted);
+        const values = [{ template: text.replace(/\n+$/, ''), ...(under && { under }) }];
+        builder.values(quoted ? values : separated(values, state), quoted);
         return;
       }
       case 'ProcessSubstitution': {

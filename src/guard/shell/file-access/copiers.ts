@@ -9,7 +9,6 @@ export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
   __proto__: null as never,
   cp: (access) => copy(access, '-t -S --target-directory --suffix'),
   scp: (access) => copy(access, '-P -i -o -F -c -l -S -J'),
-  ditto: (access) => copy(access, '--arch'),
   install: (access) => {
     const split = splitOptions(access.args, INSTALL_VALUES);
     if (hasOption(split, '-d', '--directory')) for (const word of split.operands) access.write(word, 'argument');
@@ -192,6 +191,7 @@ export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
     const directory = optionValue(split, '-d');
     const inside = directory === undefined ? access : access.inDirectory(directory.template);
     inside.write(wordOf('.', directory?.source ?? '.'), 'extract');
+    for (const archive of split.operands.slice(0, 1)) access.read(archive);
     for (const member of split.operands.slice(1)) inside.write(member, 'argument');
   },
   zip: (access) => {

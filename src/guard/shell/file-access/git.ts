@@ -10,7 +10,10 @@ export const git: FileAccessRule = (access) => {
   const [subcommand, ...args] = words;
   const name = subcommand?.template ?? '';
   const own = new Set(args);
-  for (const word of access.words) if (!own.has(word) || TALKS.has(name)) access.explain(word);
+  access.words.forEach((word, index) => {
+    const isOutput = `${access.words[index - 1]?.template} ${word.template}`.includes('--output');
+    if ((!own.has(word) || TALKS.has(name)) && !isOutput) access.explain(word);
+  });
   subcommandOf(name)?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
 
@@ -113,15 +116,7 @@ const subcommandOf = byProgram<Subcommand>({
   add: (access, args) => {
     for (const word of splitOptions(args, '--chmod --pathspec-from-file').operands) access.read(pathspec(word));
   },
-  archive: (access, args) => {
-    shows(access, args, true);
-    writesOption(access, args, '-o');
-  },
-  'format-patch': (access, args) => writesOption(access, args, '-o', '--output-directory'),
-  bundle: (access, args) => {
-    const [verb, file] = splitOptions(args, '').operands;
-    if (verb?.template === 'create' && file !== undefined) access.write(file, 'argument');
-  },
+  archive: (access, args) => shows(access, args, true),
   config: (access, args) => {
     const split = splitOptions(args, '-f --file --type --default');
     const file = optionValue(split, '-f', '--file');
@@ -130,32 +125,25 @@ const subcommandOf = byProgram<Subcommand>({
       access.write(file, 'argument');
     } else if (file !== undefined) access.read(file);
   },
-  clone: (access, args) => {
-    const [, into] = splitOptions(args, '-b -o -c -u -j --branch --depth --origin --reference --config').operands;
-    if (into !== undefined) access.write(into, 'argument');
+  // `worktree remove x` and `bundle create x` have it in the same place as `clone url x`.
+  'clone worktree bundle': (access, args) => {
+    const [, into] = splitOptions(args, '-b -B -o -c -u -j --branch --depth --origin --reference --config').operands;
+    if (into !== undefined) access.write(into, 'argument', { recursive: true });
   },
   init: (access, args) => {
     for (const into of splitOptions(args, '-b --initial-branch --template').operands) access.write(into, 'argument');
-  },
-  worktree: (access, args) => {
-    const into = splitOptions(args.slice(1), '-b -B --reason').operands[0];
-    if (args[0]?.template === 'add' && into !== undefined) access.write(into, 'argument');
-    if (args[0]?.template === 'remove')
-      for (const path of args.slice(1)) access.write(path, 'delete', { recursive: true });
   },
 });
 
 /** Pattern for options that make git log print lines of files, not only commits. */
 const SHOWS_LINES = /^(-[a-z]*[pucL]|--patch.*|--cc|--full-diff|--remerge-diff|--word-diff.*|--ext-diff)/;
 
-function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...names: readonly string[]): void {
-  const file = optionValue(splitOptions(args, names.join(' ')), ...names);
-  if (file !== undefined) access.write(file, 'argument');
-}
-
 /** Records the content that git shows: `HEAD:path`, and every operand, which may be a path. */
 function shows(access: AccessRecorder, args: readonly ShellWord[], recursive = false): void {
-  const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
+  const split = splitOptions(
+    args,
+    '-o --output -S -G -L -n -e --format --pretty --max-count --grep --author --since --until',
+  );
   for (const word of split.operands.filter(({ template }) => !/^:[!^(]/.test(template))) {
     const inside = /^[^:]*:(?!\/\/)(.+)$/s.exec(word.template)?.[1];
     access.read(inside === undefined ? word : wordOf(inside, word.source), recursive);

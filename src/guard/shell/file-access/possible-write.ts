@@ -14,7 +14,7 @@ const IN_PLACE = /^--?(?:fix|write|in-?place|overwrite\w*|auto-?fix|auto-?correc
 const IN_PLACE_PARTS = ['fix', 'write', 'place', 'correct', 'remove-source'];
 /** Programs or subcommands that do so by default; further ones do with `-i` or `-w`. */
 const FORMATS = new Set(
-  'fix isort stylua pyupgrade swiftformat mdformat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
+  'fix fmt isort stylua pyupgrade swiftformat mdformat nixfmt uncrustify astyle mogrify optipng jpegoptim upx srm wipe savelog'.split(
     ' ',
   ),
 );
@@ -67,14 +67,15 @@ const COMMANDED = new Set(
 );
 
 /** Returns the commands that such a program reads; null if there are none or they are known only at run time. */
-export function commandsFor(name: string, input: string): string | null {
-  return COMMANDED.has(name) && input !== '' && !input.includes(UNKNOWN) ? input : null;
+export function commandsFor(name: string, isTold: boolean, input: string): string | null {
+  return (isTold || COMMANDED.has(name)) && input !== '' && !input.includes(UNKNOWN) ? input : null;
 }
 
 const WRITERS = new Set(
   'rm mv cp dd tee ln truncate touch shred unlink rmdir sed chmod chown rsync gzip pigz xz zstd'.split(' '),
 );
-const ELSEWHERE = /^(?:ssh|mosh|adb|heroku|fly)$/;
+/** What they run is on another machine. */
+export const ELSEWHERE = /^(?:ssh|mosh|adb|heroku|fly)$/;
 
 /** Returns the words of a command that an unknown program runs: `retry 3 rm F`; null if there is none. */
 export function wrappedWriter({ name, argv }: ShellCommand): readonly ShellWord[] | null {

@@ -1,7 +1,7 @@
 import { type FileAccessKind, UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
-import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
+import type { FileAccessRule } from './file-access-rule.ts';
 import { applyPatch, patch } from './patches.ts';
 
 /** Effects of a program on the files named by its arguments. Arguments that a row does not explain may be written. */
@@ -50,7 +50,7 @@ export function filesOf(row: ProgramFiles): FileAccessRule {
 
 /** Programs whose arguments are only words; only redirections matter. */
 const TALKERS =
-  'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
+  'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help tldr apropos info pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
 
 export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   __proto__: null as never,
@@ -84,12 +84,8 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   file: { values: '-m -F' },
   'b2sum shasum cksum': { values: '-l -a' },
   jq: { values: '--indent', in: '-f --from-file', skip: 1 },
-  openssl: { values: '-passin', in: '-in -inkey -key -CAfile -sign -verify', out: '-out -keyout', skip: 1 },
-  'gpg gpg2': { values: '-r -u --recipient --local-user --passphrase --homedir', out: '-o --output' },
-  pandoc: { values: '-f -t --from --to', out: '-o --output' },
   xargs: { in: '-a --arg-file', operands: 'free' },
   tree: { values: '-L -P -I', out: '-o', operands: 'free' },
-  'source .': { skip: 0 },
   sort: { values: '-k -t -S -T --key --field-separator --buffer-size --temporary-directory', out: '-o --output' },
   'sed gsed': {
     values: '-e -l --expression --line-length',
@@ -109,7 +105,6 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   prettier: { values: '--config -c', writesWith: /^(-w|--write)$/ },
   eslint: { unsure: true, values: '--config -c', out: '-o', writesWith: /^--fix$/ },
   ruff: { unsure: true, values: '--config', skip: 1, writesWith: /^(--fix|format)$/, readsWith: /^--(check|diff)$/ },
-  gofmt: { writesWith: /^-w$/ },
   'black rustfmt': { values: '--config', operands: 'argument', readsWith: /^--(check|diff)$/ },
   'tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
   'vi vim nvim view vimdiff ex': { values: '-c -S -u -i -T', operands: 'argument' },
@@ -193,11 +188,6 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   __proto__: null as never,
   [TALKERS]: (access) => access.args.forEach(access.explain),
   'docker podman kubectl': copiesOut,
-  // Its options have whole names after a single dash: `-count=1` is not `-c -o unt=1`.
-  go: ({ args, write }) => {
-    for (const [at, word] of args.entries())
-      if (/^-(?:o|outputdir|\w+profile)$/.test(args[at - 1]?.template ?? '')) write(word, 'argument');
-  },
   'npm pnpm yarn bun': manifest,
   'chmod chown chgrp': mode,
   'perl ruby': filter,
@@ -235,13 +225,3 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
     access.write({ text: null, template: UNKNOWN, source: 'find -delete', under }, 'delete', { recursive: true });
   },
 };
-
-/** Options of many programs that name a file which they write. */
-const OUTPUT = '--output --output-file --outfile --outFile --out-file';
-
-export function recordNamedOptions(access: AccessRecorder): void {
-  const split = splitOptions(access.args, OUTPUT);
-  // `--output json` names a format.
-  for (const word of optionValues(split, ...OUTPUT.split(' ')))
-    if (word.text === null || /[./]/.test(word.template)) access.write(word, 'argument');
-}

@@ -1,12 +1,12 @@
-import { basenameOf } from '../program-words.ts';
+import { basenameOf, commandsOfOptions, takesInput } from '../program-words.ts';
 import type { ShellCommand } from '../shell-reading.ts';
 import { type Call, fromCwd, type ShellContext, type ShellState } from '../shell-state.ts';
 import { byProgram, wordOf } from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
 import { type AccessRecorder, type FileAccessRule, recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';
-import { commandsFor, mayWrite, wrappedWriter } from './possible-write.ts';
-import { filesOf, PROGRAMS, ROWS, recordNamedOptions } from './programs.ts';
+import { commandsFor, ELSEWHERE, mayWrite, wrappedWriter } from './possible-write.ts';
+import { filesOf, PROGRAMS, ROWS } from './programs.ts';
 import { searchFiles } from './search-files.ts';
 
 const rowOf = byProgram(ROWS);
@@ -18,14 +18,17 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
   const access = recorderIn(call.state, command, call, context, explained);
   const rule = ruleOf(command.name);
   rule?.(access);
-  recordNamedOptions(access);
-  const isTrusted = isOfSystem(command.path) && !['PATH', 'LD_PRELOAD'].some((each) => call.state.variables.has(each));
+  const isTrusted =
+    isOfSystem(command.path) &&
+    !['PATH', 'LD_PRELOAD'].some((each) => call.state.variables.has(each)) &&
+    commandsOfOptions(command.name, call.words).length === 0;
   const wrapped = rule === undefined ? wrappedWriter(command) : null;
   if (wrapped !== null) {
     const name = basenameOf(wrapped[0]?.template ?? '');
     ruleOf(name)?.(recorderIn(call.state, { ...command, name }, { ...call, words: wrapped }, context, new Set()));
   }
-  const input = commandsFor(command.name, call.stdin.text);
+  const isTold = rule === undefined && access.args.some(({ template }) => takesInput(template));
+  const input = commandsFor(command.name, isTold, call.stdin.text);
   const words = [
     ...access.args.filter(({ source, template }) => !isTrusted || !explained.has(source) || LONG_OPTION.test(template)),
     ...call.assignments.flatMap(({ words: values }) => values.map(({ template }) => wordOf(template))),
@@ -35,7 +38,7 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
 }
 
 /** Returns whether a program is found by its name or in the system's folders: not `./cat`. */
-function isOfSystem(path: string): boolean {
+export function isOfSystem(path: string): boolean {
   return path.includes('/') ? /^\/(s?bin|usr|opt|nix|snap)\//.test(path) : path !== '';
 }
 
@@ -50,6 +53,11 @@ export function recordNamed(command: ShellCommand, words: Call['words'], { facts
 const GNU_TOOLS = new Set([
   ...['sed', 'cp', 'mv', 'rm', 'ln', 'tar', 'dd', 'awk', 'tee', 'touch', 'truncate', 'install', 'shred'],
 ]);
+
+/** Returns whether nothing is known about what a program does here with its words. */
+export function isUnknown(name: string): boolean {
+  return ruleOf(name) === undefined && !ELSEWHERE.test(name);
+}
 
 function ruleOf(name: string): FileAccessRule | undefined {
   // GNU tools on a Mac: gsed, gcp, grm.

@@ -84,6 +84,7 @@ function interpretNode(node: Node, states: States, stdin: Stream, context: Shell
     case 'Subshell':
       return { states, output: interpretStatements(node.body.commands, states, stdin, context).output };
     case 'Coproc':
+      if (node.name !== undefined) context.facts.assigned.push(`${node.name.value}=${UNKNOWN}`);
       return { states, output: interpretNode(node.body, states, stdin, context).output };
     case 'Redirected': {
       const read = readRedirections(node.redirects, states, stdin, '', context);
@@ -118,6 +119,9 @@ function interpretNode(node: Node, states: States, stdin: Stream, context: Shell
     }
     case 'TestCommand':
     case 'ArithmeticCommand':
+      if (node.type === 'ArithmeticCommand')
+        for (const [, name] of node.body.matchAll(/\b([A-Za-z_]\w*)\s*[-+*/%&|^<>]{0,2}=(?!=)/g))
+          context.facts.assigned.push(`${name}=${UNKNOWN}`);
       for (const state of states) readSubstitutions(node, state, context);
       return { states, output: SILENT };
     default:
@@ -132,6 +136,7 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
   const outer = facts.element;
   const elements: Array<typeof outer> = [];
   const written: ShellState[] = [];
+  let last = states;
   let stream = stdin;
   for (const command of node.commands) {
     facts.element = [];
@@ -140,11 +145,13 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
     stream = { ...outcome.output, kind: 'pipe' };
     elements.push(facts.element);
     written.push(...outcome.states);
+    last = outcome.states;
   }
   for (const element of elements) for (const command of element) outer.push(command);
   facts.element = outer;
   facts.pipelines.push(elements);
-  return { states: withFilesOf(written, states), output: stream };
+  // zsh, and bash with lastpipe, run the last element themselves.
+  return { states: joinStates(withFilesOf(written, states), last), output: stream };
 }
 
 /** Returns the states with the files that a subshell wrote, which are its only lasting effect. */
@@ -203,6 +210,7 @@ function interpretFor(node: Shell.For | Shell.Select, states: States, stdin: Str
     let current: States = [state];
     for (const item of itemsOf(node, state, context)) {
       if (isSpent(context)) break;
+      context.facts.assigned.push(`${node.name.value}=${item.template}`);
       const outcome = interpretNode(
         node.body,
         current.map((each) => withVariable(each, node.name.value, [item])),

@@ -1,7 +1,7 @@
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
-import { type Call, fileKey, fromCwd, listKey, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
+import { type Call, fromCwd, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, searchedTree } from '../unwrap/unwrap-find.ts';
 import { byProgram } from '../words.ts';
 
@@ -15,7 +15,6 @@ const alike = byProgram({
   du: 'tree',
   gfind: 'find',
   fdfind: 'fd',
-  'uniq tr head tail grep cut awk sed': 'sort',
 });
 
 /** Returns a command's output if its words and its input alone determine it. */
@@ -38,13 +37,11 @@ export function literalOutput(call: Call, name: string): Stream {
     case 'cat': {
       const files = texts.filter((text) => !text.startsWith('-'));
       if (name !== 'cat' || files.length === 0) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
-      const known = args.map((word) => word.content ?? call.state.files.get(fileKey(word.template, call.state)));
-      const under = args.map(
-        ({ template }) => call.state.variables.get(listKey(fileKey(template, call.state)))?.[0]?.under,
-      );
-      const list = under.find((each) => each !== undefined);
+      const given = args.map((word) => inputFrom(word, call.state));
+      const list = given.find(({ under }) => under !== undefined)?.under;
       if (list !== undefined) return { ...UNKNOWN_STREAM, under: list };
-      return known.every((text) => text !== undefined) ? { kind: 'literal', text: known.join('') } : UNKNOWN_STREAM;
+      const isKnown = given.every(({ kind }) => kind === 'literal');
+      return isKnown ? { kind: 'literal', text: given.map(({ text }) => text).join('') } : UNKNOWN_STREAM;
     }
     case 'base64': {
       const decodes = texts.some((text) => /^(-d|-D|--decode)$/.test(text));
@@ -102,11 +99,11 @@ export function literalOutput(call: Call, name: string): Stream {
         under: { roots: [call.state.cwd], names, filesOnly: true, ...(others ? {} : { tracked: true as const }) },
       };
     }
-    case 'sort':
-      // A filter of found files still prints found files.
-      return call.stdin.under === undefined ? UNKNOWN_STREAM : { ...UNKNOWN_STREAM, under: call.stdin.under };
-    default:
-      return SILENT_COMMANDS.has(name) ? SILENT : UNKNOWN_STREAM;
+    default: {
+      // Whatever gets a list of found files may print found files.
+      const under = call.stdin.under ?? args.find((word) => word.contentUnder !== undefined)?.contentUnder;
+      return SILENT_COMMANDS.has(name) ? SILENT : { ...UNKNOWN_STREAM, ...(under && { under }) };
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-import { recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
-import { basenameOf, gitWords, isShell } from '../program-words.ts';
+import { isOfSystem, isUnknown, recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
+import { basenameOf, commandsOfOptions, gitWords, isShell } from '../program-words.ts';
 import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Opened, Outcome, ShellContext, ShellState } from '../shell-state.ts';
 import { fileKey, inside, report, reportCall, SILENT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
@@ -40,16 +40,26 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
 
 function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   openInterpreter(call, name, context);
-  const texts =
-    name === 'git'
-      ? gitTexts(call)
-      : call.words.flatMap(({ template }) => (template.includes('=') && RAN.exec(template)?.[1]) || []);
-  for (const text of texts) context.interpret(text, [call.state], call.stdin, inside(context, call, name));
+  const texts = name === 'git' ? gitTexts(call) : [];
+  for (const text of [...texts, ...commandsOfOptions(name, call.words)])
+    context.interpret(text, [call.state], call.stdin, inside(context, call, name));
   const command = recordCommand(call, name, context);
   const before = context.facts.writes.length;
   recordFileAccess(command, call, context);
+  openShellBehind(call, name, context);
   const state = withWrittenFiles(call, name, context.facts.writes.slice(before));
   return { states: [state], output: literalOutput(call, name) };
+}
+
+/** `anything sh -c TEXT`, `curl x | anything bash`: a program that is not known runs the shell that it is given. */
+function openShellBehind(call: Call, name: string, context: ShellContext): void {
+  const at = isUnknown(name) ? call.words.findIndex(({ template }, index) => index > 0 && isShell(template)) : -1;
+  const [before, shell, next] = call.words.slice(Math.max(at - 1, 0));
+  // `--shell bash` only names one.
+  const takesInput = call.stdin.kind !== 'none' && !/^--\w*shell$/.test(before?.template ?? '');
+  const isRun = next === undefined ? takesInput : /^-[a-zA-Z]*[cs]/.test(next.template);
+  if (at > 0 && shell !== undefined && isRun)
+    openShell({ ...call, words: call.words.slice(at) }, basenameOf(shell.template), inside(context, call, name));
 }
 
 function openWrapped(call: Call, name: string, context: ShellContext): Outcome | undefined {
@@ -69,7 +79,9 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
       reportCall(context, 'dynamic-command', call);
     }
   }
-  return { states: [call.state], output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
+  // `builtin cd x`: only these two stay in the shell.
+  const states = name === 'builtin' || name === 'command' ? outcome.states : [call.state];
+  return { states, output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
 }
 
 /** Returns the words of a wrapper that do not belong to the command that it runs. */
@@ -116,11 +128,20 @@ function openWrittenScript(call: Call, context: ShellContext): Outcome | undefin
 /** Keeps the content of files that a command writes and may run later in the same line: that of a download is unknown. */
 function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
   const { state } = call;
-  if (name !== 'curl' && name !== 'wget' && name !== 'tee') return state;
-  const content = name === 'tee' && call.stdin.kind !== 'none' ? call.stdin.text : UNKNOWN;
+  const copied = /^(?:cp|mv|ln|install)$/.test(name) ? copiedText(call) : undefined;
+  if (copied === undefined && !/^(?:curl|wget|tee)$/.test(name)) return state;
+  const content = copied ?? (name === 'tee' && call.stdin.kind !== 'none' ? call.stdin.text : UNKNOWN);
   const files = new Map(state.files);
   for (const { target } of writes) if (target !== null) files.set(fileKey(target, state), content);
   return { ...state, files };
+}
+
+/** The text of the copied script, or of one that runs the copied program: `ln -s $(command -v git) g; ./g push`. */
+function copiedText({ words, state }: Call): string | undefined {
+  const { template = '', source = '' } = words.at(-2) ?? {};
+  const isProgram = template.includes('/') ? isOfSystem(template) : template !== source;
+  const runs = isProgram && !template.includes(UNKNOWN) ? `'${template}' "$@"` : undefined;
+  return state.files.get(fileKey(template, state)) ?? runs;
 }
 
 const PROGRAM_KEYS =
@@ -133,9 +154,6 @@ function oneText(words: readonly string[]): string {
   const [first = ''] = words;
   return words.length === 1 ? first : words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
 }
-
-/** Pattern for options that run commands: `tar --checkpoint-action=exec=x`, `ssh -o ProxyCommand=x`. */
-const RAN = /(?:^|[=\s])(?:exec|ProxyCommand|LocalCommand|--to-command|--use-compress-program|--rsh)=(.+)$/is;
 
 /** Returns the commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
 function gitTexts(call: Call): string[] {
@@ -166,6 +184,8 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
       return texts[0] === 'run' ? [oneText(texts.slice(1))] : [];
     case 'difftool':
       return optionValues(splitOptions(args, '-x --extcmd -t --tool'), '-x', '--extcmd').map((word) => word.template);
+    case 'grep':
+      return texts.flatMap((text) => /^(?:-O|--open-files-in-pager=)(.+)$/s.exec(text)?.[1] ?? []);
     case 'config':
       return texts.flatMap((text, index) => {
         const value = texts[index + 1];

@@ -1,5 +1,6 @@
+import { recordRead } from '../file-access/file-access-rule.ts';
 import { recordFileAccess } from '../file-access/record-file-access.ts';
-import { isStandardInput } from '../program-words.ts';
+import { isStandardInput, takesInput } from '../program-words.ts';
 import { type ShellCommand, type ShellWord, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
 import {
   type Call,
@@ -14,7 +15,7 @@ import {
   withOddGlobs,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, byProgram } from '../words.ts';
+import { asValue, byProgram, optionValues, splitOptions, wordOf } from '../words.ts';
 
 /** Pattern for options that make a glob match more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;
@@ -48,7 +49,7 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
     return runText(first?.template ?? '', rest.slice(2), 'dynamic-command', rest[1]);
   }
   if (first !== undefined && !takesStdin) {
-    const content = first.content ?? call.state.files.get(fileKey(first.template, call.state));
+    const content = contentOf(first, call);
     if (isStandardInput(first.template)) return runInput();
     if (content !== undefined) {
       if (first.content === undefined) record();
@@ -87,6 +88,12 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
   }
 }
 
+/** What a script is known to hold: a substitution, or what this command line wrote. Of another descriptor nothing is. */
+export function contentOf({ content, template }: ShellWord, { state }: Call): string | undefined {
+  const isDescriptor = /^\/(?:dev|proc\/self)\/fd\/\d+$/.test(template);
+  return content ?? state.files.get(fileKey(template, state)) ?? (isDescriptor ? UNKNOWN : undefined);
+}
+
 const NODE = /^(-e|-p|-pe|--eval|--print)$|^--(?:eval|print)=/;
 
 /** Options that take code, for each interpreter; its name may end in a version: `python3.12`. */
@@ -95,6 +102,7 @@ const codeOption = byProgram({
   deno: /^(eval|-e|--eval)$/,
   'python pypy': /^-[a-zA-Z]*c$|^-c/,
   perl: /^-[a-zA-Z0-9]*[eE]/,
+  'make gmake': /^(-E|--eval\b)/,
   ruby: /^-[a-zA-Z]*e/,
   'lua Rscript osascript julia swift elixir scala groovy tclsh expect guile octave R': /^(-e|-E)$/,
   php: /^-[rBRE]$/,
@@ -102,8 +110,6 @@ const codeOption = byProgram({
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
 /** Programs with their own command language, or that run commands later. */
 const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux', 'screen', 'at', 'batch']);
-/** Such programs with `-` as an argument. */
-const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
 
 /** Reports code for an interpreter, which this parser does not read. */
 export function openInterpreter(call: Call, name: string, context: ShellContext): void {
@@ -114,31 +120,39 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
       context.interpret(command, [call.state], NO_INPUT, inside(context, call, name));
   };
   if (AWK.has(name)) {
-    const program = args.find((word) => /[{}]/.test(word.template))?.template ?? '';
+    const told = args.some((word) => takesInput(word.template)) ? call.stdin.text : '';
+    const program = args.find((word) => /[{}]/.test(word.template))?.template ?? told;
     if (/system\s*\(|\||>|getline/.test(program)) say(program);
     return;
   }
   if (name === 'sed' || name === 'gsed') {
-    const writing = args.find((word) => runsOrWrites(word.template));
-    if (writing !== undefined) say(writing.template);
+    const split = splitOptions(args, '-e -f -l --expression --file --line-length');
+    const given = optionValues(split, '-e', '--expression', '-f', '--file');
+    const texts = (given.length > 0 ? given : split.operands.slice(0, 1)).map(({ template }) => template);
+    for (const text of texts.map((each) => (takesInput(each) ? call.stdin.text : each))) {
+      const commands = text.replace(SUBSTITUTIONS, ';');
+      for (const [, file = ''] of commands.matchAll(READS))
+        recordRead({ word: wordOf(file), state: call.state, by: name }, context, call.position);
+      if (RUNS_OR_WRITES.test(commands.replace(/\/(?:\\.|[^/\\])*\//gs, ''))) say(text);
+    }
     return;
   }
   const option = codeOption('.0123456789'.includes(name.slice(-1)) ? name.replace(/(?<![\d.])[\d.]+$/, '') : name);
   if (option === undefined) {
-    const takesInput = ({ template }: ShellWord): boolean => /^(?:-f)?-$/.test(template) || isStandardInput(template);
-    const told = TOLD.has(name) || (TOLD_BY_DASH.has(name) && args.some(takesInput));
+    const told = TOLD.has(name) || (name === 'crontab' && args.some(({ template }) => takesInput(template)));
     if (told) say([...args.map((word) => word.template), call.stdin.text].join('\n'));
     return;
   }
   const at = args.findIndex((word) => option.test(word.template));
   const operand = args.find((word) => !word.template.startsWith('-'));
+  const readsItsCode = operand === undefined && !name.endsWith('make');
   if (at !== -1) {
     // `perl -pe CODE FILE` filters the file; other code can do anything with its arguments.
     const flags = args.filter((word) => /^-[a-zA-Z0-9]+$/.test(word.template)).map((word) => word.template);
     const filters =
       /^(perl|ruby)/.test(name) && flags.some((flag) => /[np]/.test(flag)) && !flags.some((flag) => /i/.test(flag));
     say((filters ? args.slice(0, at + 2) : args).map((word) => word.template).join('\n'));
-  } else if ((operand === undefined || args.some((word) => word.template === '-')) && call.stdin.kind !== 'none')
+  } else if ((readsItsCode || args.some((word) => takesInput(word.template))) && call.stdin.kind !== 'none')
     say(call.stdin.text);
   else if (operand?.content !== undefined) say(operand.content);
   else if (operand !== undefined) {
@@ -149,10 +163,15 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
 
 /** Pattern for `system('x')`, `execSync("x")`, `subprocess.run(['x', 'y'])`, `spawn('x', ['y'])`. */
 const RUNS =
-  /(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)exec)[\s(]{1,4}((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
+  /(?:(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|exec[lv]\w{0,2}\([^,()\n]{1,100},|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)(?:exec|sh|bash|run))[\s(]{1,4}|(?<![\w.])\$(?=`))((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
 /** Patterns for commands in interpreters' own languages. */
 const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
-  [/^g?make$/, /^(?:\t|[^\t#=:;]*:[^=;]*;)[\s@+-]*(.+)$/gm],
+  // A notebook's cell: `!x`, `%sx x`, `%%bash` and what follows.
+  [
+    /^$/,
+    /^\s*(?:\w+\s*=\s*)?(?:!\s*(?!function\b)(?=[\w./~-]+(?:\s|$))|%(?:sx|system) |%%(?:bash|sh|script \w+)[^\n]*\n)(.+)/gm,
+  ],
+  [/^g?make$/, /^(?:\t|[^\t#=:;]*:[^=;]*;)[\s@+-]*(.+)$|\$\(shell ([^)\n]+)\)/gm],
   [/^(?:n?vim?|ex|ed)$/, /^[:%\d,$]*!\s*(.+)$/gm],
   [/^g?sed$/, /(?:^|[;{}\n])[\s\d,$!~+]*e\s+(.+)$/gm],
   [/^(?:perl|ruby|php)/, /`([^`\n]+)`/g],
@@ -162,19 +181,14 @@ const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
 export function commandsIn(text: string, name: string): string[] {
   const lists = [...text.matchAll(RUNS)].map(([, list = '']) => list.replace(/(['"`])(.+?)\1[\s,[]*|\[/g, '$2 '));
   const run = ITS_RUNS.find(([each]) => each.test(name))?.[1];
-  const own = run === undefined ? [] : [...text.matchAll(run)].map(([, command = '']) => command);
+  const own = run === undefined ? [] : [...text.matchAll(run)].map(([, command, inner = '']) => command ?? inner);
   return [...own, ...lists].filter((command) => !command.includes(UNKNOWN)).slice(0, 20);
 }
 
-/** Returns whether a GNU sed script writes files (`w FILE`) or runs commands (`e`), as commands and as flags of `s`. */
-function runsOrWrites(script: string): boolean {
-  const commands = script
-    .replace(/(?<![a-zA-Z])[sy]([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1/gs, ';')
-    .replace(/\/(?:\\.|[^/\\])*\//gs, '');
-  return (
-    /(?:^|[;{}\n])[\s\d,$!~+]*[gpimMI\d]*[wWe](?![a-z])/.test(commands) || /(?:^|[;{}\n])[\s\d,$!~+]*w\w/.test(commands)
-  );
-}
+/** GNU sed writes files by `w FILE` and runs commands by `e`, as commands and as flags of `s`; it reads files by `r FILE`. */
+const RUNS_OR_WRITES = /(?:^|[;{}\n])[\s\d,$!~+]*(?:[gpimMI\d]*[wWe](?![a-z])|w\w)/;
+const READS = /(?:^|[;{}\n])(?:\/(?:\\.|[^/\\])*\/|[\s\d,$!~+IM])*[rR]\s*([^\s;}]+)/g;
+const SUBSTITUTIONS = /(?<![a-zA-Z])[sy]([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1/gs;
 
 /** Adds a simple command to the reading, once for each way in which it may run. */
 export function recordCommand(call: Call, name: string, context: ShellContext): ShellCommand {

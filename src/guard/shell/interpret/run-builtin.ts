@@ -3,10 +3,10 @@ import { withoutEndSlashes } from '../../own-files/comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
-import { fileKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
+import { caseKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
 import { asValue, byProgram } from '../words.ts';
 import { formatted } from './literal-output.ts';
-import { ODD, recordOpened } from './open-shell.ts';
+import { contentOf, ODD, recordOpened } from './open-shell.ts';
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
 
@@ -61,7 +61,7 @@ const builtinOf = byProgram<Builtin>({
     moved({ ...call.state, positional: call.state.positional?.slice(Number(args[0] ?? 1)) ?? null }),
   read: (call, args) => {
     const array = args.find((_, index) => /^-\w*a$/.test(args[index - 1] ?? ''));
-    if (array !== undefined) return readArray(call, array, splitByIfs(call));
+    if (array !== undefined) return readArray(call, array, splitByIfs(call.stdin.text.split('\n')[0] ?? '', call));
     const names = args.filter(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-\w*[pdnNtui]$/.test(args[index - 1] ?? ''),
     );
@@ -73,7 +73,10 @@ const builtinOf = byProgram<Builtin>({
     const name = args.findLast(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-[CcdnOsu]$/.test(args[index - 1] ?? ''),
     );
-    return readArray(call, name ?? 'MAPFILE', call.stdin.text.replace(/\n$/, '').split('\n'));
+    const { text } = call.stdin;
+    // Other marks between the words are not followed.
+    const words = args.some((arg) => arg.startsWith('-d')) ? [UNKNOWN] : text.replace(/\n$/, '').split('\n');
+    return readArray(call, name ?? 'MAPFILE', words);
   },
   printf: (call, args) => {
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
@@ -96,10 +99,7 @@ function runFile(call: Call, args: readonly string[], context: ShellContext): Ou
   const word = call.words[1];
   const path = args[0];
   if (word === undefined || path === undefined) return undefined;
-  const content =
-    word.content ??
-    (isStandardInput(path) && call.stdin.kind !== 'none' ? call.stdin.text : undefined) ??
-    call.state.files.get(fileKey(path, call.state));
+  const content = isStandardInput(path) && call.stdin.kind !== 'none' ? call.stdin.text : contentOf(word, call);
   if (content === undefined) return undefined;
   if (content.includes(UNKNOWN)) reportCall(context, 'dynamic-piped-to-shell', call);
   return runText(call, content, context);
@@ -108,8 +108,11 @@ function runFile(call: Call, args: readonly string[], context: ShellContext): Ou
 function declare(call: Call, args: readonly string[]): Outcome {
   let state = call.state;
   const isReference = args.some((arg) => /^-[a-zA-Z]*n/.test(arg));
+  const attribute = args.map((arg) => /^-[a-zA-Z]*([lucCi])/.exec(arg)?.[1] ?? '').join('');
   for (const arg of args) {
     const equals = arg.indexOf('=');
+    if (attribute !== '' && /^\w/.test(arg))
+      state = withVariable(state, caseKey(arg.replace(/\+?=.*$/s, '')), [{ template: attribute }]);
     if (equals > 0 && !arg.startsWith('-')) {
       const name = arg.slice(0, equals).replace(/\+$/, '');
       const text = arg.slice(equals + 1);
@@ -129,23 +132,26 @@ const MAX_WORDS = 256;
 function readInto(call: Call, names: readonly string[]): Outcome {
   const { text, under } = call.stdin;
   const lines = text.replace(/\n$/, '').split('\n');
-  const followed = names.length === 1 && text !== '' && lines.length <= MAX_LINES;
-  const values: readonly ValueWord[] = under
-    ? [{ template: UNKNOWN, under }]
-    : followed
-      ? lines.map((line) => ({ template: line.trim() }))
-      : [{ template: UNKNOWN }];
-  return {
-    states: values.map((value) => names.reduce((state, name) => withVariable(state, name, [value]), call.state)),
-    output: SILENT,
+  const unknown: ValueWord = { template: UNKNOWN, ...(under && { under }) };
+  const isFollowed = under === undefined && text !== '' && lines.length <= MAX_LINES;
+  const wordsOf = (line: string): readonly ValueWord[] => {
+    if (names.length > 1 && line.includes(UNKNOWN)) return names.map(() => unknown);
+    const words = splitByIfs(line, call);
+    // The last name gets the rest of the line.
+    const last = names.length === 1 ? line.trim() : words.slice(names.length - 1).join(' ');
+    return [...words.slice(0, names.length - 1), last].map((template) => ({ template }));
   };
+  const rows = isFollowed ? lines.map(wordsOf) : [names.map(() => unknown)];
+  const assigned = (row: readonly ValueWord[]): ShellState =>
+    names.reduce((state, name, index) => withVariable(state, name, [row[index] ?? { template: '' }]), call.state);
+  return { states: rows.map(assigned), output: SILENT };
 }
 
-/** Splits the first line of the input into words by IFS. */
-function splitByIfs({ stdin, state }: Call): string[] {
+/** The words of a line, as IFS splits them. */
+function splitByIfs(line: string, { state }: Call): string[] {
   const marks = state.variables.get('IFS')?.[0]?.template ?? ' \t\n';
   const pieces = [''];
-  for (const character of stdin.text.split('\n')[0] ?? '') {
+  for (const character of line) {
     if (marks.includes(character)) pieces.push('');
     else pieces[pieces.length - 1] += character;
   }
@@ -171,9 +177,10 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
     return moved({ ...state, cwd: top, previous: state.cwd, stack });
   }
   const word = call.words.slice(1).find((each) => !/^-[PLe@]+$|^--$/.test(each.template));
-  const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? '~');
+  const home = state.variables.get('HOME')?.[0]?.template ?? context.options.home;
+  const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? home);
   const below = target.startsWith('/') ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
-  const cwd = target === '~' ? context.options.home : target === '-' ? state.previous : below;
+  const cwd = target === '-' ? state.previous : below;
   const search = state.variables.get('CDPATH')?.[0]?.template;
   if (search !== undefined && /^(?!\.{0,2}\/|~|-$|\.\.?$)./s.test(target)) {
     const bases = search.split(':').map((base) => (base.startsWith('/') ? base : `${state.cwd}/${base}`));

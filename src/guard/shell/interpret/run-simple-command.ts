@@ -5,7 +5,16 @@ import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
-import { fileKey, joinStates, listKey, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
+import {
+  fileKey,
+  inputFrom,
+  joinStates,
+  listKey,
+  SILENT,
+  spend,
+  UNKNOWN_STREAM,
+  withVariable,
+} from '../shell-state.ts';
 import { asValue, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
@@ -34,6 +43,11 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
       ? []
       : [...expandWord(node.name, state, context), ...node.args.flatMap((each) => argument(each, state, context))];
   const by = basenameOf(words[0]?.template ?? '');
+  // A shell writes its history there.
+  const given = assignments.map(({ name, words: [value] }) => `${name}=${value?.template}`);
+  for (const text of [...given, ...words.map(({ template }) => template)])
+    if (text.startsWith('HISTFILE='))
+      recordWrite({ word: wordOf(text.slice('HISTFILE='.length)), state, by, how: 'argument' }, context, node.pos);
   const redirected = readRedirections(node.redirects, [state], stdin, by, context);
   if (words.length === 0) {
     context.facts.assigned.push(
@@ -191,10 +205,7 @@ export function readRedirections(
           continue;
         }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
-          const known = word.content ?? state.files.get(fileKey(word.template, state));
-          const key = fileKey(word.template, state);
-          const under = word.contentUnder ?? state.variables.get(listKey(key))?.[0]?.under;
-          input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0', ...(under && { under }) };
+          input = inputFrom(word, state);
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
         }
         if (redirect.operator === '<' || redirect.operator === '<&') continue;

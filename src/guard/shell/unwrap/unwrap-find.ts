@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { escapeGlob } from '../glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import { type Call, fromCwd, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
+import { type Call, fromCwd, inputFrom, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 
 const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
@@ -116,7 +116,8 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
   const split = splitOptions(call.words.slice(1), VALUES, true);
   const [only, ...others] = split.operands;
   if (only === undefined) return undefined;
-  const fromFile = optionValue(split, '-a', '--arg-file') !== undefined;
+  const file = optionValue(split, '-a', '--arg-file');
+  const given = file === undefined ? call : { ...call, stdin: inputFrom(file, call.state) };
   // GNU parallel on files that a search finds is like xargs with a placeholder for them.
   const isParallel =
     call.words[0]?.template === 'parallel' && call.words.some(({ template }) => template.includes('{}'));
@@ -124,7 +125,7 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
   const marker =
     optionValue(split, '-I', '--replace')?.template ??
     (split.options.some((each) => each.name === '-i') || isParallel ? '{}' : undefined);
-  const items = fromFile ? [unknownItem(call)] : itemsOf(call, marker !== undefined);
+  const items = itemsOf(given, marker !== undefined);
   const next: Opened[] =
     marker === undefined
       ? [{ kind: 'call', call: { ...call, stdin: NO_INPUT, words: [...command, ...items] } }]
@@ -132,7 +133,7 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
           kind: 'call',
           call: { ...call, stdin: NO_INPUT, words: command.map((word) => replaced(word, marker, item)) },
         }));
-  return { next, keepsItself: fromFile };
+  return { next, keepsItself: file !== undefined };
 }
 
 function itemsOf(call: Call, byLine: boolean): ShellWord[] {

@@ -45,6 +45,18 @@ export const TOOL_ATTACKS: ReadonlyArray<readonly [tool: string, input: unknown]
   ['Exec', { command: { program: 'git', args: ['push'] } }],
   ['mcp__ps__run', { ps_script: 'git push' }],
   ['Workflow', { script: "fs.writeFileSync('.claude/hooks/ralph-stop-hook.cjs','')" }],
+  ['Workflow', { script: "await sh('git push')" }],
+  ['Workflow', { script: 'await $`git push`' }],
+  ['mcp__k8s__job', { containers: [{ command: ['sh', '-c'], args: ['git push'] }] }],
+  ['mcp__x__spawn', { file: 'git', args: ['push'] }],
+  ['mcp__x__process_start', { exe: 'git', argv: ['push'] }],
+  ['mcp__x__launch', { app: 'git', arguments: ['push', '-f'] }],
+  ['mcp__x__launch', { file_path: '/usr/bin/git', params: ['push'] }],
+  ['mcp__ide__executeCode', { code: '!git push' }],
+  ['mcp__ide__executeCode', { code: 'x = !git push origin HEAD' }],
+  ['mcp__ide__executeCode', { code: '%system git push' }],
+  ['mcp__ide__executeCode', { code: 'import os\n%%bash\ngit push' }],
+  ['mcp__ide__executeCode', { code: '%%script bash\ncat .env' }],
 ];
 
 export const TOOL_LOOK_ALIKES: ReadonlyArray<readonly [tool: string, input: unknown]> = [
@@ -96,6 +108,12 @@ export const TOOL_LOOK_ALIKES: ReadonlyArray<readonly [tool: string, input: unkn
   ['mcp__x__call', { input: 'What does git push do?' }],
   ['mcp__ci__get_result', { run_id: 'git push', script_name: 'git push' }],
   ['mcp__playwright__browser_press_key', { key: 'Enter' }],
+  ['mcp__playwright__browser_evaluate', { function: '!function (a) { return a.push(1) }([])' }],
+  ['mcp__ide__executeCode', { code: '!ls\n%timeit sum(range(10))\nx = !git status' }],
+  ['mcp__x__spawn', { file: 'git', args: ['status'] }],
+  ['mcp__x__report', { file: 'src/a.ts', lines: ['git push'] }],
+  ['mcp__x__call', { name: 'git', params: ['push'] }],
+  ['Workflow', { script: "await run('npm test'); await sh('ls')" }],
 ];
 
 export const PROGRAM_ATTACKS: readonly string[] = [
