@@ -120,7 +120,7 @@ function interpretNode(node: Node, states: States, stdin: Stream, context: Shell
     case 'TestCommand':
     case 'ArithmeticCommand':
       if (node.type === 'ArithmeticCommand')
-        for (const [, name] of node.body.matchAll(/\b([A-Za-z_]\w*)\s*[-+*/%&|^<>]{0,2}=(?!=)/g))
+        for (const [, name] of node.body.matchAll(/\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^<>]{0,2}=(?!=)|\+\+|--)/g))
           context.facts.assigned.push(`${name}=${UNKNOWN}`);
       for (const state of states) readSubstitutions(node, state, context);
       return { states, output: SILENT };

@@ -2,7 +2,7 @@ import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
-import { fdTree, searchedTree } from '../unwrap/unwrap-find.ts';
+import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
 import { byProgram } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
@@ -101,7 +101,11 @@ export function literalOutput(call: Call, name: string): Stream {
     }
     default: {
       // Whatever gets a list of found files may print found files.
-      const under = call.stdin.under ?? args.find((word) => word.contentUnder !== undefined)?.contentUnder;
+      const list = call.stdin.under ?? args.find((word) => word.contentUnder !== undefined)?.contentUnder;
+      // `find . | grep hook` keeps those of that name.
+      const isFilter = /^(?:e?grep|rg)$/.test(name) && args.length === 1 && list?.names.length === 0;
+      const glob = isFilter ? nameGlob(args[0], false) : '*';
+      const under = list && glob !== '*' ? { ...list, names: [glob] } : list;
       return SILENT_COMMANDS.has(name) ? SILENT : { ...UNKNOWN_STREAM, ...(under && { under }) };
     }
   }

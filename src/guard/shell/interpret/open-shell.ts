@@ -163,7 +163,7 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
 
 /** Pattern for `system('x')`, `execSync("x")`, `subprocess.run(['x', 'y'])`, `spawn('x', ['y'])`. */
 const RUNS =
-  /(?:(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|exec[lv]\w{0,2}\([^,()\n]{1,100},|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)(?:exec|sh|bash|run))[\s(]{1,4}|(?<![\w.])\$(?=`))((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
+  /(?:(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|exec[lv]\w{0,2}\([^,()\n]{1,100},|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|do shell script|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)(?:exec|sh|bash|run))[\s(]{1,4}|(?<![\w.])\$(?=`))((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
 /** Patterns for commands in interpreters' own languages. */
 const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
   // A notebook's cell: `!x`, `%sx x`, `%%bash` and what follows.

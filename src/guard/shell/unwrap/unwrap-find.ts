@@ -226,7 +226,7 @@ export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTre
 }
 
 /** Converts a regular expression of plain letters, dots and anchors to a glob; any other may match anything. */
-function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): string {
+export function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): string {
   if (pattern === undefined || pattern.text === null) return '*';
   if (isGlob) return pattern.text;
   const plain = pattern.text.replaceAll('\\.', '.');

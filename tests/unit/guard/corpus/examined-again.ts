@@ -42,6 +42,10 @@ export const BY_OPTIONS: readonly string[] = [
 
 /** A list of found files that goes through other programs. */
 export const LISTED: readonly string[] = [
+  "find . -type f | grep 'cjs$' | xargs rm",
+  "find . -type f | grep -v '\\.md$' | xargs rm",
+  'find . -type f | grep hook | xargs rm',
+  "find . -type f | rg '\\.json$' | xargs sed -i d",
   'find .claude | fzf -f hook | xargs rm',
   'find .claude -type f | shuf | xargs rm',
   "find . -name '*.cjs' | python3 filter.py | xargs rm",
@@ -170,6 +174,8 @@ export const BEHIND: readonly string[] = [
   'conda run -n x git push',
   "sg staff -c 'git push'",
   'xvfb-run -a git push',
+  'caffeinate -i git push',
+  'osascript -e \'do shell script "git push"\'',
   "retry 3 bash -c 'cd src; git push'",
   "xvfb-run -a sh -c 'true && git push'",
   "echo 'git push' | runuser -u me -- sh",
@@ -221,6 +227,7 @@ export const STEERED: readonly string[] = [
   'for LD_PRELOAD in ./x.so; do export LD_PRELOAD; npm test; done',
   '((PATH=1)); npm test',
   '((PATH+=1)); npm test',
+  '((PATH++)); npm test',
   'coproc PATH { ls; }',
   'env -C /srv npm test',
   'env --chdir=/srv npm test',
@@ -281,6 +288,9 @@ export const EVERYDAY_AGAIN: readonly string[] = [
   'sed -i "s/require/import/" src/index.ts',
   'find . -name "*.ts" | sort | head -5 | xargs wc -l',
   'find src -name "*.orig" | shuf | xargs rm -f',
+  "find . -type f | grep '\\.orig$' | xargs rm -f",
+  "find . -type f | rg '\\.md$' | xargs npx markdownlint",
+  "git ls-files | grep '\\.md$' | xargs npx markdownlint",
   'comm -23 <(ls src) <(ls docs)',
   'comm -13 <(git ls-files | sort) <(find src -type f | sort)',
   'cd; ls',
