@@ -16,8 +16,14 @@ const START = ['PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];
 
 const main = fileURLToPath(new URL('../../dist/plugin/scripts/main.cjs', import.meta.url));
 
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+}
+
 /** Processes below this folder, by their command line and their directory. */
-function processesOf(dir: string): { pid: number; command: string }[] {
+function processesOf(dir: string): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => {
@@ -25,7 +31,8 @@ function processesOf(dir: string): { pid: number; command: string }[] {
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
         const environment = readFileSync(`/proc/${name}/environ`, 'utf8');
         const isOurs = command.includes(dir) || environment.includes(`PWD=${dir}`);
-        return isOurs ? [{ pid: Number(name), command }] : [];
+        const [, parent] = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8')) ?? [];
+        return isOurs ? [{ pid: Number(name), parent: Number(parent), command }] : [];
       } catch {
         return []; // it has exited
       }
@@ -43,14 +50,18 @@ const anyKill: fc.Arbitrary<Kill> = fc.record({
   whom: fc.constantFrom('run', 'loop', 'agent', 'check'),
 });
 
-/** A loop names the agent's command as well, so only what is no node counts as an agent. */
+/**
+ * A loop names the agent's command as well, so only what is no node counts as an agent. A shell for `$(…)` has the name of
+ * its script: without it the script would go on with an empty value, and do other work.
+ */
 function victimOf(dir: string, runner: number | undefined, { whom }: Kill): { pid: number } | undefined {
   if (whom === 'run') return { pid: runner ?? 0 };
   const named = { loop: '--json', agent: 'agent.sh', check: 'check.sh' }[whom];
-  return processesOf(dir).find(
+  const found = processesOf(dir).filter(
     ({ pid, command }) =>
       pid !== runner && command.includes(named) && (whom === 'loop') === command.includes('main.cjs'),
   );
+  return found.find(({ parent }) => whom === 'loop' || found.every(({ pid }) => pid !== parent));
 }
 
 /** Kills once, if there is something to kill, and waits until everything has ended. Returns exit code and output. */

@@ -114,10 +114,7 @@ function codePatterns() {
   const moves = String.raw`(?:(?:rename|move)\w{0,40}|(?<=\bos\.)replace)`;
   const copies = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
   const quoted = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
-  /**
-   * Pattern for written files: `writeFileSync('F'`, `copyFileSync('x', 'F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink
-   * F`.
-   */
+  /** Pattern for written files: `writeFileSync('F'`, `open('F', 'w'`, `Path('F').write_text`, `unlink F`. */
   const written = new RegExp(
     String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?(?:${moves}[\s(]{1,4}${quoted}(?:\s{0,20},\s{0,20}${quoted})?|` +
       String.raw`${copies}\(\s{0,20}[^,\n]{1,300},\s{0,20}${quoted}|${changes}[\s(\\]{1,4}(?:${quoted}|([^\s'"();,]{1,300})))|` +

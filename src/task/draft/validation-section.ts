@@ -30,10 +30,7 @@ const SETS_UP = /^(?:cd|pushd|export|set|source|\.|alias|unset)$/;
 /** Pattern for a list item that reads as a command, not as a sentence. */
 const COMMAND_LIKE = /^(?:\.{0,2}\/)?[a-z][\w./-]*(?: .*[^.:!?])?$/;
 
-/**
- * Returns commands in shell fences and inline code of list items, or else items that read as commands. The user confirms
- * them.
- */
+/** Returns commands in shell fences and inline code of list items, else items that read as commands. */
 export function extractValidationCommands(body: string): string[] {
   const section = validationSection(body);
   if (section === null) return [];

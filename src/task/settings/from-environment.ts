@@ -2,10 +2,7 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import { signalProblem } from '../../engine/signals/signals.ts';
 import { DEFAULT_POLICY } from './read-values.ts';
 
-/**
- * Returns the policy of a four-key state: defaults and RALPH_ variables. Empty ones count as unset, invalid ones are
- * reported.
- */
+/** Returns the policy of a four-key state: defaults and valid RALPH_ variables. Invalid ones are reported. */
 export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>) {
   const notes: string[] = [];
   const number = (name: string, least: number, most: number, otherwise: number): number => {
