@@ -32,10 +32,7 @@ export interface SubmitRequest
 
 const ID_DIGITS = 10;
 
-/**
- * Reads the tasks at the base commit, and returns the terms that their user agrees to by submitting them. Throws RalphError
- * with the problems of all of them, with nothing queued.
- */
+/** Reads the tasks at the base commit and returns their terms. Throws RalphError with the problems of all. */
 export async function prepareSubmissions(
   place: FleetPlace,
   env: NodeJS.ProcessEnv,

@@ -50,10 +50,7 @@ function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   return { decision: 'allow', recorded: [] };
 }
 
-/**
- * The client's sandbox holds commands alone: its file tools write outside the project under bypassPermissions, and the
- * settings and hooks of git, which start programs outside (measured).
- */
+/** Returns whether a file tool would write outside the sandbox, or to settings and hooks of git (measured). */
 function leavesSandbox(path: string, cwd: string, { real, rules: { writable, caseInsensitive } }: Guard): boolean {
   if (writable === undefined) return false;
   const folders = writable.flatMap((folder) => comparableForms(folder, caseInsensitive, real));

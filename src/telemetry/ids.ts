@@ -6,10 +6,7 @@ export interface TraceRoot {
   readonly parentSpanId: string | null;
 }
 
-/**
- * Returns the trace of a loop: that of `TRACEPARENT`, else its own. The ids are derived from the loop alone, so every process
- * that drives it, even after a crash, adds to the same tree.
- */
+/** Returns the trace of a loop: that of `TRACEPARENT`, else one derived from the loop alone, in every process. */
 export function traceOf(loopId: string, traceparent: string | undefined): TraceRoot {
   const [, traceId, parentSpanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(traceparent ?? '') ?? [];
   const isValid = traceId !== undefined && !/^0+$/.test(traceId) && !/^0+$/.test(parentSpanId ?? '');

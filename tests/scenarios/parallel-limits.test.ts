@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
+import { descendants, lives } from '../support/client/process-tree.ts';
 import { planProject, planText } from '../support/plan-beside.ts';
 import type { Answer } from '../support/project.ts';
 import { until } from '../support/until.ts';
@@ -130,8 +131,11 @@ test('a killed run that is resumed gives the exit code of all its tasks, the end
     'one has ended, the other is at work',
     () => /"loop":"a","type":"run.ended"/.test(said()) && log(p).includes('+b'),
   );
+  const tree = descendants(child.pid ?? 0);
   child.kill('SIGKILL');
   await over;
+  // An agent that sees the file and is killed as it commits would leave its work uncommitted.
+  await until('its loops and agents have ended', () => !tree.some(lives));
   p.write('../notes/go', '');
   const again = p.ralph(['run', '--resume', '--json'], agents(p));
   assert.equal(again.code, 2, again.stdout + again.stderr);

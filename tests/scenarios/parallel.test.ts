@@ -143,7 +143,8 @@ test('pr opens a pull request with gh, with the end of the loop as its body', (t
 });
 
 test('a budget is for all loops together', (t) => {
-  const p = repository(t, ['a', 'b', 'c']);
+  // More iterations than the budget allows, whichever loop is faster.
+  const p = repository(t, ['a', 'b', 'c'], undefined, 'max_iterations: 9');
   // Each run costs a dollar and claims nothing.
   const { env, billed } = billingClient(p, [{ end: 'ok', messages: [[1_000_000, 0, 0, 0]] }]);
   const words = ['--permission-mode', 'acceptEdits', '--max-cost', '2.5', '--parallel', '2', '--json'];

@@ -12,10 +12,7 @@ const YOUNG_MS = 10_000;
 /** Timeout for that line. The client writes it while this hook starts (measured: 2 of 3 times too late). */
 const LINE_WAIT_MS = 2_000;
 
-/**
- * Records an API error that ended the turn without a Stop. Under `-p` the client ends this hook before node has started
- * (measured: 14 ms); there the launcher finds the error in the transcript.
- */
+/** Records an API error that ended the turn without a Stop. Under `-p` the launcher finds it (measured). */
 export async function stopFailure(context: DriverContext): Promise<{ systemMessage: string } | null> {
   if (ownLoop(context) === null) return null; // nothing to record, so nothing to wait for
   const error = await failure(context);

@@ -119,10 +119,7 @@ export async function hasCommit(gitDir: string, sha: string, env: NodeJS.Process
 /** `fenced`: another worker moved the reference. `unreachable`: it is unchanged, or the repository does not answer. */
 export type PushOutcome = 'pushed' | 'fenced' | 'unreachable';
 
-/**
- * Moves a reference in the repository from `expected` (null: it does not exist) to the commit, in one step, or not at all.
- * `tell` receives git's error, without credentials.
- */
+/** Moves a reference in the repository from `expected` (null: none) to the commit, in one step or not at all. */
 export async function pushRef(
   ws: Workspace,
   ref: string,

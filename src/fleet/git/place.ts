@@ -78,10 +78,7 @@ export function checkRef(ref: string): string {
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
 const SCHEMES = ['file', 'git', 'http', 'https', 'ssh'];
 
-/**
- * Returns the address without password, token and query, so that it can be stored and shown. Throws RalphError `usage` for an
- * address that makes git run a program or read an option.
- */
+/** Returns the address without secrets. Throws RalphError `usage` for one that makes git run a program. */
 export function plainUrl(url: string): string {
   const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
   const isSound = url !== '' && !url.startsWith('-') && !/^[a-z0-9+.-]+::/i.test(url);
@@ -134,10 +131,7 @@ export function lastCheckpoint(ws: Workspace): string | null {
   return readRegularFile(lastPath(ws), 100)?.trim() || null;
 }
 
-/**
- * Throws RalphError `refused` if the agent replaced its git folder, or borrows objects from another repository: they would be
- * read with the rights of the worker and published.
- */
+/** Throws RalphError `refused` if the agent replaced its git folder or borrows objects of another repository. */
 export function assertOwnRepository(ws: Workspace): void {
   const git = agentGit(ws);
   for (const path of [ws.dir, git, join(git, 'objects'), join(git, 'refs')]) {

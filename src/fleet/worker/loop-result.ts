@@ -3,10 +3,7 @@ import { LOOP_NAME } from '../../state/loop-files.ts';
 
 /** Result of a job: the loop has ended or is paused, with whatever outcome. */
 export const loopResult = z.object({
-  /**
-   * Final status of the engine, `paused`, `contract-changed`, `checkpoint-lost`, `take-overs`, `fleet-budget`,
-   * `set-up-failed`, `blocked`.
-   */
+  /** Status of the engine, or a reason of the fleet such as `checkpoint-lost` or `fleet-budget`. */
   outcome: z.string().regex(LOOP_NAME),
   verified: z.boolean(),
   iterations: z.int().min(0),

@@ -174,10 +174,7 @@ export function optionValue(split: SplitWords, ...names: readonly string[]): She
   return optionValues(split, ...names).at(-1);
 }
 
-/**
- * Returns the lookup in tables of programs, in which names separated by spaces share an entry. A large table has no
- * prototype: V8 makes it as a dictionary then, and not name by name.
- */
+/** Returns the lookup in tables of programs, in which names separated by spaces share an entry. */
 export function byProgram<T>(...tables: readonly Readonly<Record<string, T>>[]): (name: string) => T | undefined {
   const known = new Map<string, T | undefined>();
   const find = (name: string): T | undefined => {

@@ -27,10 +27,7 @@ export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string |
   }
 }
 
-/**
- * Returns `path` if it is a regular file of at most `limit` bytes: opening a FIFO would block, and a device may be endless.
- * Throws otherwise, with the code EFBIG if the file is too large.
- */
+/** Returns `path` if it is a regular file of at most `limit` bytes. Throws otherwise; EFBIG if it is larger. */
 export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): string {
   const stat = statSync(path);
   if (!stat.isFile()) throw new Error(`${path} is not a regular file`);

@@ -10,10 +10,7 @@ declare const __dirname: string;
 
 /** Loads a module of node by name, or a part of the program by number: 1000 times that of its file, plus its place there. */
 type Require = (id: string | number) => unknown;
-/**
- * A part of the program, in a function that V8 compiles when the part is first needed. It puts what other parts import into
- * `values`, and returns what import() loads.
- */
+/** Part of the program, compiled when first needed. Fills `values`, and returns what import() loads. */
 type Part = (require: Require, values: unknown[]) => object | undefined;
 /** Contents read from a file of the program, beginning with the numbers of the entries, and the parts that have run. */
 type Loaded = { readonly parts: readonly [Readonly<Record<string, number>>, ...Part[]]; readonly used: Set<string> };
@@ -121,10 +118,7 @@ function readProgram(filename: string, index: number): { readonly source: string
   });
 }
 
-/**
- * Memory for what is read, one after the other, and done with at the next read: most of what a hook costs beyond its code is
- * pages that it touches for the first time.
- */
+/** Memory for one read at a time: most of a hook's cost beyond its code is pages touched for the first time. */
 const SPACE = Buffer.allocUnsafe(1024 * 1024);
 
 /** Reads the beginning of a file. */

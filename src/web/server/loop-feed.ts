@@ -107,10 +107,7 @@ export class LoopFeed extends NewsFeed {
     return { ...loops, ...(changed && { changed: this.#versions() }) };
   }
 
-  /**
-   * Reads changes; `whole`: also looks for other loops and checks the drivers. An event alone does not change the list, so
-   * only the state is read for it. Returns whether any loop has news.
-   */
+  /** Reads changes; `whole` also finds other loops and checks drivers. Returns whether any loop has news. */
   #look(whole: boolean): boolean {
     let isOther = whole && this.#discover();
     let changed = false;
