@@ -68,7 +68,7 @@ export function reportLines(report: EndReport): string[] {
     ...(changedScripts.length === 0 ? [] : [`  Files of the checks that changed: ${changedScripts.join(', ')}`]),
     ...noticeLines(notices).map((line) => `  ${line}`),
     ...(unsandboxed === null ? [] : [`  ${unsandboxed}`]),
-    ...(lastWords.length === 0 ? [] : ['  The agent’s final message:', ...lastWords.map((line) => `    ${line}`)]),
+    ...(lastWords.length === 0 ? [] : ["  The agent's final message:", ...lastWords.map((line) => `    ${line}`)]),
     ...(next === null ? [] : [`  Next: ${next}`]),
     ...(restore === null ? [] : ['  Undo everything since the start (new files stay):', `    ${restore}`]),
   ];

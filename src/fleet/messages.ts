@@ -62,7 +62,7 @@ export const FLEET_TEXTS = {
   requeued: (id: string): string => `${id} is queued again from its last checkpoint.`,
   nothingLost: 'Every unfinished loop of the repository has its job.',
   unsigned: (id: string): string =>
-    `the submission of ${id} is not signed with this fleet’s key; nothing of it was used.`,
+    `the submission of ${id} is not signed with this fleet's key; nothing of it was used.`,
 } as const;
 
 /** Messages about the effect of a command on a loop. */
@@ -75,7 +75,7 @@ export const CONTROL_TEXTS = {
 
 /** Reasons for the end or wait of a loop, and messages of a worker. */
 export const WORKER_TEXTS = {
-  refusedJob: 'not signed with this fleet’s key, or changed since',
+  refusedJob: "not signed with this fleet's key, or changed since",
   replayed: 'an older submission of a loop that has continued since',
   lost: 'the checkpoint is missing or was changed by hand, so the loop was not restarted',
   takeOvers: (count: number): string => `${count} workers in a row exited before they finished an iteration`,

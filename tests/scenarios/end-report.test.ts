@@ -36,7 +36,7 @@ test('the end report says what was done, what proved it, and how to undo it; the
   assert.match(report, /\n {2}Changed since the start: 1 file changed, 1 insertion\(\+\)\n {4}kept\.txt \| 1 \+\n/);
   assert.match(report, /\n {4}new\.txt \(new\)\n/);
   assert.doesNotMatch(report, /loose\.txt|staged\.txt/);
-  assert.match(report, /\n {2}The agent’s final message:\n {4}I did it\.\n/);
+  assert.match(report, /\n {2}The agent's final message:\n {4}I did it\.\n/);
   assert.match(report, /\n {2}Next: git diff [0-9a-f]{12}\n/);
   const restore = / {2}Undo everything since the start \(new files stay\):\n {4}(.*)\n/.exec(report)?.[1] ?? '';
   const undone = p.sh(restore);
@@ -68,7 +68,7 @@ test('a project without git has a report without changes', (t) => {
   const { stdout } = p.ralph(['run', '--plain', '--agent', agent(p, 'echo "Half done. key=sk_live_0123456789abcdef"')]);
   assert.match(
     stdout,
-    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent’s final message:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume --max-iterations N\n/,
+    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent's final message:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume --max-iterations N\n/,
   );
   assert.doesNotMatch(stdout, /Changed since|Undo/);
 });

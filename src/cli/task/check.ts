@@ -48,7 +48,7 @@ export const CHECK_COMMAND: Command = {
 
 /** A note, not a warning: the work on documents may not be measurable by commands. */
 const UNMEASURED =
-  'Note: no command and no required output measures the work, so the agent’s word decides. If a command can, add it under "validation:".';
+  'Note: no command and no required output measures the work, so the agent decides. If a command can, add it under "validation:".';
 
 function isUnmeasured(values: EffectiveValues): boolean {
   const { completion_promise, completion_signal, validation, commands, required_outputs } = values;

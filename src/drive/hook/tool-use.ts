@@ -154,10 +154,10 @@ function isSteered(loop: Live | Blind): loop is Live {
   return typeof loop !== 'string' && loop.steering.some(({ delivery }) => delivery === 'now');
 }
 
-/** Reasons to guard only the loop’s files: its state is unreadable, or another process drives it. */
+/** Reasons to guard only the loop's files: its state is unreadable, or another process drives it. */
 type Blind = 'unreadable' | 'others';
 
-/** Returns the loop whose rules apply here: this session’s, or an unbound one. */
+/** Returns the loop whose rules apply here: this session's, or an unbound one. */
 function guardedLoop(context: DriverContext): Live | Blind | 'none' {
   const { env, files } = context;
   const current = readState(files.state);

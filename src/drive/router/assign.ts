@@ -98,7 +98,7 @@ function showPrompt(files: LoopFiles, prompt: string, at: string): string | null
 
 const ANY_AGENT = 'general-purpose';
 
-/** Hook that enforces a loop’s guardrails in our agents. */
+/** Hook that enforces a loop's guardrails in our agents. */
 const OUR_HOOK = /ralph-router-tool-use\.cjs/;
 const MAX_BYTES = 1024 * 1024;
 
@@ -116,7 +116,7 @@ export function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS
   return OUR_HOOK.test(splitFrontmatter(readRegularFile(file, MAX_BYTES) ?? '').frontmatter) ? null : file;
 }
 
-/** Returns the file of an agent that the client uses: the project’s before the user’s; null if neither exists. */
+/** Returns the file of an agent that the client uses: the project's before the user's; null if neither exists. */
 function agentFile(type: string, projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const users = env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
   const files = [join(projectDir, '.claude'), users].map((folder) => join(folder, 'agents', `${type}.md`));

@@ -110,7 +110,7 @@ export function readSpawn(files: LoopFiles): SpawnRecord | null {
 /** Mark of a spawn. The agent can write the state, so numbers beyond the range of any loop are ignored. */
 const TOLD = /^spawn (\d{1,6})$/;
 
-/** Returns the mark by which the engine counts a spawn’s turn once. */
+/** Returns the mark by which the engine counts a spawn's turn once. */
 export function spawnMark(spawn: number): string {
   return `spawn ${spawn}`;
 }

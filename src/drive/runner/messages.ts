@@ -6,7 +6,7 @@ type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
 const REMEDIES: Record<Refusal, string> = {
   authentication: 'Log in again (claude, then /login) or fix the API key, then resume',
   billing: 'Fix the billing problem, then resume',
-  'invalid-request': 'Fix the agent’s command, the model or the settings, then resume',
+  'invalid-request': "Fix the agent's command, the model or the settings, then resume",
   unguarded: 'Guardrails are not enforced for this agent. Fix the client, then resume',
 };
 

@@ -124,7 +124,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   const approved = consentTerms(contract, list);
   const changes = diffTerms(consentTerms(before, list), approved);
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
-  if (changes.length === 0 && before.head !== contract.head) changes.push('the frontmatter’s text');
+  if (changes.length === 0 && before.head !== contract.head) changes.push("the frontmatter's text");
   if (checklist !== null) changes.push(...cutList(files, checklist.total));
   changes.push(...protectedChanges(files, contract, env));
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };

@@ -46,12 +46,12 @@ export function drivenElsewhere(env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router';
 }
 
-/** Returns whether this hook runs in an agent of this loop’s runner: the runner decides, the guardrails apply. */
+/** Returns whether this hook runs in an agent of this loop's runner: the runner decides, the guardrails apply. */
 export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
 }
 
-/** Returns whether this hook runs in a subagent of this loop’s host: the router decides, the guardrails apply. */
+/** Returns whether this hook runs in a subagent of this loop's host: the router decides, the guardrails apply. */
 export function routersOwn(state: LoopState, context: DriverContext): boolean {
   const { env, input } = context;
   if (env['RALPH_DRIVER'] !== 'router' || state.mode !== 'router') return false;

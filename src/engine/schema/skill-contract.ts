@@ -93,7 +93,7 @@ export const skillOutput = z.union([
   z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: nothing to do now.'),
   z
     .object({ action: z.literal('stop'), status: text, message: text, verified: z.boolean() })
-    .describe('router: the loop is over, or is not this host’s.'),
+    .describe("router: the loop is over, or is not this host's."),
 ]);
 
 export type SkillInput = z.infer<typeof skillInput>;

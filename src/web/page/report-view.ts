@@ -86,7 +86,7 @@ function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; read
     <h2 id="proof">What was proved</h2>
     ${
       checks.length === 0
-        ? html`<p class="warn">${row.status === 'complete' ? 'Nothing: the loop had no checks, so the agent’s word ended it.' : 'The loop has no checks.'}</p>`
+        ? html`<p class="warn">${row.status === 'complete' ? "Nothing: the loop had no checks, so the agent's word ended it." : 'The loop has no checks.'}</p>`
         : html`<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table class="proof">
           <thead><tr><th scope="col">Check</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in</th><th scope="col" class="number">First passed in</th></tr></thead>
           <tbody>${checks.map((check) => html`<${CheckRow} check=${check} />`)}</tbody>

@@ -81,7 +81,7 @@ describe('the report at the end of a loop', () => {
       '  Files of the checks that changed: a.sh was changed, b.sh is gone',
       `  Changed at ${localTime(AT)}: Notice 1.`,
       '  The agent ran without a sandbox.',
-      '  The agent’s final message:',
+      "  The agent's final message:",
       '    Done.',
       '      Really.',
       '  Next: git diff abc',
