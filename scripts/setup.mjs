@@ -15,7 +15,7 @@ if (process.env.RALPH_SETUP) process.exit(0);
 if (lacksPackages()) run('Installing', 'npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund']);
 run('Building', process.execPath, ['--import', 'tsx', 'scripts/build.ts']);
 
-/** Whether a package of the lock file is not installed, or in another version: after a pull as in a fresh clone. */
+/** Returns whether a package of the lock file is missing or has another version: in a fresh clone and after a pull. */
 function lacksPackages() {
   const installed = 'node_modules/.package-lock.json';
   if (!existsSync(installed)) return true;

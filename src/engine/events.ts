@@ -90,7 +90,7 @@ export type EngineEvent =
   | {
       readonly type: 'time-passed';
       readonly at: string;
-      /** Why the driver stopped waiting. `quiet`: it looked for changes and found none. */
+      /** Reason why the driver stopped waiting. `quiet`: it looked for changes and found none. */
       readonly cause: 'elapsed' | 'changed' | 'quiet' | 'message' | 'notification' | 'deadline';
       readonly seen: string | null;
     }

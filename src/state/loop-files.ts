@@ -55,7 +55,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: `${cacheRoot(env)}${sep}checks${sep}${basename(outsideDir)}${own}`,
-    /** How the repository was at the start. */
+    /** State of the repository at the start. */
     startPoint: outside(`contract${own}.json.start-point`),
     report: outside(`contract${own}.json.report`),
     /** Baseline of the iteration, for the process that decides how it ended. */

@@ -122,7 +122,7 @@ export const taskTerms = z.strictObject({
   gate: z.enum(['required', 'optional', 'disabled']),
   /** Paths relative to the task folder. */
   requiredOutputs: z.array(z.string()),
-  /** Whether a required gate needs an OPEN_QUESTIONS.md. Contracts without this field require one. */
+  /** Says if a required gate needs an OPEN_QUESTIONS.md. Contracts without this field require one. */
   openQuestions: z.enum(['required', 'optional']).optional(),
   itemsPerIteration: z.int().min(1).nullable(),
   reflectEvery: z.int().min(2).nullable(),

@@ -30,7 +30,7 @@ const task = z.object({
   line,
 });
 
-/** What `status PLAN --json` prints. */
+/** Output of `status PLAN --json`. */
 export const planStatus = z.object({
   plan: z.string(),
   done: count,
@@ -40,7 +40,7 @@ export const planStatus = z.object({
   tasks: z.array(task),
 });
 
-/** What `plan check FILE --json` prints. */
+/** Output of `plan check FILE --json`. */
 export const planCheck = z.object({
   ok: z.boolean(),
   tasks: z.array(task),

@@ -30,7 +30,7 @@ const checkpointMeta = z.object({
   lastCommand: z.string().max(200).nullable(),
   contractDigest: z.string().max(200),
   spent: z.object({ costUsd: z.number().min(0).nullable(), tokens: z.number().min(0) }),
-  /** How and why the loop ended in this generation; null while it continues. */
+  /** End of the loop in this generation, with its reason; null while it continues. */
   outcome: z.string().max(100).nullable().default(null),
   reason: z.string().max(20_000).default(''),
   /** Signed submission, so that a loop can be queued again from its repository alone. */

@@ -104,8 +104,8 @@ function beginOf(text: string, pattern: RegExp): string {
 const MAX_BEHIND = 50;
 
 /**
- * What a program that is not known may be given to run: its words from any of them on, and a text behind `-c` or `-e`.
- * A program's bare name alone is behind another one often enough: `brew install docker`.
+ * Returns the commands that an unknown program may run: its words from each of them on, and a text after `-c` or `-e`. The
+ * bare name of a program does not count: `brew install docker`.
  */
 function commandsBehind({ command, words }: NamedWords): ShellCommand[] {
   const { argv } = command;

@@ -9,7 +9,7 @@ const LOGIN = 'login-shell';
 const PYTHON = 'sitecustomize.py usercustomize.py .python-version';
 
 /**
- * What steers runners beside their command: `RUNNERS: FILES | REPORTED`. FILES are pinned, absence included; REPORTED are
+ * Files that steer runners beside their command: `RUNNERS: FILES | REPORTED`. FILES are pinned, absence included; REPORTED are
  * named in the end report if they change, because they hold dependencies, too, or are a matter of style. `FILE#PART` is a
  * part of a structured file, `~/` the home folder. Files with a `*` are missed only where a package depends on the runner.
  */

@@ -74,7 +74,7 @@ export function commandsFor(name: string, isTold: boolean, input: string): strin
 const WRITERS = new Set(
   'rm mv cp dd tee ln truncate touch shred unlink rmdir sed chmod chown rsync gzip pigz xz zstd'.split(' '),
 );
-/** What they run is on another machine. */
+/** Programs that run commands on another machine. */
 export const ELSEWHERE = /^(?:ssh|mosh|adb|heroku|fly)$/;
 
 /** Returns the words of a command that an unknown program runs: `retry 3 rm F`; null if there is none. */

@@ -88,7 +88,7 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
   }
 }
 
-/** What a script is known to hold: a substitution, or what this command line wrote. Of another descriptor nothing is. */
+/** Returns the known content of a script: a substitution, or text that this command line wrote. */
 export function contentOf({ content, template }: ShellWord, { state }: Call): string | undefined {
   const isDescriptor = /^\/(?:dev|proc\/self)\/fd\/\d+$/.test(template);
   return content ?? state.files.get(fileKey(template, state)) ?? (isDescriptor ? UNKNOWN : undefined);
