@@ -148,7 +148,13 @@ for (const driver of ['launcher', 'runner'] as const) {
           said,
           events: project.events().map(({ type }) => type),
           calls: project.calls().map(({ phase, tool, rule }) => [phase, tool, rule]),
-          iterations: project.iterations().map(({ outputTokens, toolCalls }) => [outputTokens, toolCalls]),
+          // A session's client may write its last message into the transcript only after the Stop.
+          iterations: project
+            .iterations()
+            .map(({ outputTokens, toolCalls }) => [
+              driver === 'runner' ? outputTokens : outputTokens !== null,
+              toolCalls,
+            ]),
         });
       });
     }
