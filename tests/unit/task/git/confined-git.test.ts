@@ -1,6 +1,6 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
@@ -99,11 +99,10 @@ test('a commit of the loop runs filters and hooks in the sandbox, which write no
     }
     return { filter: existsSync(join(out, 'filter')), hook: existsSync(join(out, 'hook')) };
   };
-  const { chmodSync } = await import('node:fs');
   chmodSync(join(directory, '.git/hooks/pre-commit'), 0o755);
   const config = readFileSync(join(directory, '.git/config'), 'utf8');
   assert.deepEqual(await commit(true), { filter: false, hook: false });
-  assert.match(git(directory, 'log', '-1', '--format=%s'), /work/);
+  assert.match(git(directory, 'log', '-1', '--format=%s'), /^work/);
   assert.equal(readFileSync(join(directory, '.git/config'), 'utf8'), config, 'its settings are read-only');
   assert.ok(existsSync(join(directory, 'by-hook')), 'the hook ran');
   rmSync(join(directory, '.git/config.new'), { force: true });
