@@ -108,7 +108,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
   });
 }
 
-/** Patterns for files in code, made at first use: compiling them takes longer than judging most commands. */
+/** Patterns for files in code, made only if there is code: compiling them takes longer than judging most commands. */
 function codePatterns() {
   const changes = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
   const moves = String.raw`(?:(?:rename|move)\w{0,40}|(?<=\bos\.)replace)`;
