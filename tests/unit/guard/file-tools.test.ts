@@ -50,6 +50,17 @@ describe('file tools', () => {
       assert.equal(await inSandbox('Edit', path), 'allow', path);
     }
   });
+  it('in a sandboxed loop may write to no file of git, also of a repository within', async () => {
+    const rules = { ...project.rules, writable: [project.dir] };
+    const write = (path: string) => ({ tool: 'Write', input: { file_path: path }, cwd: project.dir });
+    for (const path of ['.git/hooks/pre-commit', at('.git/config'), 'vendor/tool/.git/config', 'vendor/tool/.git']) {
+      assert.equal((await evaluateToolCall(write(path), rules)).decision, 'deny', path);
+    }
+    for (const path of ['.gitignore', 'docs/.github/x', 'a.git/x']) {
+      assert.equal((await evaluateToolCall(write(path), rules)).decision, 'allow', path);
+    }
+    assert.equal(await decide('Write', { file_path: 'vendor/tool/.git/config' }), 'allow', 'without a sandbox');
+  });
   it('NotebookEdit is judged by its notebook_path', async () => {
     assert.equal(await decide('NotebookEdit', { notebook_path: at(STATE) }), 'deny');
     assert.equal(await decide('NotebookEdit', { notebook_path: at('a.ipynb') }), 'allow');
