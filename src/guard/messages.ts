@@ -1,5 +1,5 @@
 export function outsideDenied(path: string, tool: string): string {
-  return `${tool} would write ${excerpt(path)}, which is outside the project or a file of git, and this loop runs in a sandbox. The user can allow a folder under sandbox.allow_write.`;
+  return `${tool} would write ${excerpt(path)}; this loop's sandbox allows only the project, except git's own files. The user can allow other folders under sandbox.allow_write.`;
 }
 
 /** Texts that a denial shows to the model: the rule, what matched, what to do instead. */
