@@ -279,8 +279,11 @@ test('a script that is another one only while the checks run is named in the end
     p.write('check.sh', isSwapped ? 'exit 1\n' : 'exit 0\n');
     task(p, 'max_iterations: 1\nvalidation: ["touch begun; until [ -e set ]; do sleep 0.02; done; sh check.sh"]');
     const swap =
-      'until [ -e begun ]; do sleep 0.02; done; cp check.sh kept; echo "touch ran" > check.sh; touch set; until [ -e ran ]; do sleep 0.02; done; cp kept check.sh';
-    const trick = isSwapped ? `setsid sh -c '${swap}' > /dev/null 2>&1 < /dev/null &` : 'touch set';
+      'touch away; until [ -e begun ]; do sleep 0.02; done; cp check.sh kept; echo "touch ran" > check.sh; touch set; until [ -e ran ]; do sleep 0.02; done; cp kept check.sh';
+    // The iteration's end kills the agent's process group, which the swap has left once it runs.
+    const trick = isSwapped
+      ? `setsid sh -c '${swap}' > /dev/null 2>&1 < /dev/null &\nuntil [ -e away ]; do sleep 0.02; done`
+      : 'touch set';
     const cmd = agent(p, `${trick}\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS`);
     const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
     assert.equal(code, 0, stdout);
