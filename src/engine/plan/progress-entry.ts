@@ -1,5 +1,6 @@
 import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult } from '../events.ts';
+import { counted } from '../messages.ts';
 import type { PlanState } from '../schema/plan.ts';
 
 export interface ProgressEntry {
@@ -48,7 +49,7 @@ export function progressEntry(entry: ProgressEntry): string {
 
 /** Returns the entry of a session that paused for review. */
 export function pausedEntry(tasks: number, at: string, next: string): string {
-  return `\n## Paused after ${tasks} tasks for review\n\n- At: ${at}\n- Next: ${oneLine(next)}\n`;
+  return `\n## Paused after ${counted(tasks, 'task')} for review\n\n- At: ${at}\n- Next: ${oneLine(next)}\n`;
 }
 
 /** Returns the last entry of a progress file in one line, for a hand-off; null if there is none. */

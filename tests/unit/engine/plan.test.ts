@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import type { Effect } from '../../../src/engine/events.ts';
 import {
   attemptVerdict,
+  isLastAttempt,
+  misfitVerdict,
   type PlanAttempt,
   planOf,
   resumedPlan,
@@ -288,4 +290,48 @@ test('only checks that did not pass are reasons', () => {
     POLICY,
   );
   assert.deepEqual(eventIn(next.effects, 'plan.task-failed')[0]?.['reasons'], ['tests: it fails']);
+});
+
+test('the loop of one task works on it alone, and is blocked where it cannot', () => {
+  const only = policy({ plan: { maxTasks: 2, from: null, only: 'task 2' }, completion: { kind: 'none' } });
+  const { state, effects } = read(running(), [task('Task 1', 'blocked'), task('Task 2')], only);
+  assert.deepEqual([state.plan?.current?.id, told(effects)], ['Task 2', []]);
+  const done = [task('Task 1'), task('Task 2', 'done')];
+  assert.equal(endOf(read(running(), done, only))?.as, 'complete');
+  for (const tasks of [
+    [task('Task 1', 'done'), task('Task 2', 'blocked')],
+    [task('Task 1'), task('Task 2', 'open', 'Task 1')],
+    [task('Task 1', 'done')],
+  ]) {
+    assert.equal(endOf(read(running(), tasks, only))?.as, 'blocked');
+  }
+});
+
+test('work that does not fit that of other tasks is returned once, then blocked', () => {
+  assert.equal(misfitVerdict(working()), 'returned');
+  assert.equal(misfitVerdict(working({ returned: true })), 'blocked');
+  const returned = verify(working({ attempts: 1 }), { as: 'returned', tasks: [task('Task 1')] }, ['fit']);
+  assert.deepEqual([returned.state.plan?.returned, returned.state.plan?.attempts], [true, 1]);
+  assert.match(told(returned.effects)[0] ?? '', /^Task 1 does not fit what other tasks have done/);
+  assert.equal(isLastAttempt(working()), false);
+  assert.equal(isLastAttempt(working({ returned: true })), true);
+  const done = verify(working({ returned: true }), { tasks: [task('Task 1', 'done'), task('Task 2')] });
+  assert.equal('returned' in (done.state.plan ?? {}), false);
+  const partial = verify(working(), { as: 'partial', tasks: [task('Task 1')] });
+  assert.equal('returned' in (partial.state.plan ?? {}), false);
+});
+
+test('a plan of which only tasks before the first requested one are left pauses for review', () => {
+  const from = policy({ plan: { maxTasks: 2, from: 'Task 2' }, completion: { kind: 'none' } });
+  const ended = endOf(read(running(), [task('Task 1'), task('Task 2', 'done')], from));
+  assert.equal(ended?.as, 'paused-for-review');
+});
+
+test('a plan whose end had no check is not verified, nor is a pause after checks', () => {
+  const results = [{ name: 'tests', outcome: 'ok' as const, detail: '' }];
+  const tasks = [task('Task 1', 'done'), task('Task 2')];
+  const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], tasks };
+  const state = verifying({ plan: working({ done: ['Task 0'] }) });
+  const paused = endOf(transition(state, { type: 'verified', at: at(9), results, plan }, POLICY));
+  assert.deepEqual([paused?.as, paused?.verified], ['paused-for-review', false]);
 });

@@ -67,3 +67,44 @@ test('the last entry is shown on one line, and a pause is not an entry', () => {
   );
   assert.equal(lastProgress('# Progress of plan.md\n'), null);
 });
+
+test('an entry without changes, commands, words or obstacles says so', () => {
+  const empty = { ...ENTRY, changes: [], commands: [], report: null };
+  assert.match(
+    progressEntry(empty),
+    /- Changes: none\n- Commands: none\n- Summary: none given\n- Learnings: none given\n- Blockers: none\n/,
+  );
+});
+
+test('reasons come before what the agent names, and a paragraph ends its label', () => {
+  const text = 'Blocker: a key\n\nLearnings: slow\n\nnot a learning\n* __Next step:__ ask\nNext action: wait\nNext: go';
+  const entry = progressEntry({
+    ...ENTRY,
+    reasons: ['tests: exit code 1.\n1 fails'],
+    report: { text, said: 'blocked' },
+  });
+  assert.match(entry, /^- Blockers: tests: exit code 1\. 1 fails \/ a key$/m);
+  assert.match(entry, /^- Learnings: slow$/m);
+  assert.match(entry, /^- Summary: Blocker: a key$/m);
+});
+
+test('an entry names 40 changed files and counts the others, and shortens a long line', () => {
+  const changes = (files: number): string => {
+    const paths = Array.from({ length: files }, (_, nth) => `f${nth}`);
+    return /^- Changes: (.*)$/m.exec(progressEntry({ ...ENTRY, changes: paths }))?.[1] ?? '';
+  };
+  assert.match(changes(40), /, `f39`$/);
+  assert.match(changes(43), /, `f39`, 3 more$/);
+  const next = (length: number): string =>
+    /^- Next: (.*)$/m.exec(progressEntry({ ...ENTRY, next: 'x'.repeat(length) }))?.[1] ?? '';
+  assert.equal(next(600), 'x'.repeat(600));
+  assert.equal(next(601), `${'x'.repeat(600)}…`);
+});
+
+test('a pause for review says after how many tasks, when, and what is next', () => {
+  assert.equal(
+    pausedEntry(1, ENTRY.at, 'Task 4, Add\nthe page'),
+    '\n## Paused after 1 task for review\n\n- At: 2026-02-28T10:00:00Z\n- Next: Task 4, Add the page\n',
+  );
+  assert.match(pausedEntry(2, ENTRY.at, 'x'), /after 2 tasks for/);
+});

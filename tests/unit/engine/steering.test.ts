@@ -177,6 +177,18 @@ describe('the first prompt of a fresh client', () => {
     assert.equal(after({ ...told, stopRequested: true }, LOOP, FIRST).state.status, 'ended');
   });
 
+  test('begins the turn of a loop that was at rest, and leaves one that runs or is paused as it is', () => {
+    assert.equal(after(running({ turn: 'rest' }), LOOP, FIRST).state.turn, 'first');
+    assert.equal(after(running({ turn: 'user' }), LOOP, FIRST).state.turn, 'user');
+    const atRest = after(
+      running({ turn: 'rest' }),
+      LOOP,
+      { type: 'operator', at: at(5), command: { kind: 'pause' } },
+      FIRST,
+    );
+    assert.deepEqual([atRest.state.status, atRest.state.turn], ['paused', 'rest']);
+  });
+
   test('returns them if it was never delivered', () => {
     const { state } = after(told, LOOP, steer('a'), FIRST, OVERRIDDEN);
     assert.deepEqual([ids(state.steering), state.notices], [['a'], told.notices]);

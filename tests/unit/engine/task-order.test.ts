@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanTask, PlanTaskStatus } from '../../../src/engine/plan/task-order.ts';
-import { nextPlanTask } from '../../../src/engine/plan/task-order.ts';
+import { inScope, nextPlanTask, planKey } from '../../../src/engine/plan/task-order.ts';
 
 function task(id: string, status: PlanTaskStatus, ...dependsOn: string[]): PlanTask {
   return { id, title: 't', status, dependsOn, scope: [], line: 1 };
@@ -45,4 +45,45 @@ test('does not choose tasks before the one to begin from', () => {
   assert.equal(nextPlanTask(tasks, 'task 3').next?.id, 'Task 3');
   const rest = nextPlanTask([task('Task 1', 'open'), task('Task 2', 'done')], 'Task 2');
   assert.deepEqual([rest.next, rest.stop], [null, 'paused-for-review']);
+});
+
+test('an id names the same task with and without the word before it', () => {
+  for (const id of ['Task 5', ' tasks  5 ', 'TASK 5', '5']) assert.equal(planKey(id), '5');
+  assert.equal(planKey('Auth task 5'), 'auth task 5');
+});
+
+test('an obstacle is named as unknown where a dependency is in no task, and a done one is none', () => {
+  const tasks = [task('Task 1', 'done', 'Task 9'), task('Task 2', 'open', 'Task 1', 'Task 9'), task('Task 3', 'open')];
+  assert.deepEqual(nextPlanTask(tasks).passed, [{ id: 'Task 2', because: 'Task 9', why: 'unknown' }]);
+});
+
+test('a task that waits for one that can be worked on is not skipped', () => {
+  const choice = nextPlanTask([task('Task 1', 'open'), task('Task 2', 'open', 'Task 1')]);
+  assert.deepEqual([choice.next?.id, choice.passed], ['Task 1', []]);
+});
+
+test('a path is in scope by its folder, file or glob, and never outside the project', () => {
+  const asked: [string, string][] = [];
+  const isIn = (path: string, ...scope: string[]): boolean =>
+    inScope(path, scope, (glob, each) => {
+      asked.push([glob, each]);
+      return glob === '*.ts'
+        ? each.endsWith('.ts') && !each.includes('/')
+        : glob === 'lib/*/**' && each.startsWith('lib/x/');
+    });
+  assert.equal(isIn('a/b.ts'), true);
+  assert.equal(isIn('../b.ts'), false);
+  for (const all of ['', '.']) assert.equal(isIn('a/b.ts', 'src', all), true);
+  assert.equal(isIn('src', 'src'), true);
+  assert.equal(isIn('src/a.ts', 'src'), true);
+  assert.equal(isIn('app/[id]/page.ts', 'app/[id]'), true);
+  assert.equal(isIn('srcs/a.ts', 'src'), false);
+  assert.deepEqual(asked, []);
+  assert.equal(isIn('deep/in/a.ts', 'src', '*.ts'), true);
+  assert.equal(isIn('a.js', '*.ts'), false);
+  assert.equal(isIn('lib/x/a.js', 'lib/*'), true);
+  assert.deepEqual(asked.slice(-2), [
+    ['lib/*', 'lib/x/a.js'],
+    ['lib/*/**', 'lib/x/a.js'],
+  ]);
 });
