@@ -1,4 +1,4 @@
-import { textOrNull } from '../../claude/fields.ts';
+import { fieldsOf, textOrNull } from '../../claude/fields.ts';
 import { pausedText } from '../../engine/messages.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { breakerLevel } from './breaker-level.ts';
@@ -226,7 +226,9 @@ export class LoopHistory {
     // A resume after a pause keeps the same terms and does not repeat them.
     if (limits === undefined) return;
     this.#interrupt();
-    const named = Array.isArray(checks) ? checks.filter(isNamed) : this.start.checks;
+    const named = Array.isArray(checks)
+      ? (checks as StartFacts['checks']).filter((check) => typeof fieldsOf(check)['name'] === 'string')
+      : this.start.checks;
     this.start = { limits: { ...this.start.limits, ...(limits as object) }, checks: named, facts };
   }
 
@@ -274,10 +276,6 @@ export class LoopHistory {
     if (isPause && type === 'iteration.ended') last.from = at;
     if (isPause ? PAUSE_ENDS.test(type) : !NO_WORK.test(type) && !IN_WAIT.test(type)) last.to = at;
   }
-}
-
-function isNamed(check: unknown): check is StartFacts['checks'][number] {
-  return typeof check === 'object' && check !== null && 'name' in check && typeof check.name === 'string';
 }
 
 /** Activity that does not begin an iteration. */

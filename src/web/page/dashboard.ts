@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText } from '../../text/figures.ts';
 import type { BatchData, Control, LoopRow } from '../model/report-data.ts';
 import { type Access, act, type Link, type Shown, takeAccess, useLoops, useReport } from './connection.ts';
+import { paper } from './fold.ts';
 import { Badge, ReportView } from './report-view.ts';
 import { duration, moment, oneLine, plural } from './text.ts';
 
@@ -59,8 +60,10 @@ export function Dashboard() {
     document.title =
       key !== null && data !== null && typeof data !== 'string' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
   }, [key, data]);
+  // The link that was followed has gone, and the focus with it.
+  useEffect(() => (key === null ? undefined : document.getElementById('main')?.focus()), [key]);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
-    <nav class="bar" aria-label="Dashboard"><a href="#" aria-current=${key === null ? 'page' : 'false'}>All loops</a><${LinkState} link=${link} /></nav>
+    <nav class="bar" aria-label="Dashboard"><a href="#" aria-current=${key === null ? 'page' : 'false'}>All loops</a><span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span></nav>
     <main id="main" tabindex="-1">
       ${
         link === 'refused'
@@ -90,10 +93,6 @@ const LINKS: Readonly<Record<Link, string>> = {
   ...{ connecting: 'connecting …', open: 'live', lost: 'not connected; trying again …', refused: 'no access' },
 };
 
-function LinkState({ link }: { readonly link: Link }) {
-  return html`<span class=${`link ${link}`} role="status"><span aria-hidden="true">●</span> ${LINKS[link]}</span>`;
-}
-
 /** Shows the selected loop; redrawn only for news of this loop. */
 function Chosen({ data, access }: { readonly data: Shown; readonly access: Access | null }) {
   return useMemo(() => {
@@ -105,7 +104,7 @@ function Chosen({ data, access }: { readonly data: Shown; readonly access: Acces
     const controls = html`${waitingUntil !== null && html`<${Countdown} until=${waitingUntil} />`}
       ${access?.act && data.row.controls.length > 0 && html`<${Controls} row=${data.row} access=${access} />`}`;
     return html`<${ReportView} data=${data} controls=${controls} access=${access} />`;
-  }, [data, access]);
+  }, [data, access, paper.isPrinting]);
 }
 
 function Countdown({ until }: { readonly until: string }) {

@@ -19,7 +19,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
   const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands } = iteration;
   const { label } = OUTCOMES[outcome];
   const now = outcome === 'open' ? calls.at(-1) : undefined;
-  const title = outcome === 'idle' ? `Look ${index}: idle` : `Iteration ${number}: ${label}`;
+  const title = outcome === 'idle' ? `Idle after iteration ${number}` : `Iteration ${number}: ${label}`;
   return html`<article class="panel" aria-labelledby="chosen">
     <h3 id="chosen"><span class=${`sign ${outcome}`} aria-hidden="true">${OUTCOMES[outcome].sign}</span> ${title}</h3>
     <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
@@ -27,7 +27,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
     ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre>${clean(reason)}</pre></li>`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
-    <h4>The agent's final message</h4>
+    <h4>The agent's last message</h4>
     ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
     ${checks.length > 0 && html`<h4>Checks</h4>${checks.map((check) => html`<${CheckResult} check=${check} />`)}`}
     ${commands.length > 0 && html`<p class="dim">Commands before the prompt: ${commands.map(({ name, outcome: end, durationMs }) => `${oneLine(name)} ${end} (${duration(durationMs)})`).join(', ')}</p>`}
@@ -50,15 +50,12 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
     plural(rest.toolCalls, 'tool call'),
     rest.denied > 0 && `${rest.denied} denied`,
     findings !== null && `${plural(findings, 'finding')} open`,
-    isNear && `circuit breaker: ${inWords(breaker.signal)} ${breaker.repeats} of ${breaker.threshold}`,
+    // The key in words: `no progress` for `noProgress`.
+    isNear &&
+      `circuit breaker: ${oneLine(breaker.signal).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${breaker.repeats} of ${breaker.threshold}`,
     model !== null && oneLine(model),
     rest.decision !== '' && `then ${AFTER[rest.decision as keyof typeof AFTER] ?? oneLine(rest.decision)}`,
   ].filter((fact) => fact !== false);
-}
-
-/** Returns a key in words: `no progress` for `noProgress`. */
-function inWords(key: string): string {
-  return oneLine(key).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: Check }) {
@@ -75,9 +72,10 @@ export function Mark({ good, label }: { readonly good: boolean | null; readonly 
   return html`<span class=${`mark ${tone}`}>${good === null ? '○' : good ? '✓' : '×'} ${label}</span>`;
 }
 
-function CommitDiff({ commit: { id, subject, stat, patch } }: { readonly commit: Commit }) {
-  const summary = html`<code>${id.slice(0, 10)}</code> ${oneLine(subject)} <span class="dim">${oneLine(stat)}</span>`;
-  return html`<${Fold} summary=${summary} draw=${() => html`<${Diff} patch=${patch} />`} />`;
+/** Shows a commit, whose diff opens at a click. With a `note` it is one of a list, which stays short on paper. */
+export function CommitDiff({ commit: { id, subject, stat, patch }, note = '' }: { commit: Commit; note?: string }) {
+  const summary = html`<code>${id.slice(0, 10)}</code> ${oneLine(subject)} <span class="dim">${oneLine(stat)}${note}</span>`;
+  return html`<${Fold} summary=${summary} draw=${() => html`<${Diff} patch=${patch} />`} isPrinted=${note === ''} />`;
 }
 
 /** Shows a diff, whose lines are distinguished by sign and colour. */
@@ -99,7 +97,7 @@ function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelPr
   if (count === 0) return html`<p class="dim">None.</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Tool calls">
     <table class="calls">
-      <thead><tr><th scope="col">At</th><th scope="col">Tool</th><th scope="col">About</th><th scope="col">Time</th><th scope="col">Result</th></tr></thead>
+      <thead><tr><th scope="col">At</th><th scope="col">Tool</th><th scope="col">About</th><th scope="col" class="number">Time</th><th scope="col">Result</th></tr></thead>
       <tbody>${(isOpen ? calls.slice(-shown) : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${isOpen || call.outcome !== 'running' ? call : { ...call, outcome: 'no result' }} />`)}</tbody>
     </table>
     ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${Math.min(500, calls.length - shown)} ${isOpen ? 'earlier' : 'more'}</button>`}
@@ -113,7 +111,7 @@ function CallRow({ call: { at, tool, about, outcome, durationMs, reason, nested 
   const good = outcome === 'running' || outcome === 'no result' ? null : outcome === 'ok';
   return html`<tr>
     <td class="dim">${clock(at)}</td>
-    <td>${nested === true && html`<span class="dim" title="by a subagent">↳ </span>`}${oneLine(tool)}</td>
+    <td>${nested === true && html`<span class="dim" title="by a subagent">↳ </span>`}${oneLine(tool)}</td>
     <td><code>${oneLine(about)}</code>${reason !== undefined && html`<div class="bad">${oneLine(reason)}</div>`}</td>
     <td class="number">${durationMs === null ? '' : duration(durationMs)}</td>
     <td><${Mark} good=${good} label=${outcome} /></td>

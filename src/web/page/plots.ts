@@ -24,7 +24,10 @@ const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800];
 const TIMES = [...SECONDS, ...[1, 2, 4, 6, 12, 24, 48, 120, 240].map((hours) => hours * 3_600)].map((s) => s * 1_000);
 
 export const FIGURES: readonly Figure[] = [
-  { name: 'Cost', value: ({ costUsd }) => costUsd, text: costText, tick: dollars },
+  {
+    ...{ name: 'Cost', value: ({ costUsd }) => costUsd, text: costText },
+    tick: (amount) => (Number.isInteger(amount) ? `$${amount}` : dollarText(amount)),
+  },
   { name: 'Time', value: ({ durationMs }) => durationMs, text: duration, steps: TIMES },
   { name: 'Tokens', value: ({ tokens }) => tokens, text: countText },
   {
@@ -42,21 +45,17 @@ export const FIGURES: readonly Figure[] = [
   { name: 'Denied calls', value: ({ denied }) => denied, text: countText, steps: WHOLE },
 ];
 
-function dollars(amount: number): string {
-  return Number.isInteger(amount) ? `$${amount}` : dollarText(amount);
-}
-
 /** Returns the usage of a limit after each iteration; empty for a limit without a figure. */
 function usedOf({ name, limit }: Limit, iterations: readonly Iteration[]): Figure[] {
   const [first] = iterations;
   const own = FIGURES.find((figure) => figure.name.toLowerCase() === name);
-  if (first === undefined || own === undefined) return [];
+  if (first === undefined || own === undefined || iterations.every((each) => own.value(each) === null)) return [];
   const used = new Map<Iteration, number>();
   let sum = 0;
   for (const each of iterations) {
-    // Time includes waits.
+    // Time includes waits; a clock that was set back takes nothing away.
     const time = Date.parse(each.endedAt ?? each.startedAt) - Date.parse(first.startedAt);
-    sum = name === 'time' ? time : sum + (own.value(each) ?? 0);
+    sum = name === 'time' ? Math.max(sum, time) : sum + (own.value(each) ?? 0);
     used.set(each, sum);
   }
   return [{ ...own, name: `${own.name} so far`, value: (each) => used.get(each) ?? null, limit, isUse: true }];

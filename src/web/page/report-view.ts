@@ -1,10 +1,10 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText, countText } from '../../text/figures.ts';
-import type { CheckSummary, Iteration, Limit, ReportData, Work } from '../model/report-data.ts';
+import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
-import { Diff, IterationPanel, Mark } from './iteration.ts';
+import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
 import { OUTCOMES, toneOf } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
@@ -38,7 +38,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
       <${IterationPanel} iteration=${iteration} commits=${work === null ? iteration.commits : work === 'failed' ? null : work.commits} />
     </section>`
     }
-    <${Uncommitted} uncommitted=${uncommitted} />
+    <${Changes} iterations=${iterations} uncommitted=${uncommitted} />
     <${Plots} iterations=${iterations} limits=${data.limits} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
@@ -48,11 +48,13 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
 
 function Head({ data: { row, why, next, notices, iterations } }: { readonly data: ReportData }) {
   const total = iterations.reduce((sum, { denied }) => sum + denied, 0);
+  const commits = iterations.reduce((sum, each) => sum + each.commits.length, 0);
   const took = Date.parse(row.endedAt ?? new Date().toISOString()) - Date.parse(row.startedAt);
   const facts = [
     row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
-    Number.isNaN(took) ? '' : duration(took),
+    took >= 0 ? duration(took) : '',
     costText(row.costUsd),
+    commits > 0 ? plural(commits, 'commit') : '',
     total > 0 ? `${plural(total, 'call')} denied` : '',
     `${row.mode} mode`,
   ].filter((fact) => fact !== '');
@@ -88,7 +90,7 @@ function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; read
       checks.length === 0
         ? html`<p class="warn">${row.status === 'complete' ? "Nothing: the loop had no checks, so the agent's word ended it." : 'The loop has no checks.'}</p>`
         : html`<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table class="proof">
-          <thead><tr><th scope="col">Check</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in</th><th scope="col" class="number">First passed in</th></tr></thead>
+          <thead><tr><th scope="col">Check</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in iteration</th><th scope="col" class="number">First passed in iteration</th></tr></thead>
           <tbody>${checks.map((check) => html`<${CheckRow} check=${check} />`)}</tbody>
         </table></div>`
     }
@@ -103,17 +105,19 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
       ${good === false && tail !== '' && html`<details><summary>Last output</summary><pre tabindex="0">${clean(tail)}</pre></details>`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
     <td class="number" data-label="Runs:">${runs}</td>
-    <td class="number" data-label="First failed in:">${firstFailed ?? '–'}</td>
-    <td class="number" data-label="First passed in:">${firstPassed ?? '–'}</td>
+    <td class="number" data-label="First failed in iteration:">${firstFailed ?? '–'}</td>
+    <td class="number" data-label="First passed in iteration:">${firstPassed ?? '–'}</td>
   </tr>`;
 }
 
-function Uncommitted({ uncommitted }: Pick<Work, 'uncommitted'>) {
-  if (uncommitted === null) return null;
-  const { stat, patch } = uncommitted;
-  return html`<section aria-labelledby="uncommitted">
-    <h2 id="uncommitted">Not committed</h2>
-    <${Fold} summary=${html`Changes since the last commit <span class="dim">${oneLine(stat)}</span>`} draw=${() => html`<${Diff} patch=${patch} />`} />
+/** Lists what the loop changed. A served page knows only the commits of the chosen iteration, and shows them there. */
+function Changes({ iterations, uncommitted }: Pick<ReportData, 'iterations' | 'uncommitted'>) {
+  const made = iterations.filter(({ commits }) => commits.length > 0);
+  if (made.length === 0 && uncommitted === null) return null;
+  return html`<section aria-labelledby="changes">
+    <h2 id="changes">What it changed</h2>
+    <div class="tall">${made.flatMap(({ number, commits }) => commits.map((commit) => html`<${CommitDiff} commit=${commit} note=${`, iteration ${number}`} />`))}</div>
+    ${uncommitted !== null && html`<${Fold} summary=${html`Not committed <span class="dim">${oneLine(uncommitted.stat)}</span>`} draw=${() => html`<${Diff} patch=${uncommitted.patch} />`} />`}
   </section>`;
 }
 
@@ -164,7 +168,7 @@ function Figures({ data: { iterations } }: { readonly data: ReportData }) {
 function Surroundings({ data: { environment, generatedAt } }: { readonly data: ReportData }) {
   return html`<section aria-labelledby="surroundings">
     <h2 id="surroundings">Environment</h2>
-    <dl>${environment.map(([name, value]) => html`<div><dt>${name}</dt><dd>${oneLine(value)}</dd></div>`)}<div><dt>written</dt><dd>${moment(generatedAt)}</dd></div></dl>
+    <dl>${environment.map(([name, value]) => html`<div><dt>${name}</dt><dd>${oneLine(value)}</dd></div>`)}<div><dt>written</dt><dd>${moment(generatedAt)}</dd></div><div><dt>time zone</dt><dd>${Intl.DateTimeFormat().resolvedOptions().timeZone}</dd></div></dl>
   </section>`;
 }
 
@@ -204,7 +208,8 @@ function Cell({ iteration, isChosen, choose }: Pick<Chosen, 'choose'> & { iterat
     const { index, number, outcome, denied, steering, durationMs } = iteration;
     const { sign, label } = OUTCOMES[outcome];
     const notes = `${denied > 0 ? `, ${denied} denied` : ''}${steering.length > 0 ? ', steered' : ''}`;
-    const name = `${outcome === 'idle' ? 'Look' : 'Iteration'} ${number}: ${label}, ${duration(durationMs)}${notes}`;
+    const named = outcome === 'idle' ? `Idle after iteration ${number}` : `Iteration ${number}: ${label}`;
+    const name = `${named}, ${duration(durationMs)}${notes}`;
     return html`<button class=${`cell ${outcome}${denied > 0 ? ' denied' : ''}`} role="option" data-index=${index}
     aria-selected=${isChosen} tabindex=${isChosen ? 0 : -1} aria-label=${name} title=${name} onClick=${() => choose(index)}>${sign}</button>`;
   }, [iteration, isChosen]);
@@ -219,9 +224,10 @@ function Timeline({
   until,
 }: Chosen & Pick<ReportData, 'waits'> & { until: string }) {
   const first = iterations[0];
-  if (first === undefined || iterations.length < 2) return null;
-  const from = Date.parse(first.startedAt);
-  const span = Math.max(1, Date.parse(until) - from);
+  const from = Date.parse(first?.startedAt ?? '');
+  const span = Date.parse(until) - from;
+  // A clock that was set back leaves nothing to scale.
+  if (first === undefined || iterations.length < 2 || !(span > 0)) return null;
   const ends = span < 86_400_000 ? clock : moment;
   const at = (instant: string): number => Math.min(1000, Math.max(0, ((Date.parse(instant) - from) / span) * 1000));
   const current = iterations[chosen - 1] ?? first;

@@ -115,19 +115,16 @@ export class LoopFeed extends NewsFeed {
       const { state, events } = watched;
       watched.state = stampOf(watched.files.state);
       watched.events = stampOf(watched.files.events);
-      const isRead = watched.state !== state || (whole && watched.loop?.live === true);
-      if (isRead) {
+      let isNews = watched.events !== events || watched.state !== state;
+      if (watched.state !== state || (whole && watched.loop?.live === true)) {
         watched.loop = this.#read(watched.files);
         const row = watched.loop && rowOf(watched.loop);
-        if (JSON.stringify(row) !== JSON.stringify(watched.row)) {
-          watched.row = row;
-          isOther = true;
-          watched.version += 1;
-          changed = true;
-          continue;
-        }
+        const isSame = JSON.stringify(row) === JSON.stringify(watched.row);
+        if (!isSame) watched.row = row;
+        isNews ||= !isSame;
+        isOther ||= !isSame;
       }
-      if (watched.events === events && watched.state === state) continue;
+      if (!isNews) continue;
       watched.version += 1;
       changed = true;
     }

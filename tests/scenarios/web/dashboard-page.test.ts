@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { streamed } from '../../../src/state/event-stream.ts';
-import { DIST, type Project, project } from '../../support/project.ts';
+import { project } from '../../support/project.ts';
 import { until } from '../../support/until.ts';
 import {
   assertAccessible,
@@ -19,23 +17,11 @@ import {
   VIEWS,
   watchedPage,
 } from '../../support/web/browser.ts';
+import { dashboard } from '../../support/web/dashboard.ts';
 import { writeLongLoop } from '../../support/web/long-loop.ts';
 
 const browser = await startBrowser();
 after(() => browser.close());
-
-async function dashboard(
-  t: TestContext,
-  p: Project,
-  ...options: string[]
-): Promise<{ url: string; origin: string; stop: () => void }> {
-  const words = [join(DIST, 'scripts', 'main.cjs'), 'dashboard', '--json', ...options];
-  const child = spawn(process.execPath, words, { cwd: p.dir, env: p.env, stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const { url } = JSON.parse(line.toString()) as { url: string };
-  return { url, origin: new URL(url).origin, stop: () => child.kill('SIGKILL') };
-}
 
 test('the dashboard shows live loops and one of 300 iterations, without errors or serious accessibility problems', async (t) => {
   const p = project(t);
@@ -246,8 +232,8 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   await page.click('.loops a');
   await page.click('.panel summary:has-text("Keep dashes")');
   await page.waitForSelector('.panel .diff:has-text("+one")');
-  await page.click('section[aria-labelledby=uncommitted] summary');
-  await page.waitForSelector('section[aria-labelledby=uncommitted] .diff:has-text("-one")');
+  await page.click('section[aria-labelledby=changes] summary');
+  await page.waitForSelector('section[aria-labelledby=changes] .diff:has-text("-one")');
   commit('Add a key');
   const call = { type: 'tool.started', at: new Date().toISOString(), loopId, iteration: 4, id: 'x', tool: 'Bash' };
   appendFileSync(files.events, `${JSON.stringify(streamed({ ...call, about: 'git commit' }))}\n`);

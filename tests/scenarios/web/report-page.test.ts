@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -141,10 +141,55 @@ test('a report shows uncommitted changes without the path of the project', async
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
-  await page.click('section[aria-labelledby=uncommitted] summary');
-  await page.waitForSelector('section[aria-labelledby=uncommitted] details > :not(summary)');
-  await shows(page, 'section[aria-labelledby=uncommitted]', /1 file changed.*-one\s+\+two at x/s);
+  const changes = 'section[aria-labelledby=changes]';
+  await page.click(`${changes} summary`);
+  await page.waitForSelector(`${changes} details > :not(summary)`);
+  await shows(page, changes, /Not committed 1 file changed.*-one\s+\+two at x/s);
   await assertAccessible(page);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('a report lists the commits of all iterations, and names their number at the top', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 10 });
+  const git = initRepository(p.dir);
+  for (const [subject, at] of [
+    ['Keep dashes', '2026-03-02T21:00:30Z'],
+    ['Keep dots', '2026-03-02T21:04:00Z'],
+  ] as const) {
+    p.write('notes.txt', `${subject}\n`);
+    git('add', 'notes.txt');
+    p.sh(`GIT_COMMITTER_DATE=${at} git -c user.name=a -c user.email=a@b commit -qm "${subject}"`);
+  }
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await shows(page, '.head .facts', / · 2 commits · /);
+  await shows(
+    page,
+    'section[aria-labelledby=changes]',
+    /Keep dashes 1 file .*, iteration 1\s.*Keep dots .*, iteration 4/s,
+  );
+  await assertAccessible(page);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
+test('a report of a loop whose clock was set back claims neither a time nor a cost that it does not know', async (t) => {
+  const p = project(t);
+  const { files, state } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3 });
+  const [archived = ''] = readdirSync(files.archiveDir);
+  const later = { ...state, startedAt: '2026-03-03T21:00:00.000Z', usage: { ...state.usage, costUsd: null } };
+  writeFileSync(join(files.archiveDir, archived), JSON.stringify(later));
+  const events = readFileSync(files.events, 'utf8').replaceAll(/"costUsd":[\d.]+/g, '"costUsd":null');
+  writeFileSync(files.events, events);
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await shows(page, '.head .facts', /^3 of 100 iterations · cost unknown · runner mode/);
+  await counts(page, 'figure:has-text("Time so far")', (count) => count === 1);
+  assert.equal(await page.locator('figure:has-text("Cost")').count(), 0, 'no plot of an unknown cost');
   assert.deepEqual(problems, []);
   await page.context().close();
 });
