@@ -1,3 +1,4 @@
+import type { TestBody } from 'claude-code/testing';
 import { expect, mock, test } from 'claude-code/testing';
 
 const VIEW = {
@@ -40,20 +41,70 @@ const ENDED = {
   lastLoop: { status: 'complete', iteration: 2, message: 'Complete after 2 iterations.' },
 };
 
+/** Stands for a session whose loop has a state file and a status, as `says` returns them. */
+function answering(
+  on: Parameters<TestBody>[1],
+  says: () => Readonly<{ state: string; status: object; explained?: string }>,
+): void {
+  on('session.start', (_$, e) => ({ cwd: e.cwd }));
+  on('command.register', () => ({ value: { name: 'any' } as never }));
+  on('ui.panes', () => ({ value: [] }));
+  on('ui.open', () => ({ value: { isPlaced: false, reason: 'narrow' } }));
+  on('fs.read', (_$, e) => ({ value: e.path.endsWith('ralph-state.json') ? says().state : '' }));
+  on('process.run', (_$, e) => {
+    const { status, explained = '' } = says();
+    return {
+      value: {
+        stdout: e.argv.includes('status') ? JSON.stringify(status) : explained,
+        stderr: '',
+        exitCode: 0,
+      } as never,
+    };
+  });
+}
+
+const EXPLAINED =
+  'waiting: The agent has nothing to do.\n\nWhat led to it:\n  completion.rejected\n\nNext: Nothing. Continue now: ralph-loop wake.\n';
+const WORKED = {
+  ...LIVE,
+  checks: { running: null, last: { name: 'slow', outcome: 'failed', tail: 'exit code 1.' } },
+  recent: [
+    { iteration: 1, durationMs: 1_000, decision: 'claimed', agent: { costUsd: 0 } },
+    { iteration: 2, durationMs: 2_000, decision: 'running', agent: { costUsd: 0.25 } },
+  ],
+};
+
+test('the pane begins with the reason, the next step and the last check, and shows no cost before it is known', async ($, on) => {
+  const clock = mock.clock(on);
+  mock.env(on, { RALPH_ACTIVE: '1' });
+  answering(on, () => ({ state: 'x', status: WORKED, explained: EXPLAINED }));
+  await $.session.start({ cwd: '/project', surface: 'terminal', isInteractive: true });
+  await clock.advance(3_000);
+  const pane = await $.ui.mount({
+    ...{ plugin: 'ralph-loop', surface: 'terminal', component: 'Pane', requestId: 'ralph' },
+    props: {} as never,
+  });
+  const rows = (await pane.findAll({ type: 'Text' })).map(({ text }) => text).filter((row) => row.trim() !== '');
+  expect(rows).toEqual([
+    'waiting: The agent has nothing to do.',
+    'Next: Nothing. Continue now: ralph-loop wake.',
+    'The last check, slow, failed:',
+    'exit code 1.',
+    'Iteration 2: 2s, $0.25, 0 tool calls; the loop went on.',
+    'Iteration 1: 1s, 0 tool calls; the agent claimed completion.',
+    'What led to it:',
+    '  completion.rejected',
+  ]);
+  await pane.unmount();
+});
+
 test('the end of the loop is notified once, and nothing before it', async ($, on) => {
   const clock = mock.clock(on);
   mock.env(on, { RALPH_ACTIVE: '1' });
   let state = '';
   let status: object = { active: false, lastLoop: null };
   const notified: string[] = [];
-  on('session.start', (_$, e) => ({ cwd: e.cwd }));
-  on('command.register', () => ({ value: { name: 'any' } as never }));
-  on('ui.panes', () => ({ value: [] }));
-  on('ui.open', () => ({ value: { isPlaced: false, reason: 'narrow' } }));
-  on('fs.read', (_$, e) => ({ value: e.path.endsWith('ralph-state.json') ? state : '' }));
-  on('process.run', (_$, e) => ({
-    value: { stdout: e.argv.includes('status') ? JSON.stringify(status) : '', stderr: '', exitCode: 0 } as never,
-  }));
+  answering(on, () => ({ state, status }));
   on('ui.notify', (_$, e) => {
     notified.push(`${e.title}: ${e.text}`);
     return { value: { isSent: true, channel: 'kitty' } };

@@ -14,8 +14,12 @@ const MAIN = decodeURIComponent(
   new URL('../scripts/main.cjs', (import.meta as ImportMeta & { readonly url: string }).url).pathname,
 );
 const LOOK_MS = 1_000;
+/** Time after which the loop is described again without any news: its process may have ended. */
+const OLD_MS = 60_000;
 const MOST_ROWS = 40;
 const MOST_LINES = 14;
+/** Lines of a check's output, the last of which say what failed. */
+const MOST_OUTPUT = 8;
 const MOST_ITERATIONS = 8;
 const MOST_BAND_ROWS = 2;
 const LABEL = 'ralph ';
@@ -37,6 +41,7 @@ export const register: Register = (on) => {
       `${e.cwd}/.claude/context/runtime/ralph-${what}${name === '' ? '' : `.${name}`}.json`;
     const words = name === '' ? [] : ['--loop', name];
     let last = '';
+    let describedAt = 0;
     let isLive = false;
     let isBusy = false;
     let isChecking = false;
@@ -50,8 +55,9 @@ export const register: Register = (on) => {
         const text = await $.fs.read(fileOf('state')).catch(() => '');
         const seen = `${text}${await $.fs.read(fileOf('cost')).catch(() => '')}`;
         // The stream tells of checks; the state stays as it is while they run.
-        if (seen === last && !isChecking) return;
+        if (seen === last && !isChecking && Date.now() < describedAt + OLD_MS) return;
         last = seen;
+        describedAt = Date.now();
         const [status, explained] = await Promise.all([
           $.process.run([node, MAIN, 'status', '--json', ...words]),
           $.process.run([node, MAIN, 'explain', ...words]),
@@ -180,11 +186,14 @@ const PAUSES: Readonly<Record<string, string>> = {
 };
 
 function viewOf(status: Status, explained: string): LoopView {
+  const [why = '', ...sections] = explained.trimEnd().split('\n\n');
+  const next = sections.filter((part) => part.startsWith('Next: '));
+  // A pane above the prompt has room for about 17 rows: what to know and what to do come first, history last.
   const rows = [
-    ...explained.trimEnd().split('\n').slice(0, MOST_LINES),
-    // A pane above the prompt may have room for one of the two.
+    ...[why, ...next].flatMap((part) => [...part.split('\n'), '']),
     ...checkRows(status),
     ...iterationRows(status),
+    ...sections.filter((part) => !next.includes(part)).flatMap((part) => part.split('\n').slice(0, MOST_LINES)),
   ];
   const { lastLoop, checks } = status;
   if (!status.active) {
@@ -195,7 +204,7 @@ function viewOf(status: Status, explained: string): LoopView {
     status.paused ? (PAUSES[status.paused.reason] ?? `paused (${status.paused.reason})`) : (status.status ?? 'running'),
     ...(checks?.running ? [`check ${checks.running}`] : []),
     `iteration ${current(status)} of ${status.maxIterations}`,
-    ...(typeof cost === 'number' ? [dollarText(cost)] : []),
+    ...(cost ? [dollarText(cost)] : []),
     ...(status.checklist ? [`${status.checklist.done} of ${status.checklist.total} done`] : []),
   ];
   const at = status.waitingUntil ?? status.paused?.resumesAt;
@@ -219,14 +228,16 @@ const DECISIONS: Readonly<Record<string, string>> = {
 function iterationRows({ recent = [] }: Status): string[] {
   const shown = recent
     .slice(-MOST_ITERATIONS)
+    .reverse()
     .map(({ iteration, kind, durationMs, toolCalls = 0, decision = '', agent }) => {
       const name = kind === 'idle' ? 'A look while idle' : `Iteration ${iteration}`;
-      const cost = typeof agent?.costUsd === 'number' ? `, ${dollarText(agent.costUsd)}` : '';
+      // The client reports a session's cost later.
+      const cost = agent?.costUsd ? `, ${dollarText(agent.costUsd)}` : '';
       const calls = `${toolCalls} tool call${toolCalls === 1 ? '' : 's'}`;
       const became = DECISIONS[decision] ?? `the loop ended as ${decision}`;
       return `${name}: ${timeText(durationMs ?? 0)}${cost}, ${calls}; ${became}.`;
     });
-  return shown.length === 0 ? [] : ['', ...shown];
+  return shown.length === 0 ? [] : [...shown, ''];
 }
 
 /** `45s`, `3m 20s`, `2h 5m`. */
@@ -243,9 +254,9 @@ function checkRows({ checks }: Status): string[] {
   if (!checks?.last) return [];
   const { name, outcome, tail } = checks.last;
   return [
-    '',
     `The last check, ${name}, ${CHECKED[outcome] ?? outcome}:`,
-    ...tail.trimEnd().split('\n').slice(-MOST_LINES),
+    ...tail.trimEnd().split('\n').slice(-MOST_OUTPUT),
+    '',
   ];
 }
 

@@ -4,7 +4,7 @@ export interface LoopView {
   readonly line: string;
   /** Until when the loop waits, in milliseconds since 1970; null while it does not. */
   readonly until: number | null;
-  /** What `ralph-loop explain` says, line by line. */
+  /** Reason, next step, last check, iterations and what led there, line by line, the most important first. */
   readonly rows: readonly string[];
 }
 

@@ -6,6 +6,7 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
+import { usageNow } from '../status/loop-report.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
 import { markCancelled } from './cancellation.ts';
@@ -37,7 +38,8 @@ export function operate(
     const policy = stored?.contract.policy ?? policyFromEnvironment(env).policy;
     if (command.kind === 'cancel' && mayStillWork(current.state)) markCancelled(files, current.state);
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
-    return { next: state, result: { before: current.state, after: state, effects } };
+    const next = state.status === 'ended' ? { ...state, usage: usageNow(files, state) } : state;
+    return { next, result: { before: current.state, after: next, effects } };
   });
   // The process that counted the last iteration is dead, so no other process will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)

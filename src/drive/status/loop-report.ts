@@ -127,7 +127,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
 }
 
 /** Adds the client's figures since the last turn. Until its first report, that file is an earlier client's. */
-function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
+export function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
   const isNew = usage.costBaseUsd === null && usage.costUsd !== null;
   return sessionId === null || isNew ? usage : addUsage(usage, null, readCost(files, sessionId));
 }

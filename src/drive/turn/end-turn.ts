@@ -135,7 +135,7 @@ function withAgent(effect: Effect, agent: Omit<AgentRecord, 'durationMs'> | null
   return { ...effect, record: { ...record, outputTokens, agent: { durationMs: record.durationMs, ...agent } } };
 }
 
-/** Returns the figures of an iteration in a session, whose client reports only the cost of the whole session; null if unknown. */
+/** Returns the figures of an iteration in a session, whose client reports the cost of the whole session later; null if unknown. */
 function sessionsAgent(
   before: LoopState,
   after: LoopState,
@@ -143,7 +143,7 @@ function sessionsAgent(
 ): Omit<AgentRecord, 'durationMs'> | null {
   const known = before.usage.costUsd ?? (before.iteration === 0 ? 0 : null);
   const total = after.usage.costUsd;
-  const costUsd = known === null || total === null ? null : Number((total - known).toFixed(6));
+  const costUsd = known === null || total === null || total === known ? null : Number((total - known).toFixed(6));
   return usage === null && costUsd === null ? null : { model: null, turns: null, costUsd, usage };
 }
 
