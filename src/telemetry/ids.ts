@@ -11,19 +11,15 @@ export function traceOf(loopId: string, traceparent: string | undefined): TraceR
   const [, traceId, parentSpanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(traceparent ?? '') ?? [];
   const isValid = traceId !== undefined && !/^0+$/.test(traceId) && !/^0+$/.test(parentSpanId ?? '');
   if (isValid) return { traceId, parentSpanId: parentSpanId ?? null };
-  return { traceId: hex(`trace ${loopId}`, 32), parentSpanId: null };
+  return { traceId: sha256(`trace ${loopId}`).slice(0, 32), parentSpanId: null };
 }
 
 export function spanId(loopId: string, ...parts: readonly (string | number)[]): string {
-  return hex(['span', loopId, ...parts].join(' '), 16);
+  return sha256(['span', loopId, ...parts].join(' ')).slice(0, 16);
 }
 
 /** Returns the `TRACEPARENT` for the spans of the agent of an iteration, or of the whole loop (null). */
 export function traceparentFor(loopId: string, iteration: number | null, outer: string | undefined): string {
   const above = iteration === null ? spanId(loopId, 'loop') : spanId(loopId, 'iteration', iteration);
   return `00-${traceOf(loopId, outer).traceId}-${above}-01`;
-}
-
-function hex(text: string, digits: number): string {
-  return sha256(text).slice(0, digits);
 }

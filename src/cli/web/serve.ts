@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
@@ -94,10 +94,7 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
 /** Returns the given project and all other existing projects of this user in which a loop was started. */
 function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
   const root = outsideRoot(env);
-  const folders = existsSync(root)
-    ? readdirSync(root, { withFileTypes: true }).filter((each) => each.isDirectory())
-    : [];
-  const others = folders.flatMap(({ name }) => projectsNamedIn(join(root, name)));
+  const others = namesIn(root).flatMap((name) => projectsNamedIn(join(root, name)));
   return [...new Set([projectDir, ...others.filter((path) => existsSync(path)).sort()])];
 }
 

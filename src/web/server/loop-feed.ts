@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { orElse } from '../../text/or-else.ts';
 import { type Known, keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
 import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
@@ -170,10 +171,6 @@ export class LoopFeed extends NewsFeed {
 }
 
 function stampOf(path: string): string {
-  try {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    return stat === undefined ? 'none' : `${stat.size} ${stat.mtimeMs} ${stat.ino}`;
-  } catch (error) {
-    return String((error as NodeJS.ErrnoException).code);
-  }
+  const stat = orElse(() => statSync(path, { throwIfNoEntry: false }), undefined);
+  return stat === undefined ? 'none' : `${stat.size} ${stat.mtimeMs} ${stat.ino}`;
 }
