@@ -217,10 +217,10 @@ export function reasonText({ name, outcome, detail }: CheckResult): string {
   return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT, 0.25)}`;
 }
 
-/** Returns a reason as indented lines for people, with the last 15 lines of the output. */
-export function reasonLines(reason: string): string[] {
+/** Returns a reason as lines for people, with the last 15 lines of the output indented below it. */
+export function reasonLines(reason: string, indent = '  '): string[] {
   const [head, ...output] = reason.trimEnd().split('\n');
   const hidden = output.length - OUTPUT_LINES;
-  const mark = hidden > 0 ? [`    [${hidden} more lines]`] : [];
-  return [`  ${head}`, ...mark, ...output.slice(-OUTPUT_LINES).map((line) => `    ${line}`)];
+  const mark = hidden > 0 ? [`${indent}  [${hidden} more lines]`] : [];
+  return [`${indent}${head}`, ...mark, ...output.slice(-OUTPUT_LINES).map((line) => `${indent}  ${line}`)];
 }

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, readFileSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { RiskySetting } from '../drive/start/agreed-settings.ts';
 import { fitName } from '../drive/start/find-task.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { readHead } from '../task/plan/task-lines.ts';
+import { isWithin } from '../task/project-file.ts';
 import { hasFolder, taskKind } from '../task/task-file.ts';
 import { RalphError } from '../text/message.ts';
+import { orElse } from '../text/or-else.ts';
 import { fleetTerms, loopEnvironment } from './contract-terms.ts';
 import { git } from './git/git.ts';
 import { fetchMirror } from './git/mirror.ts';
@@ -55,8 +57,7 @@ export async function prepareSubmissions(
         return [submissionOf(ws, { ...request, repository, base, task }, own)];
       } catch (error) {
         if (!(error instanceof RalphError) || error.code === 'mode-missing') throw error;
-        // The work tree in which the task was read no longer exists by then.
-        problems.push(error.message.replaceAll(ws.dir, url));
+        problems.push(error.message);
         return [];
       }
     });
@@ -72,11 +73,12 @@ type OneTask = Omit<SubmitRequest, 'base'> & Pick<Submission, 'repository' | 'ba
 function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): Submission {
   const { task, flags, args, repository, base, needs, after, account, publish, submittedBy, submittedAt } = request;
   const name = nameOf(task);
-  const path = normalize(task);
-  if (isAbsolute(path) || /^\.\.(?:[/\\]|$)/.test(path)) throw new RalphError('usage', FLEET_TEXTS.outside(task));
-  const place = lstatSync(join(ws.dir, path), { throwIfNoEntry: false });
-  if (place === undefined) throw new RalphError('usage', FLEET_TEXTS.noTaskAt(task, repository.url, base.ref));
-  const lines = place.isFile() ? readFileSync(join(ws.dir, path), 'utf8').split(/\r?\n/) : [];
+  const named = resolve(ws.dir, task);
+  if (!isWithin(ws.dir, named)) throw new RalphError('usage', FLEET_TEXTS.outside(task));
+  const file = orElse(() => realpathSync(named), null);
+  if (file === null) throw new RalphError('usage', FLEET_TEXTS.noTaskAt(task, repository.url, base.ref));
+  if (!isWithin(realpathSync(ws.dir), file)) throw new RalphError('usage', FLEET_TEXTS.outside(task));
+  const lines = statSync(file).isFile() ? readFileSync(file, 'utf8').split(/\r?\n/) : [];
   const planned = lines.filter((line) => readHead(line.replace(/^[-*+] /, ''))?.id);
   if (planned.length > 1) throw new RalphError('usage', FLEET_TEXTS.plan(task));
   const found = fleetTerms({ projectDir: ws.dir, name, task, flags, args }, env, submittedAt);

@@ -48,5 +48,5 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
   const oneLine = printable(shown.slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ');
   const line = `${paint(colour, printable(type))}  ${oneLine}`.trimEnd();
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
-  return [line, ...reasons.flatMap(reasonLines).map(printable)].join('\n');
+  return [line, ...reasons.flatMap((reason) => reasonLines(reason)).map(printable)].join('\n');
 }

@@ -161,5 +161,8 @@ type Claim = NonNullable<RunState['lastIteration']>['completion'];
 function claimLines({ gateChecked, gatePassed, reasons }: Claim): string[] {
   if (!gateChecked) return ['The agent claimed completion; no check was run.'];
   if (gatePassed) return ['The agent claimed completion, and every check passed.'];
-  return ['The agent claimed completion, and these checks rejected it:', ...reasons.flatMap(reasonLines)];
+  return [
+    'The agent claimed completion, and these checks rejected it:',
+    ...reasons.flatMap((reason) => reasonLines(reason)),
+  ];
 }

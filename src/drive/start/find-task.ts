@@ -50,12 +50,12 @@ export function taskPathOf(projectDir: string, task: string | null): string {
 
 function taskFileOf(projectDir: string, folder: string): string {
   const file = taskFileIn(folder) ?? RALPH_FILE;
-  const path = join(folder, file);
-  const kind = kindOf(path);
-  if (kind === null) {
-    throw new RalphError('task-missing', START_TEXTS.noTaskFile(relative(projectDir, folder) || '.'));
+  const shown = relative(projectDir, folder) || '.';
+  const kind = kindOf(join(folder, file));
+  if (kind === null) throw new RalphError('task-missing', START_TEXTS.noTaskFile(shown));
+  if (kind === 'folder') {
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(join(shown, file), 'it is a folder'));
   }
-  if (kind === 'folder') throw new RalphError('task-missing', START_TEXTS.taskUnreadable(path, 'it is a folder'));
   return file;
 }
 

@@ -62,7 +62,7 @@ export function planVerified(
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
   const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
   const next = follow(state, at, attempt, reasons, policy, results.length > 0);
-  const message = [verdictText(task, as, tasks), ...reasons.flatMap(reasonLines)].join('\n');
+  const message = [verdictText(task, as, tasks), ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
 }

@@ -40,7 +40,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     nextIteration(warned, at, policy),
   );
   const rejection = event(state, at, 'completion.rejected', { reasons });
-  const message = [render(rejectedText(failed), state), ...reasons.flatMap(reasonLines)].join('\n');
+  const message = [render(rejectedText(failed), state), ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
   const said: Effect = { type: 'notify', message };
   return {
     state: next.state,
