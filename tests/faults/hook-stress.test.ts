@@ -7,8 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { readLines } from '../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles, readState } from '../../src/state/loop-files.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
-import { evaluateCount } from '../support/faults/evaluate-tally.ts';
-import { type StressResult, stress } from '../support/faults/stress.ts';
+import { type Past, type StressResult, stress, type Verdict } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 25 minutes on two cores. */
 const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 24);
@@ -151,4 +150,13 @@ function checkJournal({ state, iterations }: LoopFiles): void {
   const numbers = readLines(iterations).entries.map(({ iteration }) => Number(iteration));
   assert.ok(numbers.every((number) => number <= read.state.iteration));
   assert.equal(new Set(numbers).size, numbers.length, 'an iteration is in the journal once');
+}
+
+/** For updates without a name of their own, such as Stops of a hook: there are no fewer than acknowledged, no more than begun. */
+function evaluateCount(files: LoopFiles, past: readonly Past[]): Verdict {
+  const read = readState(files.state);
+  if (read.kind !== 'loop') return { lost: 0, phantom: 0, corrupt: 1 };
+  const { iteration } = read.state;
+  const acknowledged = past.reduce((sum, one) => sum + one.acknowledged, 0);
+  return { lost: Math.max(0, acknowledged - iteration), phantom: Math.max(0, iteration - past.length), corrupt: 0 };
 }

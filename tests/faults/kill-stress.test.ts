@@ -4,12 +4,11 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sweepLeftovers } from '../../src/state/lock/sweep-leftovers.ts';
-import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { type LoopFiles, readState } from '../../src/state/loop-files.ts';
 import { withState } from '../../src/state/with-state.ts';
-import { aState, filesIn } from '../support/faults/a-state.ts';
+import { aState, filesIn, tallyOf } from '../support/faults/a-state.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
-import { evaluateTally } from '../support/faults/evaluate-tally.ts';
-import { type StressResult, stress } from '../support/faults/stress.ts';
+import { type Past, type StressResult, stress, type Verdict } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 8 minutes on two cores. */
 const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 24);
@@ -87,3 +86,23 @@ test('Control: the same stress test over writes in place leaves a torn state.', 
   const { corrupt } = await stressOver('in-place', 5_000, true);
   assert.ok(corrupt > 0, 'the stress test did not see a torn state');
 });
+
+/** Every process has its own count in the state, so that each of its updates is known to be there or not. */
+function evaluateTally(files: LoopFiles, past: readonly Past[]): Verdict {
+  const met = past.filter(({ failure }) => failure?.includes('"kind":"corrupt"')).length;
+  const read = readState(files.state);
+  if (read.kind !== 'loop') return { lost: 0, phantom: 0, corrupt: met + 1 };
+  const tally = tallyOf(read.state);
+  let lost = 0;
+  let phantom = 0;
+  for (const { name, acknowledged } of past) {
+    const there = tally[name] ?? 0;
+    lost += Math.max(0, acknowledged - there);
+    phantom += Math.max(0, there - acknowledged - 1);
+  }
+  const known = new Set(past.map(({ name }) => name));
+  for (const [name, there] of Object.entries(tally)) if (!known.has(name)) phantom += there;
+  const sum = Object.values(tally).reduce((total, there) => total + there, 0);
+  if (sum !== read.state.iteration) phantom += Math.abs(sum - read.state.iteration);
+  return { lost, phantom, corrupt: met };
+}

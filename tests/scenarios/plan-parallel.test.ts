@@ -3,15 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import {
-  CHECK,
-  MAKES,
-  mostAtOnce,
-  type PlanProject,
-  planProject,
-  planText,
-  type TaskLine,
-} from '../support/plan-beside.ts';
+import { CHECK, MAKES, type PlanProject, planProject, planText, type TaskLine } from '../support/plan-beside.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';
 
@@ -248,3 +240,13 @@ test('Ctrl+C twice cancels the tasks and ends their agents with 130, and resume 
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
   assertClean(p);
 });
+
+/** The largest number of agents that were at work at once. */
+function mostAtOnce(lines: readonly string[]): number {
+  let [now, most] = [0, 0];
+  for (const line of lines) {
+    now += line.startsWith('+') ? 1 : -1;
+    most = Math.max(most, now);
+  }
+  return most;
+}

@@ -85,13 +85,3 @@ export function planProject(t: TestContext, plan: string, work = MAKES, check = 
     },
   };
 }
-
-/** The largest number of agents that were at work at once. */
-export function mostAtOnce(lines: readonly string[]): number {
-  let [now, most] = [0, 0];
-  for (const line of lines) {
-    now += line.startsWith('+') ? 1 : -1;
-    most = Math.max(most, now);
-  }
-  return most;
-}
