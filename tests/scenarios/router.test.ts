@@ -86,6 +86,16 @@ test('a terminated call ends its checks, and the next call runs them again', asy
   assert.deepEqual([end['action'], end['status'], end['verified']], ['stop', 'complete', true]);
 });
 
+test('router status and status alike call a loop interrupted whose caller has exited', async (t) => {
+  const p = project(t);
+  p.write(TASK, 'Do it.\n');
+  const args = [join(DIST, 'scripts/main.cjs'), 'router', 'start'];
+  const child = spawn(process.execPath, args, { cwd: p.dir, env: p.env, stdio: 'ignore', detached: true });
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert.equal(p.ralph(['router', 'status']).json['status'], 'interrupted');
+  assert.equal(p.ralph(['status', '--json']).json['status'], 'interrupted');
+});
+
 test('a plan with a task in progress is restarted without a complaint about its files, by its own session only', (t) => {
   const p = project(t);
   const task = (id: number): string => `- [ ] **Task ${id}: t**\n  - Scope: \`src\`\n  - Acceptance: it is there\n`;

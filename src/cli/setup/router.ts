@@ -8,8 +8,9 @@ import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/repor
 import { assignedSpawn, lastSpawn, type RouterOptions } from '../../drive/router/router.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
 import { over } from '../../drive/router/status-answers.ts';
+import { describeLoop } from '../../drive/status/loop-report.ts';
 import { bundleDir } from '../../install/places.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { isTerminal } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -175,15 +176,15 @@ function routerLoop(context: CommandContext, action: string): LoopFiles {
 }
 
 function statusOf({ env }: CommandContext, files: LoopFiles) {
-  const current = readState(files.state);
-  if (current.kind !== 'loop' || current.state.status === 'ended') {
+  const { found, live, lastLoop } = describeLoop(files, env);
+  if (found.kind !== 'loop' || live === null) {
     const { status, message, verified, loopId } = over(files, { program: programName() });
-    const ended = current.kind === 'loop' && current.state.status === 'ended' ? current.state.ended : null;
-    const { as = status, message: said = message } = ended ?? {};
-    return { active: false, loop: files.name, loopId, status: as, message: said, verified };
+    // A loop that has ended but is not in the archive yet.
+    const ended = found.kind === 'loop' && lastLoop ? { status: lastLoop.status, message: lastLoop.message } : {};
+    return { active: false, loop: files.name, loopId, status, message, verified, ...ended };
   }
-  const { state } = current;
-  const { status, mode, loopId, iteration, maxIterations, idleIterations, taskPath, sessionId, clientPid } = state;
+  const { state } = found;
+  const { status, mode, loopId, iteration, maxIterations, idleIterations, taskPath, sessionId, clientPid } = live;
   const answer = (mode === 'router' && assignedSpawn(files, state)?.answer) || null;
   const hold = mode === 'router' ? holdOf(state, hostSession(env)) : 'theirs';
   return {

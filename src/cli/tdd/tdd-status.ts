@@ -2,7 +2,7 @@ import { printableLine } from '../../drive/start/consent-terms.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
-import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
+import { allComplete, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
 import { type Paint, table } from '../../term/format.ts';
@@ -42,8 +42,7 @@ export function statusOf(record: TddRecord): object {
     active: true,
     complete: allComplete(record),
     consented: record.consented,
-    done: record.completed.length,
-    total: record.scenarios.length,
+    ...scenarioCount(record),
     currentScenario: record.current,
     broken: record.broken?.scenarioId ?? null,
     scenarios: record.scenarios.map(({ id, description, run, timeoutSeconds }) => ({

@@ -4,13 +4,14 @@ import { withPrefix } from '../../drive/turn/messages.ts';
 import { reasonLines } from '../../engine/messages.ts';
 import type { TddPhase } from '../../engine/schema/tdd.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
-import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
+import { nextScenario, redEvidence, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../../task/tdd/make-list.ts';
 import { printable } from '../../term/format.ts';
 import { advise, type LoopRef, type Message, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
+import { checklistText } from '../show/status-text.ts';
 import { tddInit } from './tdd-init.ts';
 import { tddStatus } from './tdd-status.ts';
 
@@ -74,10 +75,9 @@ function tddNext(context: CommandContext): number {
   const red = redEvidence(record, id);
   const broken = record.broken?.output ?? null;
   const status = standingOf(record, id);
-  const done = record.completed.length;
-  const total = record.scenarios.length;
+  const count = scenarioCount(record);
   if (atTerminal) {
-    const head = `${id} is ${status}, ${done} of ${total} scenarios are complete: ${description}`;
+    const head = `${id} is ${status}, ${checklistText(count)} scenarios are complete: ${description}`;
     const todo = status === 'red' ? NEXT.red : TDD_TEXTS.redFirst(id);
     const next = broken === null ? todo : TDD_TEXTS.brokenSince(id);
     sayStep(context, head, broken ?? red?.output ?? '', record.consented ? next : TDD_TEXTS.noConsent);
@@ -88,8 +88,7 @@ function tddNext(context: CommandContext): number {
     scenario: { id, description, command, status },
     redEvidence: red?.output ?? null,
     ...(broken !== null && { broken }),
-    done,
-    total,
+    ...count,
     consented: record.consented,
   });
   return 0;

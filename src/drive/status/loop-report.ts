@@ -4,6 +4,7 @@ import type { ShownNotice } from '../../engine/end-report.ts';
 import { addUsage, totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
+import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
@@ -37,7 +38,7 @@ export interface LoopReport {
 }
 
 /** Loop whose state file is missing; `iteration` comes from its journal. */
-export type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration'>>;
+type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration'>>;
 
 /** Fields of the state that views show unchanged. */
 type Facts = 'iteration' | 'startedAt' | 'mode' | 'taskPath' | 'maxIterations';
@@ -168,7 +169,7 @@ function recordedChecklist({ checklist }: LoopState): { readonly checklist?: Che
 function scenariosOf(files: LoopFiles, loopId: string): Pick<LiveLoop, 'scenarios'> {
   const list = peekTdd(files);
   if (list?.loopId !== loopId) return {};
-  return { scenarios: { done: list.completed.length, total: list.scenarios.length, current: list.current } };
+  return { scenarios: { ...scenarioCount(list), current: list.current } };
 }
 
 /** Returns the kind of task from the contract: only it distinguishes a plan and a test-first loop from a plain prompt. */

@@ -1,3 +1,4 @@
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import type { Message } from '../../text/message.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
@@ -16,6 +17,11 @@ export function isComplete({ completed }: Pick<TddRecord, 'completed'>, id: stri
 
 export function remaining(record: Pick<TddRecord, 'scenarios' | 'completed'>): TddScenario[] {
   return record.scenarios.filter(({ id }) => !isComplete(record, id));
+}
+
+/** Returns the progress of a list, as every view of a loop or of a list shows it. */
+export function scenarioCount({ completed, scenarios }: Pick<TddRecord, 'scenarios' | 'completed'>): ChecklistCount {
+  return { done: completed.length, total: scenarios.length };
 }
 
 export function allComplete(record: TddRecord): boolean {
