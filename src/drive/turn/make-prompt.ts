@@ -1,4 +1,4 @@
-import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
+import { type DeliveredPrompt, deliverPrompt } from '../../engine/prompt/deliver-prompt.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -59,9 +59,7 @@ export function deliveryOf(
   reinject: Policy['reinject'],
   taskPath: string,
 ): DeliveredPrompt {
-  return isTaskFile
-    ? deliverPrompt(assembled, reinject, { taskPath })
-    : deliverTaskPrompt(assembled, reinject, { promptPath: path });
+  return deliverPrompt(assembled, reinject, isTaskFile ? { taskPath } : { promptPath: path });
 }
 
 /** Applies a contract that the user has accepted meanwhile, from this iteration on. Returns null if it is missing. */

@@ -13,32 +13,38 @@ const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
 const SHORT_REASON = 'Continue: the task is in the context of this message.';
 
-/** Location of a prompt that is too long for every other form: the task file, or the place that `pointer` names. */
-export type Place = { readonly taskPath: string } | { readonly pointer: (prompt: AssembledPrompt) => string };
+/**
+ * File that a pointer names: the task file, or the one with the assembled prompt. Its path is relative to the project, and
+ * null if that file could not be written: then no prompt points to it.
+ */
+type Place = { readonly taskPath: string } | { readonly promptPath: string | null };
 
 /** Chooses the form by the loop's `reinject` and the prompt's length. */
 export function deliverPrompt(prompt: AssembledPrompt, reinject: Policy['reinject'], place: Place): DeliveredPrompt {
   const whole = wholePrompt(prompt);
-  const pointer = 'pointer' in place ? place.pointer : pointerTo(place.taskPath);
   switch (reinject) {
     case 'reason':
       return { reason: whole, context: null };
     case 'pointer':
-      return { reason: pointer(prompt), context: null };
+      return { reason: pointerTo(prompt, place), context: null };
     case 'context':
     case 'auto':
       if (reinject === 'auto' && whole.length <= REASON_LIMIT) return { reason: whole, context: null };
       if (whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
-      return { reason: pointer(prompt), context: null };
+      return { reason: pointerTo(prompt, place), context: null };
     default:
       return reinject satisfies never;
   }
 }
 
-/** Returns a pointer. The task file holds only the body, so the pointer adds what is specific to this iteration. */
-function pointerTo(taskPath: string): (prompt: AssembledPrompt) => string {
-  return ({ preface, body, closing }) =>
-    `${preface}\n\nRead ${taskPath} now, in full (${body.length} characters), and follow it.${sectionsOf(body)}\n\n${closing}\n`;
+/** Returns a pointer. The task file holds only the body, so its pointer adds what is specific to this iteration. */
+function pointerTo(prompt: AssembledPrompt, place: Place): string {
+  if ('taskPath' in place) {
+    const { preface, body, closing } = prompt;
+    return `${preface}\n\nRead ${place.taskPath} now, in full (${body.length} characters), and follow it.${sectionsOf(body)}\n\n${closing}\n`;
+  }
+  const whole = wholePrompt(prompt);
+  return place.promptPath === null ? whole : pointerText(prompt.preface, place.promptPath, whole);
 }
 
 /** Returns the headings of a text, as an overview for the reader; empty if it has none. */
@@ -46,24 +52,6 @@ function sectionsOf(text: string): string {
   const headings = text.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
   const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
   return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
-}
-
-export interface TaskPlace {
-  /** Path relative to the project; null if it could not be written, and then no prompt points to it. */
-  readonly promptPath: string | null;
-}
-
-/** Delivers a task folder's prompt. A pointer names the file with the assembled prompt, because only that has the evidence. */
-export function deliverTaskPrompt(
-  prompt: AssembledPrompt,
-  reinject: Policy['reinject'],
-  { promptPath }: TaskPlace,
-): DeliveredPrompt {
-  const pointer = (): string => {
-    const whole = wholePrompt(prompt);
-    return promptPath === null ? whole : pointerText(prompt.preface, promptPath, whole);
-  };
-  return deliverPrompt(prompt, reinject, { pointer });
 }
 
 /** Returns a pointer that names the iteration, so that two pointers differ, and repeats nothing else of the file. */

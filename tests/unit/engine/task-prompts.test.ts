@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
 import { assembleTaskPrompt, type TaskPromptParts } from '../../../src/engine/prompt/assemble-task-prompt.ts';
-import { deliverTaskPrompt } from '../../../src/engine/prompt/deliver-prompt.ts';
+import { deliverPrompt } from '../../../src/engine/prompt/deliver-prompt.ts';
 
 /**
  * Whole prompts of task folders, as the agent reads them. Each file has in its frontmatter what differs from the parts
@@ -143,8 +143,8 @@ describe('a task folder’s prompt goes back', () => {
   const long = assembleTaskPrompt({ ...USUAL, body: `# Evidence\n${'x'.repeat(9_000)}` });
 
   test('whole if it is short enough', () => {
-    assert.deepEqual(deliverTaskPrompt(short, 'auto', client), { reason: wholePrompt(short), context: null });
-    assert.equal(deliverTaskPrompt(short, 'context', client).context, wholePrompt(short));
+    assert.deepEqual(deliverPrompt(short, 'auto', client), { reason: wholePrompt(short), context: null });
+    assert.equal(deliverPrompt(short, 'context', client).context, wholePrompt(short));
   });
 
   test('as a pointer to the file with all of it if it is too long', () => {
@@ -157,16 +157,16 @@ Its sections:
 ## Goal
 ## Completion gate: required
 `;
-    assert.deepEqual(deliverTaskPrompt(long, 'auto', client), { reason, context: null });
+    assert.deepEqual(deliverPrompt(long, 'auto', client), { reason, context: null });
   });
 
   test('as a pointer at any length if the loop says so', () => {
-    const { reason } = deliverTaskPrompt(short, 'pointer', client);
+    const { reason } = deliverPrompt(short, 'pointer', client);
     assert.match(reason, /^\[ralph\] Iteration 2 of 20\..*\n\nRead tasks\/auth\/\.ralph-runner\/prompt\.md now/);
   });
 
   test('in the reason at any length if no file holds it', () => {
-    const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, promptPath: null });
+    const { reason, context } = deliverPrompt(long, 'auto', { ...client, promptPath: null });
     assert.deepEqual([reason, context], [wholePrompt(long), null]);
   });
 });
