@@ -29,7 +29,7 @@ export async function ask(question: string): Promise<string | null> {
 const [INPUT, OUTPUT] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\\CONOUT$'] : ['/dev/tty', '/dev/tty'];
 const LONGEST_ANSWER = 1_000;
 
-export interface Question {
+interface Question {
   /** Command as the user types it, for refusals. */
   readonly command: string;
   /** Message for a missing terminal; default: a sentence that names the command. */

@@ -10,7 +10,7 @@ import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';
 
 /** Task in a work tree, with the settings of its submission. */
-export interface FleetTask extends Pick<Submission['contract'], 'flags' | 'args'> {
+interface FleetTask extends Pick<Submission['contract'], 'flags' | 'args'> {
   readonly projectDir: string;
   readonly name: string;
   /** Path relative to the project. */

@@ -11,14 +11,14 @@ import { addLoop, loopNamed } from './queue/loop-index.ts';
 import type { LoopProgress } from './worker/loop-result.ts';
 
 /** Key with which a member of the fleet signs, and the server that receives its requests. */
-export interface FleetMember {
+interface FleetMember {
   readonly server: FleetServer;
   readonly key: FleetKey;
 }
 
 export type FleetControl = CommandKind | 'resume' | 'retry';
 
-export interface Controlled {
+interface Controlled {
   readonly message: string;
   readonly generation: number;
 }

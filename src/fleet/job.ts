@@ -18,7 +18,7 @@ const commit = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
 const word = z.string().regex(WORD);
 
 /** Submission of a loop: written once, signed, never changed. */
-export const submission = z.strictObject({
+const submission = z.strictObject({
   v: z.literal(1),
   loopId: z.string().regex(FLEET_ID),
   /** Number from 1; a loop that is resumed or retried after an end gets the next one. */
@@ -51,7 +51,7 @@ export const submission = z.strictObject({
 });
 
 /** Data of a loop in the queue. */
-export const envelope = z.strictObject({ submission, signature: hexadecimal(64) });
+const envelope = z.strictObject({ submission, signature: hexadecimal(64) });
 
 export type Submission = z.infer<typeof submission>;
 export type Envelope = z.infer<typeof envelope>;
@@ -131,7 +131,7 @@ export class FleetKey {
 }
 
 /** Part of a command that its signature covers. */
-export interface SignedPart {
+interface SignedPart {
   readonly id: string;
   readonly kind: string;
   readonly text: string;

@@ -18,7 +18,7 @@ import { checkSubmission, repositoryId, type Submission } from './job.ts';
 import { FLEET_TEXTS } from './messages.ts';
 
 /** Terms shared by all tasks that are submitted together. */
-export interface SubmitRequest
+interface SubmitRequest
   extends Pick<Submission, 'needs' | 'after' | 'account' | 'publish' | 'submittedBy' | 'submittedAt'> {
   readonly url: string;
   /** Branch, tag or commit of the repository. */

@@ -24,7 +24,7 @@ export const SETTINGS_PATH = '.claude/settings.json';
 
 export type InitReport = ReturnType<typeof initProject>;
 
-export interface InitRequest {
+interface InitRequest {
   readonly projectDir: string;
   readonly bundle: string;
   readonly version: string;

@@ -4,7 +4,7 @@ import { homeFolder } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 
-export interface ProjectQuestion {
+interface ProjectQuestion {
   readonly given: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;

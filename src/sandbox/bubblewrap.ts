@@ -38,7 +38,7 @@ export interface Confinement {
   readonly gitDir?: string;
 }
 
-export interface Confined {
+interface Confined {
   readonly program: string;
   readonly words: readonly string[];
   readonly env: Environment;
@@ -53,7 +53,7 @@ const HIDDEN = ['/tmp', '/run'];
 const NEEDED = ['/run/current-system', '/run/systemd/resolve'];
 
 /** Program that runs a shell text of the user. A secret named in the text stays in the environment. */
-export interface ConfinedRun {
+interface ConfinedRun {
   readonly text?: string;
   readonly program: string;
   readonly words: readonly string[];

@@ -17,7 +17,7 @@ const SHOWN = [
 ];
 const MOST_BYTES = 1024 * 1024;
 
-export interface ExcludesRequest {
+interface ExcludesRequest {
   readonly projectDir: string;
   /** Absolute paths that the agent may not write: the client also shows missing ones as devices. */
   readonly closed: readonly string[];

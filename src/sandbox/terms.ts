@@ -3,7 +3,7 @@ import type { Sandbox } from '../engine/schema/contract.ts';
 import { homeFolder } from '../state/home-folder.ts';
 
 /** Settings of a task file, with its key names. */
-export interface SandboxSettings {
+interface SandboxSettings {
   readonly mode: 'off' | 'auto' | 'on';
   readonly allow_write: readonly string[];
   readonly deny_write: readonly string[];

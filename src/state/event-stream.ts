@@ -86,15 +86,9 @@ export function isActivity(type: unknown): boolean {
 }
 
 /** Passes the events of a loop to `take`, oldest first, from byte `from` on; returns where the next read starts. */
-export function readStream(
-  files: LoopFiles,
-  loopId: string,
-  from: number,
-  take: (event: Entry) => void,
-  needle = loopId,
-): number {
+export function readStream(files: LoopFiles, loopId: string, from: number, take: (event: Entry) => void): number {
   for (let next = from; ; ) {
-    const lines = readLines(files.events, next, undefined, needle);
+    const lines = readLines(files.events, next, undefined, loopId);
     for (const entry of lines.entries) if (entry['loopId'] === loopId) take(entry);
     if (lines.next === next) return next;
     next = lines.next;

@@ -1,7 +1,7 @@
 /** Version of the conventions for the names below. */
 const CONVENTIONS = 'semantic-conventions-genai 0.1.0';
 
-export type Value = string | number | boolean;
+type Value = string | number | boolean;
 export type Attributes = Readonly<Record<string, Value | undefined>>;
 
 /** Origin of the data: the version of this program, and the user's own attributes, which come first. */

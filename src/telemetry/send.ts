@@ -7,7 +7,7 @@ import type { Exporter } from './settings.ts';
 /** Time limit of an export. */
 const TIME_MS = 2_000;
 
-export interface Batch {
+interface Batch {
   readonly events: readonly StreamEvent[];
   readonly loop: LoopFacts;
   readonly traceparent: string | undefined;

@@ -5,7 +5,7 @@ import { statFields } from '../state/process/identity.ts';
 import { orElse } from '../text/or-else.ts';
 
 /** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
-export interface Grapheme {
+interface Grapheme {
   readonly text: string;
   readonly cells: number;
 }
@@ -77,7 +77,7 @@ function wrapLine(line: string, columns: number): string {
   return [...rows, row].join('\n');
 }
 
-export interface Wrapped {
+interface Wrapped {
   readonly text: string;
   /** Offset of the row in the text. */
   readonly from: number;

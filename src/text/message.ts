@@ -11,7 +11,7 @@ export interface Message {
   readonly task?: string;
 }
 
-export interface Advice {
+interface Advice {
   /** Effect of the command, shown before it: `Resume`. */
   readonly verb: string;
   /** Addition to the verb if a session works on the loop instead of a runner: `, then send any message in the session`. */

@@ -44,7 +44,7 @@ export interface AgentOptions {
 export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {}
 
 /** Process of an agent, leader of its own group, which ends when our process ends. */
-export interface AgentProcess {
+interface AgentProcess {
   readonly pid: number | null;
   readonly done: Promise<ProcessEnd>;
   readonly write: (text: string) => boolean;
@@ -53,13 +53,13 @@ export interface AgentProcess {
   readonly end: (why: EndedBy) => void;
 }
 
-export interface ProcessEnd {
+interface ProcessEnd {
   readonly exit: RunExit;
   readonly durationMs: number;
   readonly complaint: string;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;

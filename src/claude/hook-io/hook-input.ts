@@ -16,7 +16,7 @@ export interface HookInput {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-export interface BackgroundTask {
+interface BackgroundTask {
   readonly id: string;
   readonly running: boolean;
 }

@@ -11,7 +11,7 @@ export function apiFailure(payload: Readonly<Record<string, unknown>>, transcrip
   return { kind, message: message.slice(0, 500), resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null };
 }
 
-export interface NotedApiError {
+interface NotedApiError {
   readonly kind: string;
   readonly message: string;
   readonly resetsAt: string | null;

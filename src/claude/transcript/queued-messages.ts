@@ -2,7 +2,7 @@ import { readLines } from '../../state/files/journal-lines.ts';
 import { textOf } from '../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
-export type Queued = 'message' | 'notification' | null;
+type Queued = 'message' | 'notification' | null;
 
 /** Number of bytes to search for messages that were queued before the watch began. */
 const TAIL_BYTES = 1024 * 1024;

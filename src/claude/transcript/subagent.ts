@@ -8,7 +8,7 @@ import { orElse } from '../../text/or-else.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { addTokens, readUsage, type Totals } from './transcript.ts';
 
-export interface SubagentWork {
+interface SubagentWork {
   readonly text: string;
   /** True if the last message is final: it calls no tool, and the subagent received nothing since. */
   readonly finished: boolean;

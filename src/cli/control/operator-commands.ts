@@ -26,7 +26,7 @@ export const WHICH_LOOP =
   'PATH is the task folder or file of the loop; without PATH and --loop the command applies to the only live loop.';
 
 /** Defines a command for a live loop: one event for the engine, one answer. */
-export function operatorCommand(parts: OperatorCommandParts): Command {
+function operatorCommand(parts: OperatorCommandParts): Command {
   const { name, summary, usage, help, example, options = {} } = parts;
   return {
     ...{ name, summary, example, options },

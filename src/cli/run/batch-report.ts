@@ -21,6 +21,11 @@ export function published({ name, taskPath, planTask, step, end }: BatchTask): o
   };
 }
 
+const OWN_BRANCHES = [
+  withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:'),
+  ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', '  ralph-loop worktree remove NAME'],
+];
+
 /** Returns the report at the end of a run; its table has at most `width` columns if possible. */
 export function reportLines(
   { tasks, refused, plan }: BatchEnd & { readonly plan?: PlanEnd },
@@ -34,19 +39,10 @@ export function reportLines(
   );
   const open = tasks.some(({ step }) => step !== 'ended');
   return [
-    ...(tasks.length === 0
-      ? []
-      : taskTable(
-          tasks,
-          tasks.map((task) => whereOf(task, there)),
-          columns,
-        )),
+    ...(tasks.length === 0 ? [] : taskTable(tasks, there, columns)),
     ...(refused === null ? [] : [withPrefix(`the shared budget is used up: ${refused}.`)]),
     ...(plan === undefined ? [] : [withPrefix(plan.message, { name: null, mode: 'runner' })]),
-    ...(done.length === 0 ? [] : [withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:')]),
-    ...(done.length === 0
-      ? []
-      : ['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', '  ralph-loop worktree remove NAME']),
+    ...(done.length === 0 ? [] : OWN_BRANCHES),
     ...(isOwn && open ? [withPrefix(advise('not all tasks have ended.', 'Resume them', 'run --resume'))] : []),
   ];
 }
@@ -77,7 +73,8 @@ export function totals(tasks: readonly BatchTask[]): string {
 }
 
 /** Returns a row for each task, with the reason below it if it is not done, and the sums. Unknown figures have no column. */
-function taskTable(tasks: readonly BatchTask[], branches: readonly string[], width: number): string[] {
+function taskTable(tasks: readonly BatchTask[], there: readonly string[], width: number): string[] {
+  const branches = tasks.map((task) => whereOf(task, there));
   const figures = figuresOf(tasks).map(({ name, values, sum }) => {
     const shown = [name, ...values, sum];
     const longest = Math.max(...shown.map(({ length }) => length));

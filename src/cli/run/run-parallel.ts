@@ -153,7 +153,7 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
 }
 
 /** HTML report of loops that run side by side. */
-export interface BatchPages {
+interface BatchPages {
   /** Collects the data of a loop when it ends, because its worktree may then be removed. */
   readonly take: (name: string) => Promise<void>;
   readonly write: (tasks: readonly BatchTask[]) => Promise<void>;

@@ -7,7 +7,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { instantText, printable } from '../../term/format.ts';
-import type { MessageContext } from '../../text/message.ts';
+import type { LoopRef } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
@@ -27,7 +27,7 @@ export const EXPLAIN_COMMAND: Command = {
   },
 };
 
-export interface Explanation {
+interface Explanation {
   readonly active: boolean;
   /** null for the default loop. */
   readonly name: string | null;
@@ -80,14 +80,11 @@ function unusable(texts: Explained, files: LoopFiles): Explanation {
   return { active: false, name: files.name, ...nothing, ...advised(texts, { name: files.name, mode: 'hook' }) };
 }
 
-function advised(
-  { why, next }: Explained,
-  loop: Pick<MessageContext, 'name' | 'mode'>,
-): Pick<Explanation, 'why' | 'next'> {
+function advised({ why, next }: Explained, loop: LoopRef): Pick<Explanation, 'why' | 'next'> {
   return { why, next: show(next, loop) };
 }
 
-export function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
+function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
   const standing = standingOf(state, live === null ? 'archived' : live.clientAlive);
   const events = eventsOf(files, loopId)

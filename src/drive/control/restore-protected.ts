@@ -75,7 +75,7 @@ export function protectedChanges(files: LoopFiles, contract: Contract, env: Node
 
 export type ProtectionContext = Pick<TurnContext, 'files' | 'env' | 'now'>;
 
-export interface ProtectionRequest {
+interface ProtectionRequest {
   readonly state: Pick<LoopState, 'loopId' | 'iteration' | 'name' | 'mode'>;
   readonly contract: Contract;
   readonly found: Found;

@@ -1,23 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
+import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { lastWhere } from '../../state/event-stream.ts';
-import { findContract, type ReadState, type StoredContract } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { findContract, log, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { lastRecord, recordJournal } from '../records/journal.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { announceRestored, endTurn } from '../turn/end-turn.ts';
-import { type LoadedLoop, loadLoop } from '../turn/load-loop.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import { type DriverContext, launcherGone } from '../turn/ownership.ts';
+import { clientIdentity, type DriverContext, drivenElsewhere, launcherGone, ownership } from '../turn/ownership.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import { type Dispatched, type Driver, dispatch, handleAbort, newTurn, type Turn } from '../turn/turn.ts';
+import { isRewritten, restoreState } from '../turn/tampering.ts';
+import type { Dispatched, Driver, Loaded, Turn } from '../turn/turn.ts';
+import { dispatch, handleAbort, loadedUnder, newTurn } from '../turn/turn.ts';
 import { waitUntil } from '../turn/wait.ts';
 import { applyStopFlags } from './abort-stop.ts';
 import { hookDriver, type StopAnswer } from './hook-driver.ts';
 
-export interface StopOptions {
+interface StopOptions {
   /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -157,9 +163,7 @@ function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<StopAnswer
   return turn;
 }
 
-export type OpenedTurn =
-  | { readonly turn: Turn }
-  | { readonly answer: StopAnswer | null; readonly found: ReadState['kind'] };
+type OpenedTurn = { readonly turn: Turn } | { readonly answer: StopAnswer | null; readonly found: ReadState['kind'] };
 
 /** Loads this session's own loop under the lock, with its state restored if necessary. */
 export function openTurn(context: DriverContext, signal: AbortSignal, deadline: number): OpenedTurn {
@@ -176,4 +180,67 @@ export function openTurn(context: DriverContext, signal: AbortSignal, deadline: 
   }
   const { transcriptPath } = context.input;
   return { turn: newTurn(context, loop.loaded, { transcriptPath, deadline, signal, freshContext: false }) };
+}
+
+type LoadedLoop =
+  | { readonly kind: 'none'; readonly message: string | null }
+  | { readonly kind: 'loop'; readonly loaded: Loaded };
+
+/** Loads the loop of a Stop, under the lock. Throws RalphError `contract-changed` if its contract is unreadable. */
+function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
+  if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
+  switch (current.kind) {
+    case 'absent':
+      return { kind: 'none', message: null };
+    case 'newer':
+      return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
+    case 'corrupt': {
+      const moved = quarantine(context.files, context.now(), 'corrupt');
+      return {
+        kind: 'none',
+        message: show(HOOK_TEXTS.corrupt(moved, current.problem), { name: context.files.name, mode: 'hook' }),
+      };
+    }
+    case 'four-keys':
+      return loadFourKeys(current, context);
+    case 'loop':
+      return loadOwn(current.state, context);
+    default:
+      return current satisfies never;
+  }
+}
+
+function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: DriverContext): LoadedLoop {
+  const stored = readContract(context.files);
+  if (stored !== null) return restored(stored, context, 0);
+  if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for another loop
+  const { policy, notes } = policyFromEnvironment(context.env);
+  for (const note of notes) log(context.files, context.now(), 'environment', note);
+  const { name } = context.files;
+  const adopted = adoptFourKeys(current.file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
+  const state = bindSession(adopted, clientIdentity(context));
+  return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, orphaned: false } };
+}
+
+function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
+  const owned = ownership(state, context);
+  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
+    return { kind: 'none', message: null };
+  // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
+  if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
+  const stored = readContract(context.files);
+  if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);
+  const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
+  const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
+  const orphaned = stored === null && state.contractHash !== null;
+  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: null, orphaned } };
+}
+
+function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
+  const wanted = context.env['RALPH_LOOP_ID'];
+  if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
+  const moved = quarantine(context.files, context.now(), 'tampered');
+  const state = restoreState(context.files, stored, clientIdentity(context), context.now(), epoch);
+  const warning = HOOK_TEXTS.restored(moved, state.iteration);
+  return { kind: 'loop', loaded: loadedUnder(stored, state, warning) };
 }

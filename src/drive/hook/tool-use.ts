@@ -2,18 +2,18 @@ import { existsSync } from 'node:fs';
 import { toolCall } from '../../claude/hook-io/hook-input.ts';
 import { toolSubject } from '../../claude/tool-subject.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../guard/guard.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { log, loopFiles, loopNamesIn, readContract, readState, type StoredContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
-import { runFiles } from '../../state/task-folder/run-files.ts';
-import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
+import { beat, runFiles } from '../../state/task-folder/run-files.ts';
+import { hasFolder, hasTaskFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import { isCancelled } from '../control/cancellation.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { showHeartbeat } from '../records/heartbeat.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-context.ts';
@@ -243,4 +243,19 @@ function together<T extends Answer>(one: T, other: T): T {
       hookSpecificOutput: { ...other.hookSpecificOutput, ...one.hookSpecificOutput, additionalContext: context },
     }),
   };
+}
+
+/** Records a heartbeat in the task folder, at most once a minute. Failures are logged. */
+function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
+  if (!hasFolder(taskKind(taskPath))) return;
+  const at = now();
+  try {
+    // The agent can write the state, so the folder is the one that the contract names.
+    const contract = readContract(files)?.contract;
+    if (contract?.task && contract.loopId === loopId) {
+      beat(runFiles(taskFolder(files.projectDir, contract.taskPath)), loopId, at);
+    }
+  } catch (error) {
+    log(files, at, 'mirror', (error as Error).message);
+  }
 }

@@ -46,7 +46,7 @@ export async function userPromptSubmit(context: DriverContext): Promise<UserProm
   return { systemMessage: all.join('\n'), ...(seen?.toAgent != null && { hookSpecificOutput }) };
 }
 
-export interface UserPromptAnswer {
+interface UserPromptAnswer {
   readonly systemMessage: string;
   readonly hookSpecificOutput?: { readonly hookEventName: 'UserPromptSubmit'; readonly additionalContext: string };
 }

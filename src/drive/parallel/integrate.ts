@@ -10,7 +10,7 @@ import { dropWorktreeRecord, readWorktreeRecord, worktreePlace } from '../worktr
 import type { Integrate } from './batch.ts';
 import { INTEGRATE_TEXTS } from './messages.ts';
 
-export interface Integration {
+interface Integration {
   readonly projectDir: string;
   /** Name of the loop; its branch is `ralph/NAME`. */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface Integration {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface Integrated {
+interface Integrated {
   readonly message: string;
   /** `blocked`: the project itself is the obstacle, so nothing else can be integrated either. */
   readonly outcome: 'done' | 'failed' | 'blocked';

@@ -10,7 +10,7 @@ import { changing, gitOptions, ownPaths, type PlanPlace } from './plan-place.ts'
 
 const CONFIG_TIME_MS = 10_000;
 
-export type TaskCommit =
+type TaskCommit =
   | { readonly ok: true; readonly notes: readonly string[] }
   | { readonly ok: false; readonly said: string };
 

@@ -14,7 +14,7 @@ import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
 
-export interface LookedAt {
+interface LookedAt {
   readonly results: readonly CheckResult[];
   /** Relative to the project, without plan and progress file. */
   readonly changes: readonly string[];

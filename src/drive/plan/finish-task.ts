@@ -18,9 +18,7 @@ export interface CheckedWork {
   readonly results: readonly CheckResult[];
 }
 
-export type FinishedTask =
-  | { readonly problem: CheckResult }
-  | { readonly problem: null; readonly notes: readonly string[] };
+type FinishedTask = { readonly problem: CheckResult } | { readonly problem: null; readonly notes: readonly string[] };
 
 /** Writes progress entry and tick of a passed task and commits both with the work. Rolls back if the commit fails. */
 export async function finishTask(place: PlanPlace, task: OpenTask, work: CheckedWork): Promise<FinishedTask> {

@@ -15,7 +15,7 @@ import { PART_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, type PlanPlace, progressOf } from './plan-place.ts';
 
-export interface IntegratedTask {
+interface IntegratedTask {
   /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */
   readonly end: 'done' | 'misfit' | 'failed';
   readonly work: CheckedWork;
@@ -110,7 +110,7 @@ interface Move {
   readonly conflicts: readonly string[];
 }
 
-export interface MovedTask {
+interface MovedTask {
   readonly task: OpenTask;
   /** Files with conflict markers, relative to the repository. */
   readonly conflicts: readonly string[];

@@ -1,9 +1,8 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { planOf } from '../../engine/plan/attempt.ts';
 import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
@@ -11,7 +10,7 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/defaults.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
-import { START_TEXTS } from '../turn/messages.ts';
+import { readTaskFile } from '../start/find-task.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { errorsIn } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
@@ -19,7 +18,7 @@ import { ownPaths } from './plan-place.ts';
 
 const CONFIG_TIME_MS = 10_000;
 
-export interface PlanStartRequest {
+interface PlanStartRequest {
   readonly projectDir: string;
   readonly planPath: string;
   readonly from: string | null;
@@ -131,17 +130,8 @@ function beginProblems({ tasks }: PlanFile, { from, planPath }: PlanStartRequest
 }
 
 function readText(projectDir: string, planPath: string): string {
-  const bytes = readBytes(projectDir, planPath);
+  const bytes = readTaskFile(projectDir, planPath);
   const text = bytes.toString('utf8');
   if (Buffer.from(text).equals(bytes)) return text;
   throw new RalphError('task-invalid', PLAN_TEXTS.notUtf8(planPath));
-}
-
-function readBytes(projectDir: string, planPath: string): Buffer {
-  try {
-    return readFileSync(regularFile(join(projectDir, planPath), TASK_FILE_BYTES));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(planPath, code ?? 'not a regular file'), error);
-  }
 }

@@ -63,9 +63,9 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   return { turn: after(), made: { step, assembled, path: null, isTaskFile: false } };
 }
 
-export type RunChecks = () => Promise<readonly CheckResult[]>;
+type RunChecks = () => Promise<readonly CheckResult[]>;
 
-export interface VerifiedAttempt {
+interface VerifiedAttempt {
   readonly results: readonly CheckResult[];
   readonly plan: PlanAttempt;
 }

@@ -48,7 +48,7 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
 }
 
 /** Returns the journal line of a task folder for a decided iteration. `state` is the loop's state after the decision. */
-export function taskIterationRecord(
+function taskIterationRecord(
   record: IterationRecord,
   { measured, ended, gate, agent }: TaskTurn,
   state: LoopState,

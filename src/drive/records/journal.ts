@@ -22,7 +22,7 @@ export function recordJournal(files: LoopFiles, at: string, effects: readonly Ef
 }
 
 /** Returns the event that an effect records; null if it records nothing. */
-export function eventOf(effect: Effect): object | null {
+function eventOf(effect: Effect): object | null {
   if (effect.type === 'record-event') return effect.event;
   return effect.type === 'record-iteration'
     ? { type: 'iteration.ended', at: effect.record.endedAt, ...effect.record }

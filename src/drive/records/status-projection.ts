@@ -133,12 +133,12 @@ function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: st
 }
 
 /** Further facts about an iteration's agent; missing ones are unknown. */
-export interface AgentFacts extends Partial<Pick<LoopIteration, 'turns' | 'toolCalls' | 'model'>> {
+interface AgentFacts extends Partial<Pick<LoopIteration, 'turns' | 'toolCalls' | 'model'>> {
   readonly checklist?: ChecklistCount | undefined;
 }
 
 /** Returns a loop directory's record of an iteration. `message` is the agent's final one, or null. */
-export function loopIteration(
+function loopIteration(
   record: TaskIterationRecord,
   message: string | null,
   { turns = null, toolCalls = null, model = null, checklist }: AgentFacts = {},

@@ -103,14 +103,14 @@ const OUR_HOOK = /ralph-router-tool-use\.cjs/;
 const MAX_BYTES = 1024 * 1024;
 
 /** Returns the subagent type: an auditor for a prompt file, a developer otherwise, if they are installed. */
-export function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: NodeJS.ProcessEnv): string {
+function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: NodeJS.ProcessEnv): string {
   const audits = taskKind(taskPath) === 'prompt' && tdd === undefined && !policy.plan;
   const wanted = audits ? 'ralph-qa' : 'ralph-developer';
   return agentFile(wanted, projectDir, env) === null ? ANY_AGENT : wanted;
 }
 
 /** Returns the file of an agent without our hooks, such as the user's own under that name; null if it has them. */
-export function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS.ProcessEnv): string | null {
+function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS.ProcessEnv): string | null {
   const file = agentFile(type, projectDir, env);
   if (file === null) return null;
   return OUR_HOOK.test(splitFrontmatter(readRegularFile(file, MAX_BYTES) ?? '').frontmatter) ? null : file;

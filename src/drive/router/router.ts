@@ -33,7 +33,7 @@ export interface Router {
 /** Thrown when this process has to exit before there is an answer. */
 export class RouterLeft extends Error {}
 
-export type WaitReason = 'idle' | 'pace' | 'paused' | 'awaiting-consent' | 'working' | 'retry';
+type WaitReason = 'idle' | 'pace' | 'paused' | 'awaiting-consent' | 'working' | 'retry';
 
 interface About {
   readonly loopId: string | null;

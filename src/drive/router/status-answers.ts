@@ -6,7 +6,7 @@ import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import type { Message } from '../../text/message.ts';
 import { elapsed } from '../../text/time.ts';
-import { endedLoop } from '../status/ended-loop.ts';
+import { endedState } from '../status/ended-loop.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Hold } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
@@ -30,8 +30,8 @@ export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer
 /** Answers how the last router loop here ended, or that there was none. */
 export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program'>): StopAnswer {
   const loopId = readSpawn(files)?.loopId ?? null;
-  const ended = loopId === null ? null : endedLoop(files, loopId);
-  if (loopId !== null && ended !== null) return endAnswer(files, loopId, ended);
+  const state = loopId === null ? null : endedState(files, loopId);
+  if (loopId !== null && state !== null) return endAnswer(files, loopId, state.ended);
   const contract = findContract(files);
   // A loop that ended has no contract.
   if (typeof contract !== 'string' && contract.contract.loopId === loopId) {
@@ -131,7 +131,7 @@ export function needsConsent(files: LoopFiles, contract: Contract): boolean {
   return isUnagreedList || settingsToAgreeTo(contract).length > 0 || commandsOf(files, ownTerms).length > 0;
 }
 
-export function commandsOf(
+function commandsOf(
   files: LoopFiles,
   { task, validation, tdd }: Pick<Contract, 'task' | 'validation' | 'tdd'>,
 ): string[] {

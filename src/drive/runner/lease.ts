@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import lockfile from 'proper-lockfile';
 import { readRecord, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
-import { leasePaths, newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { isOwnedBy, leasePaths, newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
@@ -48,10 +48,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
     const owner = newOwner();
     const note = (agent: ProcessIdentity | null): void =>
       writeAtomically(holder, `${JSON.stringify({ ...owner, agent })}\n`, 0o600);
-    const own = (): boolean => {
-      const found = readOwner(holder);
-      return typeof found === 'object' && found.token === owner.token;
-    };
+    const own = (): boolean => isOwnedBy(holder, owner);
     let lost = false;
     const lose = (): void => {
       lost = true;

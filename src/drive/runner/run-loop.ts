@@ -1,11 +1,17 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import { exitCode } from '../../engine/exit-code.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import type { RunnerEventOf } from '../../engine/runner-event.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { show } from '../../state/process/program.ts';
 import { lastWordsText } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { clearOutbox, deliverOutbox } from '../records/journal.ts';
 import { loopStarted, recordLive } from '../records/live-events.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
+import { reportAtEnd } from '../status/end-report.ts';
+import { endedState, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { runEffects } from '../turn/run-effects.ts';
 import type { Dispatched, Driver, Prompt, Turn } from '../turn/turn.ts';
@@ -17,7 +23,6 @@ import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
 import type { Runner, RunnerOptions } from './runner.ts';
 import { backOff, MOST_RETRIES, newRunner, now, takeIteration, tellChecklist } from './runner.ts';
-import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
 import { waitForResume, watchOperator } from './watch-operator.ts';
 
 /** Drives a loop to its end under its lease, and always ends its agent. Calls `start` once the lease is held. */
@@ -243,4 +248,38 @@ async function waitForRetry(runner: Runner, turn: Turn, message: string): Promis
   await waitUntil(turn, { until, deadline: turn.deadline, signal, state: turn.loaded.state, taskPath: null });
   runner.retryNow = null;
   return 'retry';
+}
+
+type RunnerEnd = RunnerEventOf<'run.ended'>;
+
+/** Returns how the loop ended or was left, with the exit code. `last` is its last known state. */
+function runnerEnd({ files, loopId, options }: Runner, last: LoopState): RunnerEnd {
+  const { status, state, message } = standing(files, loopId);
+  const { iteration, usage } = state ?? last;
+  const hasLeft = status === 'interrupted' && state?.status !== 'ended';
+  return {
+    type: 'run.ended',
+    status,
+    message: show(hasLeft || message === null ? RUNNER_TEXTS.left : message, { name: files.name, mode: 'runner' }),
+    ...(state?.status === 'ended' && state.ended.text !== undefined && { text: state.ended.text }),
+    code: exitCode(status, options.requiresProof && !isVerified(state)),
+    iterations: iteration,
+    costUsd: totalCost(usage),
+  };
+}
+
+/** Reports the end to the user, with the messages that no agent received. */
+async function tellEnd({ leave, files, loopId, options }: Runner, end: RunnerEnd): Promise<RunnerEnd> {
+  const lost = leave.signal.reason === 'lease-lost';
+  const told: RunnerEnd = lost
+    ? { ...end, status: 'error', message: RUNNER_TEXTS.leaseLost, code: exitCode('error') }
+    : end;
+  const ended = lost ? null : endedState(files, loopId);
+  const message = ended && undeliveredText(ended);
+  if (message !== null) options.tell({ type: 'agent.notice', message });
+  const report = ended && (await reportAtEnd(files, ended, options.env));
+  const reported: RunnerEnd = report === null ? told : { ...told, report };
+  options.tell(reported);
+  if (ended !== null) await exportTelemetry(files, ended, options.env);
+  return reported;
 }

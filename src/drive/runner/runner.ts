@@ -127,7 +127,7 @@ export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded
   });
 }
 
-export interface RunnerTimeouts {
+interface RunnerTimeouts {
   readonly silenceMs: number;
   readonly retryMs: number;
 }

@@ -83,7 +83,7 @@ function proved(stored: StoredContract | null): StoredContract {
   return stored;
 }
 
-export interface ChangedContract {
+interface ChangedContract {
   readonly next: StoredContract;
   readonly terms: ConsentTerms;
   readonly changes: readonly string[];

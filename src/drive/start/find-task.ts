@@ -26,7 +26,7 @@ export interface FoundTask {
 /** Finds, reads and checks the task file. Throws RalphError `task-missing` or `task-invalid`. */
 export function findTask(projectDir: string, task: string | null, isPlan: boolean): FoundTask {
   const taskPath = taskPathOf(projectDir, task);
-  const text = readTaskText(join(projectDir, taskPath), taskPath);
+  const text = readTaskText(projectDir, taskPath);
   const { frontmatter, body } = splitFrontmatter(text);
   const checked = checkTaskFile(taskPath, text, isPlan ? 'plan' : undefined);
   refuseErrors(checked.problems, taskPath);
@@ -74,15 +74,19 @@ function kindOf(path: string): 'folder' | 'file' | null {
   }
 }
 
-function readTaskText(path: string, shown: string): string {
-  let text: string;
+/** Reads a task file of the project. Throws RalphError `task-missing`. */
+export function readTaskFile(projectDir: string, taskPath: string): Buffer {
   try {
-    text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
+    return readFileSync(regularFile(join(projectDir, taskPath), TASK_FILE_BYTES));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'not a regular file'), error);
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(taskPath, code ?? 'not a regular file'), error);
   }
-  if (text.trim() === '') throw new RalphError('task-missing', START_TEXTS.taskEmpty(shown));
+}
+
+function readTaskText(projectDir: string, taskPath: string): string {
+  const text = readTaskFile(projectDir, taskPath).toString('utf8');
+  if (text.trim() === '') throw new RalphError('task-missing', START_TEXTS.taskEmpty(taskPath));
   return text;
 }
 

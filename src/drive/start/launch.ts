@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
@@ -14,7 +15,7 @@ import { isBefore } from '../../text/time.ts';
 import { atLeast } from '../../text/version.ts';
 import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
-import { endedLoop, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
+import { endedState, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
@@ -124,29 +125,21 @@ async function runClient(
     ...(effort === null ? [] : ['--effort', effort]),
     ...rest,
   ];
-  await new Promise<void>((resolve, reject) => {
-    const child = spawn(client, args, {
-      stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
-      cwd: files.projectDir,
-      env: headless ? { ...env, ...launcherVariable() } : env,
-    });
-    // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
-    const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
-    const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
-    const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
-    const finish = (): void => {
-      clearInterval(ending);
-      quiet();
-    };
-    child.once('error', (error) => {
-      finish();
-      reject(error);
-    });
-    child.once('exit', () => {
-      finish();
-      resolve();
-    });
+  const child = spawn(client, args, {
+    stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
+    cwd: files.projectDir,
+    env: headless ? { ...env, ...launcherVariable() } : env,
   });
+  // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
+  const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
+  try {
+    await once(child, 'exit');
+  } finally {
+    clearInterval(ending);
+    quiet();
+  }
 }
 
 /** Ends a headless client after its loop: it would otherwise wait ten minutes and more for background shells (measured). */
@@ -155,7 +148,7 @@ function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, 
   let polls = 0;
   return setInterval(() => {
     repeat();
-    if (readLoop(files, loopId) !== null || endedLoop(files, loopId) === null) polls = 0;
+    if (readLoop(files, loopId) !== null || endedState(files, loopId) === null) polls = 0;
     else if (++polls === POLLS_AFTER_END) child.kill('SIGTERM');
   }, POLL_MS);
 }

@@ -6,11 +6,7 @@ import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
 
-/** Returns how a loop ended, from the archive; null if it is not archived. */
-export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['ended'] | null {
-  return endedState(files, loopId)?.ended ?? null;
-}
-
+/** Returns the last state of an ended loop, from the archive; null if it is not archived. */
 export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
   for (const { state } of archivedLoops(files)) if (state.loopId === loopId && state.status === 'ended') return state;
   return null;

@@ -11,7 +11,7 @@ import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { listOf } from './scenario-list.ts';
 
-export interface PhaseRequest {
+interface PhaseRequest {
   readonly phase: TddPhase;
   /** null for the current scenario. */
   readonly id: string | null;

@@ -26,7 +26,7 @@ import { type Dispatched, dispatch, type Loaded, lockOptions, type Turn, underCo
 type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
 
 /** A driver's facts about the agent's turn that has ended. */
-export interface TurnReport {
+interface TurnReport {
   readonly text: string;
   readonly origin: 'loop' | 'user';
   readonly promptId: string | null;

@@ -29,7 +29,7 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverC
 }
 
 /** Owner of a loop as seen from a hook's session. `unbound`: none yet. `foreign`: another session or driver. */
-export type Ownership = 'ours' | 'unbound' | 'foreign';
+type Ownership = 'ours' | 'unbound' | 'foreign';
 
 export function ownership(state: LoopState, context: DriverContext): Ownership {
   const { env, input } = context;

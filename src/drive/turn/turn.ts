@@ -8,7 +8,7 @@ import { findContract, type LoopFiles, type StoredContract } from '../../state/l
 import { LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
-import { endedLoop } from '../status/ended-loop.ts';
+import { endedState } from '../status/ended-loop.ts';
 
 /** Abort reason: the client process has exited. */
 export const CLIENT_GONE = 'client-exit';
@@ -114,7 +114,7 @@ export function lockOptions({ lease }: Pick<Turn, 'lease'>): StateOptions {
 }
 
 export function loopOver({ context, loaded }: Turn): Effect {
-  return { type: 'allow', message: endedLoop(context.files, loaded.state.loopId)?.message ?? null };
+  return { type: 'allow', message: endedState(context.files, loaded.state.loopId)?.ended.message ?? null };
 }
 
 export function handleAbort(turn: Turn): Dispatched {

@@ -14,9 +14,9 @@ import { type Dispatched, dispatch, handleAbort, type Turn } from './turn.ts';
 /** Poll interval: reacts within half a second, at less than 0.2 % of a core. */
 const POLL_MS = 330;
 
-export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
+type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
 
-export interface Wait {
+interface Wait {
   readonly until: number;
   /** Epoch milliseconds by which the driver must answer. */
   readonly deadline: number;

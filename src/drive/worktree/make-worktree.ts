@@ -31,7 +31,7 @@ export interface WorktreeRequest {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface MadeWorktree {
+interface MadeWorktree {
   readonly place: WorktreePlace;
   /** True until its set-up has finished. */
   readonly needsSetUp: boolean;
@@ -153,7 +153,7 @@ function taskNotices({ projectDir, taskPath }: WorktreeRequest, place: WorktreeP
   return existsSync(here) && !isSame(here, there) ? [WORKTREE_TEXTS.taskDiffers(taskPath)] : [];
 }
 
-export interface SetUp {
+interface SetUp {
   readonly projectDir: string;
   /** Set-up command of the user; null if there is none. */
   readonly command: string | null;
@@ -179,7 +179,7 @@ export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: 
 }
 
 /** Ignores a pattern in this clone only, for all its work trees: `.gitignore` belongs to the user. */
-export function exclude(commonDir: string, pattern: string): void {
+function exclude(commonDir: string, pattern: string): void {
   const path = join(commonDir, 'info', 'exclude');
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   if (text.split(/\r?\n/).includes(pattern)) return;

@@ -73,7 +73,7 @@ function keepJournals(
 }
 
 /** Work that exists only in a worktree. */
-export interface WorktreeLoss {
+interface WorktreeLoss {
   /** Uncommitted changes that differ from the main project. */
   readonly uncommitted: number;
   /** Commits that no other branch has. */

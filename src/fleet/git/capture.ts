@@ -6,13 +6,13 @@ import { RUNTIME } from './loop-state.ts';
 import { agentGit, agentIndex, ownCall, scratch, type Workspace } from './place.ts';
 
 /** File that a checkpoint does not contain. Its version of the last commit, if any, takes its place. */
-export interface LeftOut {
+interface LeftOut {
   readonly path: string;
   /** `repository`: a folder with its own git folder; `special`: for example a socket. */
   readonly why: 'size' | 'repository' | 'unreadable' | 'special';
 }
 
-export interface Captured {
+interface Captured {
   readonly head: string;
   /** Trees of the current files, of the index, and of the blobs of a conflict (null without one). */
   readonly work: string;
@@ -42,7 +42,7 @@ export function headOf(ws: Workspace): Promise<string> {
 }
 
 /** Differences from a commit. A path has one character for each of its bytes. */
-export interface ChangedFiles {
+interface ChangedFiles {
   readonly kept: readonly string[];
   readonly gone: readonly string[];
   readonly leftOut: readonly LeftOut[];

@@ -1,6 +1,6 @@
 import { onPath } from '../../state/process/find-program.ts';
 import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
-import { NO_FILE, withSettings } from '../../task/git/run-git.ts';
+import { NO_FILE, type Settings, withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from './messages.ts';
@@ -32,7 +32,7 @@ const MOST_COMPLAINT = 2_000;
 const MOST_OUTPUT = 512 * 1024 * 1024;
 
 /** Settings that override every configuration: no hook, no program of a repository, no signature, nothing in the background. */
-const SETTINGS: readonly (readonly [string, string])[] = [
+const SETTINGS: Settings = [
   ['core.hooksPath', NO_FILE],
   ['core.fsmonitor', 'false'],
   ['core.untrackedCache', 'false'],

@@ -8,7 +8,7 @@ import { PUBLISH_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
 import { assertOwnRepository, checkCommit, ownGit, type Workspace } from './place.ts';
 
-export interface Publication {
+interface Publication {
   readonly branch: string;
   readonly how: 'none' | 'branch' | 'pull-request';
   /** Branch on which the work began, and the target of a pull request. */

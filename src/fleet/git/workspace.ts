@@ -36,7 +36,7 @@ export interface WorkspaceRequest extends Readonly<Pick<Submission, 'repository'
 }
 
 /** Returns the reference of a loop's checkpoints in the repository. */
-export const checkpointRef = (loopId: string): string => `refs/ralph/${checkLoopId(loopId)}`;
+const checkpointRef = (loopId: string): string => `refs/ralph/${checkLoopId(loopId)}`;
 
 const holds = new Map<string, Hold>();
 const NAMES = 'workspace.json';

@@ -11,7 +11,7 @@ export interface Amount {
   readonly tokens: number;
 }
 
-export interface FleetSpent extends Amount {
+interface FleetSpent extends Amount {
   readonly reserved: Amount;
 }
 

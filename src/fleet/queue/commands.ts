@@ -75,7 +75,7 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
   }
 }
 
-export interface NewCommands {
+interface NewCommands {
   /** Signed commands of this generation, in the order of their ids, each after `last`. */
   readonly commands: readonly FleetCommand[];
   /** Number of entries of the stream that no member of the fleet has signed. */

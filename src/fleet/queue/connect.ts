@@ -8,7 +8,7 @@ import { jobIdOf } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
 
 /** Packages that the fleet needs and that its user installs in addition to ours. */
-export interface Packages {
+interface Packages {
   /** Loaded at first use: most commands only read from the server. */
   readonly bullmq: typeof BullMQ;
   readonly newRedis: (url: string, options: RedisOptions) => Redis;
@@ -142,6 +142,6 @@ export function queueOf(account: string): string {
 }
 
 /** Returns the address without credentials. */
-export function placeOf(url: string): string {
+function placeOf(url: string): string {
   return url.replace(/\/\/.*@/, '//').replace(/[?#].*$/, '');
 }

@@ -15,7 +15,7 @@ const UNSENT: ReadonlySet<unknown> = new Set(['command.started', 'tool.started',
 const MOST_WAITING = 2_000;
 
 /** Event of a loop as stored by the fleet. */
-export interface FleetEvent {
+interface FleetEvent {
   /** Position in the stream. */
   readonly id: string;
   readonly attempt: number;

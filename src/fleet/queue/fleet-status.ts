@@ -6,7 +6,7 @@ import { type FleetServer, KEYS } from './connect.ts';
 import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';
 
 /** State of a job in the queue. */
-export type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
+type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
 
 /** Loop of the fleet as `fleet status` shows it. */
 export interface FleetLoop extends LoopEntry {
@@ -36,7 +36,7 @@ export const OVER: ReadonlySet<QueueState> = new Set(['ended', 'failed', 'forgot
 const DELAY_SHIFT = 0x1000;
 
 /** Requested loops, and their total number. */
-export interface FleetList {
+interface FleetList {
   /** Active loops first, then waiting, queued and ended ones; the newest first within each group. */
   readonly loops: readonly FleetLoop[];
   readonly total: number;

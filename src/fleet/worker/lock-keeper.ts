@@ -13,7 +13,7 @@ export class PutBack extends Error {
 
 const LOOK_MS = 200;
 
-export interface LockOptions {
+interface LockOptions {
   /** Extends the lock on the server by its whole duration; false if another worker has it, or it expired. */
   readonly renew: () => Promise<boolean>;
   /** Lifetime of a lock without renewal on the server, in milliseconds. */

@@ -6,7 +6,7 @@ import type { FleetKey, Submission } from '../job.ts';
 import { type FleetCommand, readCommands } from '../queue/commands.ts';
 import { type FleetServer, KEYS } from '../queue/connect.ts';
 
-export interface CommandTarget {
+interface CommandTarget {
   readonly server: FleetServer;
   readonly key: FleetKey;
   readonly submission: Submission;

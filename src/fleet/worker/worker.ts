@@ -11,7 +11,7 @@ import { type Claim, withoutWork, workOn } from './claim.ts';
 import { LockKeeper, LostLoop, PutBack } from './lock-keeper.ts';
 import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
-export interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'program' | 'limits'> {
+interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'program' | 'limits'> {
   /** Environment of this process, without the variables of the fleet. */
   readonly env: NodeJS.ProcessEnv;
   readonly slots: number;

@@ -18,7 +18,7 @@ export interface HookGroup {
   readonly hooks: readonly CommandHook[];
 }
 
-export type HookEvent =
+type HookEvent =
   | 'SessionStart'
   | 'UserPromptSubmit'
   | 'Stop'

@@ -24,7 +24,7 @@ export interface AgentSettings {
 }
 
 /** The client's permission rules that restrict. */
-export interface RestrictingRules {
+interface RestrictingRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { namesIn, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { withLock } from './lock.ts';
-import { newOwner, ownerLives, readOwner } from './owner.ts';
+import { isOwnedBy, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
 
 /** Exclusive hold for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
@@ -37,7 +37,7 @@ export function takeHold(path: string): Hold | null {
     return true;
   });
   if (!taken) return null;
-  const renewal = setInterval(() => renew(path, owner.token), RENEWAL_MS);
+  const renewal = setInterval(() => renew(path, owner), RENEWAL_MS);
   renewal.unref();
   let isOver = false;
   const release = (): void => {
@@ -46,13 +46,13 @@ export function takeHold(path: string): Hold | null {
     clearInterval(renewal);
     try {
       withLock(`${path}.lock`, LOCK, () => {
-        if (isOurs(path, owner.token)) removeIfThere(path);
+        if (isOwnedBy(path, owner)) removeIfThere(path);
       });
     } catch {
       // The file system fails: the hold ends with this process.
     }
   };
-  return { release, isOurs: () => isOurs(path, owner.token) };
+  return { release, isOurs: () => isOwnedBy(path, owner) };
 }
 
 const POLL_MS = 100;
@@ -75,16 +75,11 @@ function draftsOf(path: string): string[] {
   return names.map((name) => join(folder, name));
 }
 
-function renew(path: string, token: string): void {
+function renew(path: string, owner: LockOwner): void {
   const now = new Date();
   try {
-    if (isOurs(path, token)) utimesSync(path, now, now);
+    if (isOwnedBy(path, owner)) utimesSync(path, now, now);
   } catch {
     // The next relevant call reports it; holders of this namespace are known by their process.
   }
-}
-
-function isOurs(path: string, token: string): boolean {
-  const owner = readOwner(path);
-  return typeof owner === 'object' && owner.token === token;
 }

@@ -8,7 +8,7 @@ export interface LockOptions {
 }
 
 /** Throws RalphError `state-io` if this holder lost the lock because a person or another machine removed it. */
-export type AssertHeld = () => void;
+type AssertHeld = () => void;
 
 /** Maximum number of consecutive markers of crashed reapers before a contender gives up. */
 const MAX_DEPTH = 8;

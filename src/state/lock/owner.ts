@@ -54,6 +54,12 @@ export function readOwner(path: string): FoundOwner {
   return { pid, startedAt: startedAt ?? null, token, host: host ?? '' };
 }
 
+/** Returns whether the file at `path` names this owner. */
+export function isOwnedBy(path: string, { token }: LockOwner): boolean {
+  const found = readOwner(path);
+  return typeof found === 'object' && found.token === token;
+}
+
 /** Returns whether the owner in the file at `path` may still be alive. */
 export function ownerLives(owner: LockOwner, path: string): boolean {
   if (owner.host === hostIdentity()) return isAlive(owner);

@@ -5,7 +5,7 @@ import { orElse } from '../../text/or-else.ts';
 import { quoted } from '../../text/quote.ts';
 import { onPath } from './find-program.ts';
 
-export interface Invocation {
+interface Invocation {
   /** Path of the file that node runs: `process.argv[1]`. */
   readonly script: string | undefined;
   readonly path: string | undefined;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-export interface ProgramRun {
+interface ProgramRun {
   readonly cwd: string | undefined;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string | undefined>>;

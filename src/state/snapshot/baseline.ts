@@ -9,7 +9,7 @@ const FORMAT = 1;
 const MOST_FILES = 50_000;
 
 /** State of the `unchanged` files at the start of a loop, or as last accepted. It outlives the loop's end. */
-export interface Baseline {
+interface Baseline {
   readonly version: typeof FORMAT;
   readonly loopId: string;
   readonly globs: readonly string[];

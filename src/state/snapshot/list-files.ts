@@ -16,7 +16,7 @@ const BY_TOOLS = new Set(
 
 const MOST_ENTRIES = 200_000;
 
-export interface Listing {
+interface Listing {
   readonly files: readonly string[];
   /** Folders in which a further file of the set could appear, and roots that do not exist. */
   readonly folders: readonly string[];

@@ -14,7 +14,7 @@ const OPTIONS = { throwIfNoEntry: false } as const;
  */
 const LONG_LOOK = 1500;
 
-export interface Look {
+interface Look {
   readonly paths: readonly string[];
   /** Inode, size and change time of each path; -1 if it does not exist, NaN if it has to be examined. */
   readonly stamps: Float64Array;

@@ -25,7 +25,7 @@ import { contentOf, type FileChange, readSnapshot, type Snapshot } from './snaps
 import { diskPath, isSameVersion, plainPath, statAt, versionAt } from './version.ts';
 
 /** Write-ahead record of files that are being restored. The next process completes what a killed one began. */
-export interface RestoreIntent<Cause> {
+interface RestoreIntent<Cause> {
   readonly loopId: string;
   /** ISO-8601 UTC; unique among the restores of a loop, because only one process restores at a time. */
   readonly id: string;

@@ -19,7 +19,7 @@ const KEPT_BYTES = 64 * 1024 * 1024;
 const MOST_FILES = 50_000;
 
 /** Version with the position of its content in the pack; null if that was not kept. */
-export type KeptVersion = Version & { readonly offset: number | null };
+type KeptVersion = Version & { readonly offset: number | null };
 
 /** Protected files, and the loop's own files as single paths. */
 export interface Watch {
@@ -50,7 +50,7 @@ export interface FileChange {
 }
 
 /** Figures for the warning at the start; null if all contents are kept. */
-export interface SnapshotBounds {
+interface SnapshotBounds {
   readonly unkept: number;
   readonly unwatched: boolean;
 }

@@ -90,7 +90,7 @@ export const BEAT_MS = 60_000;
 export const DEAD_MS = 30 * 60_000;
 const MAX_BYTES = 4096;
 
-export interface Heartbeat {
+interface Heartbeat {
   readonly loopId: string;
   readonly at: string;
 }

@@ -23,7 +23,7 @@ import { withDeciding } from './deciding-environment.ts';
 import { runSetUp } from './run-set-up.ts';
 import { gateEnvironment } from './shell.ts';
 
-export interface CopyRequest {
+interface CopyRequest {
   readonly contract: Pick<Contract, 'environment' | 'verifyIn' | 'sandbox'>;
   readonly projectDir: string;
   /** Folder outside the project for all copies. */

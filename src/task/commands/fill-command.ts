@@ -9,7 +9,7 @@ export interface CommandValues {
   readonly maxIterations: number;
 }
 
-export interface CommandProblem {
+interface CommandProblem {
   readonly rule: 'placeholder' | 'unsafe-placeholder' | 'unknown-placeholder';
   readonly message: string;
   readonly severity: 'error' | 'warning';

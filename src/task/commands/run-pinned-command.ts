@@ -8,11 +8,11 @@ import { withDeciding } from './deciding-environment.ts';
 import { type CommandOutcome, type CommandRun, isFromOutside, runCommand } from './run-command.ts';
 import { gateEnvironment } from './shell.ts';
 
-export interface PinnedCommand extends CommandDefinition {
+interface PinnedCommand extends CommandDefinition {
   readonly directory: string;
 }
 
-export interface PinnedOptions {
+interface PinnedOptions {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onLine?: (line: string, command: string) => void;
@@ -22,7 +22,7 @@ export interface PinnedOptions {
 
 type PinnedTerms = Pick<Contract, 'scripts'> & Partial<Pick<Contract, 'programs' | 'environment' | 'sandbox'>>;
 
-export type PinnedEnd =
+type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
   | { readonly kind: 'ran'; readonly outcome: CommandOutcome };
 

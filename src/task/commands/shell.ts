@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 
-export interface Shell {
+interface Shell {
   readonly program: string;
   readonly arguments: (run: string) => string[];
 }

@@ -4,7 +4,7 @@ import { commandTimeoutProblems, crossKeyProblems, idleProblems } from './cross-
 import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
 import { frontmatterSchema, TASK_KEYS } from './schema.ts';
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly cap?: number;
   /** True if these settings are complete, so that relations between keys can be checked. */
   readonly whole: boolean;

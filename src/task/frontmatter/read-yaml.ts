@@ -2,7 +2,7 @@ import type { Alias, Document, Node } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import { camelCase } from './canonical-keys.ts';
 
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }

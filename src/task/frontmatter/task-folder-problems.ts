@@ -7,7 +7,7 @@ import { bodyPlaceholders, RALPH_NAMES } from './placeholders.ts';
 import type { KeyProblem } from './problem.ts';
 import type { Frontmatter } from './schema.ts';
 
-export interface BodyProblem extends Omit<KeyProblem, 'keys'> {
+interface BodyProblem extends Omit<KeyProblem, 'keys'> {
   readonly at: number;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import type { GitState, Marks } from '../../engine/schema/stored-views.ts';
 import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
-import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
+import { type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
 
 export interface GitLimits {
   readonly files: number;
@@ -16,11 +16,9 @@ export const GIT_LIMITS: GitLimits = { files: 5_000, read: 1_000, bytes: 16 * 10
 
 const MAX_COMMITTED = 200;
 
-export type GitLook =
+type GitLook =
   | { readonly kind: 'state'; readonly state: GitState }
   | { readonly kind: 'unknown'; readonly limit: string };
-
-type Settings = readonly (readonly [string, string])[];
 
 interface Look {
   readonly projectDir: string;
@@ -152,7 +150,7 @@ function prefixInRepository(projectDir: string): string | null {
 }
 
 /** Parsed output of `git status --porcelain=v2 --branch -z`. Paths are relative to the root of the work tree. */
-export interface GitStatus {
+interface GitStatus {
   readonly head: string;
   /** Mode and object name of staged files, by path. */
   readonly index: Readonly<Record<string, string>>;

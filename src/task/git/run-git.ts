@@ -95,7 +95,8 @@ export async function eachOfGit(
   return answered;
 }
 
-type Settings = readonly (readonly [string, string])[];
+/** Settings of git, as keys and values. */
+export type Settings = readonly (readonly [string, string])[];
 
 function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings = []) {
   const { timeMs: timeout = 30_000, signal, sandbox: terms, view } = given;

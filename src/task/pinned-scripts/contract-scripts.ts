@@ -23,7 +23,7 @@ export const ABSENT = 'absent';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-export interface ContractPins {
+interface ContractPins {
   /** Hashes of files that must not change, by key: a path, `PATH#PART` of a structured file, or `~/PATH`. */
   readonly scripts: Record<string, string>;
   /** Hashes of files that the end report merely names if they change. */

@@ -6,7 +6,7 @@ const NAMES = ['GNUmakefile', 'makefile', 'Makefile'];
 const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 20;
 
-export interface MakeCall {
+interface MakeCall {
   readonly directory: string;
   /** Paths relative to `directory`: the makefile, its includes, and names that would take precedence over it. */
   readonly files: readonly string[];

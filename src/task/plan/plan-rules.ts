@@ -6,7 +6,7 @@ export const PLAN_RULES = [
   ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),
 ] as const;
 
-export type PlanRule = (typeof PLAN_RULES)[number];
+type PlanRule = (typeof PLAN_RULES)[number];
 
 const PUBLISHED = 'A plan does not publish: only the user does.';
 const DEPLOYED = 'A plan does not deploy to production: only the user does.';

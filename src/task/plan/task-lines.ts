@@ -2,7 +2,7 @@ import type { Nodes } from 'mdast';
 import type { PlanTaskStatus } from '../../engine/plan/task-order.ts';
 import { LINE_END } from '../../text/characters.ts';
 
-export interface TaskHead {
+interface TaskHead {
   /** Null for a box without a task. */
   readonly id: string | null;
   readonly title: string;

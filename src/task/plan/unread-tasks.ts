@@ -4,7 +4,7 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { leafLines, readHead } from './task-lines.ts';
 
-export type Unread = Pick<PlanProblem, 'line' | 'rule' | 'message'>;
+type Unread = Pick<PlanProblem, 'line' | 'rule' | 'message'>;
 
 /** Pattern for marks of lists, headings, quotes and tables, including those of word processors. */
 const MARK = /^[\s>|]*(?:(?:[-*+•◦▪‣·–—]|\d{1,9}[.)]|#{1,6})\s+)?/;

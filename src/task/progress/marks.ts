@@ -66,7 +66,7 @@ const MAX_FILE_BYTES = 5 * 1024 * 1024;
 /** Flags for reading that neither block on a FIFO nor follow a link that replaced the file meanwhile. */
 const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-export type Marked =
+type Marked =
   /** `limited`: not read because the budget was used up. */
   | { readonly kind: 'mark'; readonly mark: string; readonly limited: boolean }
   | { readonly kind: 'absent' | 'unreadable' };

@@ -11,7 +11,7 @@ const MAX_SCENARIOS = 500;
 const MAX_DESCRIPTION = 4_000;
 const ID = /^\w[\w.-]{0,63}$/;
 
-export interface ListTerms {
+interface ListTerms {
   readonly projectDir: string;
   readonly wanted: readonly WantedScenario[];
   readonly command: string | null;

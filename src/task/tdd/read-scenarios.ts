@@ -115,7 +115,7 @@ function ofItem(text: string): WantedScenario {
   return { id: null, description: described ?? text, run: run?.trim() ?? null, timeoutSeconds: null };
 }
 
-export type ReadList =
+type ReadList =
   | { readonly kind: 'list'; readonly list: readonly unknown[] }
   | { readonly kind: 'markdown' }
   | { readonly kind: 'broken'; readonly problems: readonly string[] };

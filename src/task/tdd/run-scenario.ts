@@ -17,7 +17,7 @@ export interface ScenarioRun {
   readonly durationMs: number;
 }
 
-export interface ScenarioOptions {
+interface ScenarioOptions {
   readonly projectDir: string;
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -31,7 +31,7 @@ export interface Line {
   readonly comments: readonly Span[];
 }
 
-export interface Heading {
+interface Heading {
   readonly level: number;
   readonly title: string;
   /** True if the line underlines its title, the first line of the paragraph above. */

@@ -13,7 +13,7 @@ export interface ListItem {
   readonly inCode: boolean;
 }
 
-export interface ListVisitor {
+interface ListVisitor {
   readonly item: (item: ListItem) => void;
   readonly heading?: (title: string, level: number) => void;
 }

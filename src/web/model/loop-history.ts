@@ -10,7 +10,7 @@ const MOST_DECISIONS = 2_000;
 const MOST_CALLS = 1_000;
 
 /** Facts recorded at the start of a loop. */
-export interface StartFacts {
+interface StartFacts {
   readonly limits: Readonly<Record<string, unknown>>;
   readonly checks: readonly { readonly name: string; readonly run: string }[];
   readonly facts: Readonly<Record<string, unknown>>;

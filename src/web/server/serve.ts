@@ -128,7 +128,7 @@ function requestOf(body: unknown): ControlRequest | null {
   return kind !== 'steer' || said === '' || said.length > MOST_MESSAGE ? null : { kind, text: said };
 }
 
-export interface Dashboard {
+interface Dashboard {
   /** Address with the tokens. */
   readonly url: string;
   readonly port: number;
