@@ -3,7 +3,7 @@ import { ancestors, environmentOf, sessionLeader } from '../state/process/ancest
 import { identityOf, isAlive } from '../state/process/identity.ts';
 
 /** Prefix of the ids of sessions outside every client; a client's are UUIDs. */
-const OUTSIDE = 'terminal-';
+export const OUTSIDE = 'terminal-';
 
 /** Client from whose shell this process was called, or its substitute. */
 export interface HostSession extends ClientIdentity {
@@ -24,10 +24,6 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   const seen = pid === process.pid || (above.length === 0 ? process.platform !== 'linux' : above.includes(pid));
   const known = Number.isInteger(pid) && pid > 0 && seen;
   return { ...processOf(known ? pid : null), sessionId, client: true };
-}
-
-export function isOutside(sessionId: string | null): boolean {
-  return sessionId?.startsWith(OUTSIDE) === true;
 }
 
 /** Returns the environment that the client was started with; empty if the system does not provide it. */

@@ -98,7 +98,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
   if (loops.length === 0) return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));
   const at = now();
   const rows = loops.map((loop) => {
-    const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree } = loop;
+    const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree, holder, mode } = loop;
     const checklist = (live ?? lastLoop)?.checklist;
     return [
       `${name ?? '(default)'}${worktree === null ? '' : ' (worktree)'}`,
@@ -107,7 +107,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
       live === null ? '' : `${live.iteration}/${live.maxIterations}`,
       checklist === undefined ? '' : checklistText(checklist),
       costUsd === null ? '' : dollarText(costUsd),
-      live === null ? '' : holderText(loop),
+      live === null ? '' : holder === null ? (mode ?? '') : `${mode} ${holder.pid}`,
       live === null ? '' : instantText(live.startedAt, at),
       live === null ? '' : instantText(lastSeen(live.lastRunAt, heartbeat), at),
       lastLoop === null ? '' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
@@ -136,10 +136,6 @@ function block([name = '', ...cells]: readonly string[], paint: Paint): string {
 /** Returns the status of a loop that is not live, unless another column shows it. */
 function plainStatus(status: string): string {
   return status === 'not-started' || status === 'unreadable' ? status.replace('-', ' ') : '';
-}
-
-function holderText({ holder, mode }: ListedLoop): string {
-  return holder === null ? (mode ?? '') : `${mode} ${holder.pid}`;
 }
 
 /** Returns the end of its last turn, or a later heartbeat. */

@@ -175,16 +175,13 @@ function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf):
   );
 }
 
-/** Returns whether `init` has installed the hooks in this project; without them no session takes part in a loop. */
-function areHooksInstalled(projectDir: string): boolean {
-  return existsSync(join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'));
-}
-
 /** Prints on standard error what a client that the user starts by hand lacks for this loop. */
 export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
   if (state.mode !== 'hook') return;
   const { guardrails, sandbox } = stored.contract;
-  if (!areHooksInstalled(projectDir)) err(withPrefix(show(START_TEXTS.noHooks)));
+  // Without the hooks of `init` no session takes part in a loop.
+  const hook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');
+  if (!existsSync(hook)) err(withPrefix(show(START_TEXTS.noHooks)));
   if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
   // `lifted` identifies a plan, which has rules of its own.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));

@@ -212,17 +212,14 @@ function taskToOpen({ values, positionals, projectDir, err }: CommandContext): s
   const [word, ...more] = positionals;
   if (word === undefined || more.length > 0 || values['name'] !== undefined) return null;
   const aPathAlone = PATH_ALONE.test(word);
-  if (!aPathAlone && !isTask(resolve(word))) return null;
+  const file = basename(word) === RALPH_FILE ? resolve(word) : resolve(word, RALPH_FILE);
+  if (!aPathAlone && !existsSync(file)) return null;
   const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
     const text = `${word} is a task folder, which was opened.`;
     err(withPrefix(advise(text, 'To draft a task from this word', `draft --name NAME "${word}"`)));
   }
   return join(dir, basename(taskPath));
-}
-
-function isTask(path: string): boolean {
-  return existsSync(basename(path) === RALPH_FILE ? path : join(path, RALPH_FILE));
 }
 
 async function openTask(context: CommandContext, path: string, mayAsk: boolean): Promise<number> {

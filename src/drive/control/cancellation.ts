@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
+import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { DriverContext } from '../turn/ownership.ts';
-
-/** Marks a cancelled loop for the session that still works on it: its next tool call is denied and its turn ends. */
-export function markCancelled(files: LoopFiles, { loopId, sessionId }: LoopState): void {
-  writeRecord(files.cancellation, { loopId, sessionId });
-}
 
 export function isCancelled({ env, files, input }: DriverContext): boolean {
   // Checked first, because an exception would be the slowest way to find out.

@@ -1,6 +1,7 @@
 import type { Effect, OperatorCommand } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
@@ -9,7 +10,6 @@ import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { usageNow } from '../status/loop-report.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
-import { markCancelled } from './cancellation.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {
@@ -36,7 +36,10 @@ export function operate(
     // A cancel works without a contract: it is the way out if the contract is unreadable.
     const stored = command.kind === 'cancel' ? null : readContract(files);
     const policy = stored?.contract.policy ?? policyFromEnvironment(env).policy;
-    if (command.kind === 'cancel' && mayStillWork(current.state)) markCancelled(files, current.state);
+    const { loopId, sessionId, clientPid } = current.state;
+    // The session may still be at work: its next tool call is denied and its turn ends.
+    const mayWork = sessionId !== null && (clientPid === null || clientAlive(current.state));
+    if (command.kind === 'cancel' && mayWork) writeRecord(files.cancellation, { loopId, sessionId });
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     const next = state.status === 'ended' ? { ...state, usage: usageNow(files, state) } : state;
     return { next, result: { before: current.state, after: next, effects } };
@@ -50,11 +53,6 @@ export function operate(
 
 function withOrigin(effect: Effect, from: Person): Effect {
   return effect.type === 'record-event' ? { ...effect, event: { ...effect.event, from } } : effect;
-}
-
-/** Returns whether a session may still be at work: it is bound, and its client is alive or unknown. */
-function mayStillWork(state: LoopState): boolean {
-  return state.sessionId !== null && (state.clientPid === null || clientAlive(state));
 }
 
 function noLoop(files: LoopFiles, kind: string): RalphError {

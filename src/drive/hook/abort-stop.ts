@@ -31,16 +31,13 @@ export function clientGone(context: DriverContext): AbortSignal {
 export function applyStopFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
   // Stops of a session are sequential, so a missing record will never arrive.
   const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));
-  if (!obey(context, stored, lost)) return null;
+  if (!applyFlags(context, stored, lost)) return null;
   clearCancellation(context.files);
   return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
 }
 
-export function applyCancelFlag(context: DriverContext, stored: StoredContract): boolean {
-  return obey(context, stored, () => undefined);
-}
-
-function obey(
+/** Applies the flag files; `beforeCancel` is called for a loop that they end. Returns whether they end one. */
+export function applyFlags(
   context: DriverContext,
   stored: StoredContract | null,
   beforeCancel: (state: LoopState) => void,

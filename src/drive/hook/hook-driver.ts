@@ -3,7 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { recordLive } from '../records/live-events.ts';
 import { deliveryOf } from '../turn/make-prompt.ts';
-import { announcement, nextText, withPrefix } from '../turn/messages.ts';
+import { announcement, withPrefix } from '../turn/messages.ts';
 import type { Driver, Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
@@ -34,7 +34,7 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer
   const { state, policy } = turn.loaded;
   const { reason, context } = deliveryOf(prompt, policy.reinject, state.taskPath);
   const announced = announcement(prompt.step.steering);
-  const lines = [...notes, nextText(state.iteration + 1, state.maxIterations)];
+  const lines = [...notes, `iteration ${state.iteration + 1} of ${state.maxIterations}.`];
   return {
     decision: 'block',
     reason,

@@ -45,8 +45,8 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
   const call = toolCall(input);
   const stored = readContract(files);
   if (stored !== null && showsCancelFlag(context, loop, stored)) {
-    const { applyCancelFlag } = await import('./abort-stop.ts');
-    if (applyCancelFlag(context, stored)) return turnEnds();
+    const { applyFlags } = await import('./abort-stop.ts');
+    if (applyFlags(context, stored, () => undefined)) return turnEnds();
   }
   const rules = guardRules(files, env, stored);
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;

@@ -1,12 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  readRecord,
-  readRegularFile,
-  removeIfThere,
-  writeAtomically,
-  writeRecord,
-} from '../../state/files/regular-file.ts';
+import { readRecord, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
@@ -23,10 +17,6 @@ export interface CommitIntent {
   /** Size of the progress file before; null if there was none. */
   readonly progressBytes: number | null;
   readonly entry: string;
-}
-
-export function writeIntent({ files }: PlanPlace, intent: CommitIntent): void {
-  writeRecord(files.commitIntent, intent);
 }
 
 export function readIntent({ files }: PlanPlace): CommitIntent | null {

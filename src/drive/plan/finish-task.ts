@@ -5,10 +5,10 @@ import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { readRegularFile, writeRecord } from '../../state/files/regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { oneLine } from '../../text/excerpt.ts';
-import { type CommitIntent, clearIntent, replaceText, rollBack, writeIntent } from './commit-journal.ts';
+import { type CommitIntent, clearIntent, replaceText, rollBack } from './commit-journal.ts';
 import { commitTask } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
@@ -41,7 +41,7 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
     progressBytes,
     entry: progressBytes === null ? `${progressTitle(contract.taskPath)}${entry}` : entry,
   };
-  writeIntent(place, intent);
+  writeRecord(files.commitIntent, intent);
   appendFileSync(progressFile, intent.entry);
   replaceText(planFile, after);
   const committed = await commitTask(place, task, intent.subject);

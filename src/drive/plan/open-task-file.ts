@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 
@@ -37,7 +37,7 @@ export interface OpenTask {
 }
 
 /** Path outside the project, where the agent cannot write. */
-function openTaskPath({ outsideDir, name }: LoopFiles): string {
+export function openTaskPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `task${name === null ? '' : `.${name}`}.json`);
 }
 
@@ -52,8 +52,4 @@ export function writeOpenTask(files: LoopFiles, task: OpenTask): void {
 export function readOpenTask(files: LoopFiles, loopId: string): OpenTask | null {
   const task = jsonOrNull(readRegularFile(openTaskPath(files)) ?? '') as OpenTask | null;
   return task?.loopId === loopId && Array.isArray(task.scope) ? task : null;
-}
-
-export function dropOpenTask(files: LoopFiles): void {
-  removeIfThere(openTaskPath(files));
 }

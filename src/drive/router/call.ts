@@ -1,4 +1,4 @@
-import { clientEnvironment, type HostSession, hostSession, isOutside } from '../../claude/host-session.ts';
+import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../../claude/host-session.ts';
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -172,7 +172,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   const held = hold === 'mine' && state.sessionId === host.sessionId ? state : withHolder(state, host, hold);
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {
-    const sameKind = !host.client && isOutside(state.sessionId);
+    const sameKind = !host.client && state.sessionId.startsWith(OUTSIDE);
     // Before the state: after a crash, the next process finds the spawn with either the old or the new holder.
     if (sameKind) reassign(files, state, held.epoch);
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;

@@ -23,7 +23,7 @@ import { launcherVariable } from '../turn/ownership.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import { type Dispatched, dispatch, isStep, loadedUnder, newTurn, startFreshTurn, type Turn } from '../turn/turn.ts';
-import { rateLimitWait, remainingMs, serverErrorWait } from '../turn/wait.ts';
+import { doubled, rateLimitWait, remainingMs } from '../turn/wait.ts';
 import { allowedChecks } from './allowed-tools.ts';
 import type { StartedLoop } from './start-loop.ts';
 
@@ -99,7 +99,7 @@ function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): 
       : Math.max(1_000, Date.parse(resumesAt) - Date.now() + 1_000);
   }
   const isServers = reason === 'api-error' && apiFailure({}, state.marks.transcriptPath).kind === 'overloaded';
-  return isServers && retries < MOST_RETRIES ? serverErrorWait(env, retries) : null;
+  return isServers && retries < MOST_RETRIES ? doubled(env, 'RALPH_RETRY_WAIT', retries, 5_000, 120_000) : null;
 }
 
 /** Runs the client until it exits. Does not start it if the user leaves or ends the loop while its prompt is made. */

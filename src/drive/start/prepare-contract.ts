@@ -30,6 +30,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const found = findTask(projectDir, request.task, Boolean(request.plan));
   const resolved = readSettings(request, found);
   const { taskPath, head, frontmatter, checked } = found;
+  const [{ plan }, { policy }] = [request, resolved];
   const driven = request.mode === 'runner';
   const agent = driven ? resolved.settings.agent : null;
   const task = taskTermsOf(request, taskPath, resolved);
@@ -55,7 +56,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       createdAt: request.at,
       frontmatter,
       head,
-      policy: policyFor(request, resolved),
+      // The first or the only task of a plan: each start names it, no setting does.
+      policy: policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy,
       ...(request.plan && { commitFooters: [...resolved.settings.commitFooters] }),
       validation: resolved.settings.validation,
       ...checkTerms(resolved),
@@ -118,11 +120,6 @@ function checkTerms({ settings }: Resolved): Pick<ContractTerms, 'mayChange' | '
 function notifyTerms({ settings }: Resolved): Pick<ContractTerms, 'notify'> {
   const { bell: _, ...notify } = settings.notify;
   return notify.command === null && notify.url === null ? {} : { notify };
-}
-
-/** Adds the first or the only task of a plan, which each start names; they are not settings. */
-function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
-  return policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy;
 }
 
 /** Warns that an agent command applies to a runner only. */

@@ -35,7 +35,7 @@ import type { Settings } from '../../task/settings/resolve.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
-import { dropOpenTask } from '../plan/open-task-file.ts';
+import { openTaskPath } from '../plan/open-task-file.ts';
 import { recordJournal, recordNotice } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
@@ -137,7 +137,7 @@ function createLoop(
   removeIfThere(files.cancellation);
   if (before === null) {
     removeIfThere(files.promptedTurn);
-    dropOpenTask(files);
+    removeIfThere(openTaskPath(files));
     writeStartPoint(files, loopId, request.startPoint ?? null);
   } else if (request.gitPins) writeGitView(files, request.gitPins);
   const event = startedEvent(state, stored, at, before !== null);

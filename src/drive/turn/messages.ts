@@ -176,10 +176,6 @@ export function announcement(steering: readonly Pick<Steering, 'text' | 'announc
   return lines.length === 0 ? null : lines.join('\n');
 }
 
-export function nextText(iteration: number, max: number): string {
-  return `iteration ${iteration} of ${max}.`;
-}
-
 export function failedText(message: string, log: string): Message {
   return advise(
     `The Stop hook failed and let the turn end; the loop is still live: ${asSentence(message)} Details: ${log}.`,

@@ -119,12 +119,8 @@ export function rateLimitWait(env: NodeJS.ProcessEnv, nth: number): number {
   return doubled(env, 'RALPH_RATE_LIMIT_WAIT', nth, 60_000, 30 * 60_000);
 }
 
-/** Returns the delay before retry `nth` (from 0) after a server error, doubled up to two minutes. */
-export function serverErrorWait(env: NodeJS.ProcessEnv, nth: number): number {
-  return doubled(env, 'RALPH_RETRY_WAIT', nth, 5_000, 120_000);
-}
-
-function doubled(env: NodeJS.ProcessEnv, name: string, nth: number, otherwise: number, most: number): number {
+/** Returns the delay before retry `nth` (from 0), doubled up to `most`; the variable `name` sets the first one. */
+export function doubled(env: NodeJS.ProcessEnv, name: string, nth: number, otherwise: number, most: number): number {
   const named = env[name];
   const first = named ? parseDuration(named) : otherwise;
   if (first === null || first <= 0) {
