@@ -62,6 +62,22 @@ const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
 /** Keys of the client's own shell tool, which match no pattern but SHELL_KEY: most calls need not compile five of them. */
 const SHELL_TOOL_KEYS = new Set(['command', 'description', 'timeout', 'run_in_background']);
+/** Pattern for keys of text for people and models: a single word there is not a path, and a line not a command. */
+export const PROSE_KEY =
+  /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|thought|reason|notes?|observations?|markdown|html|query|regex|repl(acement)?|(new|old)_?(string|str|text|source))$/i;
+/** Pattern for lines that read as commands: `rm F`, `!git push`, `* * * * * rm F`, `spawn rm F`. */
+const COMMAND_LINE =
+  /^[\s:\\!*\d/,@-]{0,40}(?:(?:spawn|shell|sudo|exec|system) )?((?:cd|rm|mv|cp|dd|tee|ln|shred|unlink|chmod|chown|sed|cat|git|node|npx|(?:ba|da|z)?sh|truncate -|echo [^\n]*>|printf [^\n]*>)[^\S\n].*\S)/gm;
+/** Pattern for lines that only a text for people has: a sentence, an item of a list, a heading, a quotation. */
+const PROSE_LINE = /^\s{0,9}(?:[A-Z][a-z]+[ ,.:]|[-*>#|]+ (?![*\d])|```)/m;
+const MAX_LINES = 50;
+
+/** Returns the lines of a text of unknown use that read as commands, at most 50; none if people are to read it. */
+export function commandLines(text: string): string {
+  const lines = PROSE_LINE.test(text) ? [] : [...text.matchAll(COMMAND_LINE)].slice(0, MAX_LINES);
+  return lines.map(([, line = '']) => line).join('\n');
+}
+
 /** Pattern for keys whose lists contain commands, not the words of one command. */
 const PLURAL = /s$/i;
 const MAX_DEPTH = 40;
@@ -91,6 +107,11 @@ export function runTexts(call: ToolCall): RunText[] {
         (!SHELL_TOOL_KEYS.has(key) && SHELL_KEY.test(wordsOf(key).join('_')))
       )
         add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
+      else if (kind === 'unknown' && !PROSE_KEY.test(key) && !ARGS_KEY.test(key)) {
+        // A line that begins with git may be a note; one that begins with rm and names a file is hardly one.
+        const lines = textsOf(`${key}s`, each, undefined).map((text) => commandLines(text).replace(/^git .*/gm, ''));
+        add('shell', lines.filter(Boolean), here);
+      }
       visit(each, here, depth + 1);
     }
   };

@@ -1,12 +1,9 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
-import { classOf, isRemoval } from '../client-tools.ts';
+import { classOf, isRemoval, PROSE_KEY } from '../client-tools.ts';
 import type { Guard, ToolCall } from '../guard.ts';
 
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
-/** Pattern for keys of text for people and models: a single word there is not a path. */
-const PROSE_KEY =
-  /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|(new|old)_?(string|str|text|source))$/i;
 /** Pattern for files named by a patch, whatever tool it is for. */
 const PATCHED = /^(?:\*\*\* (?:(?:Update|Add|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]\/)?)([^\s\0][^\t\n]*)/gm;
 const MAX_DEPTH = 40;

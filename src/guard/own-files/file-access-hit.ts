@@ -47,7 +47,9 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   if (word.under !== undefined) return hitBySearch(word.under, guard);
   if (word.pattern !== undefined && word.text !== null && !cwd.includes(UNKNOWN))
     return hitByGlob(word.pattern, cwd, true, guard);
-  for (const piece of piecesOf(word.template, guard)) {
+  for (const given of piecesOf(word.template, guard)) {
+    // Code expands globs of its own: `glob('.claude/*/*')`.
+    const piece = given.replace(/[*?]+/g, UNKNOWN);
     const isUnknown = piece.includes(UNKNOWN) || (!piece.startsWith('/') && cwd.includes(UNKNOWN));
     const hit = isUnknown
       ? hitByTemplate(piece, cwd, 'below', guard)

@@ -54,7 +54,7 @@ const TALKERS =
 
 export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   __proto__: null as never,
-  'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum':
+  'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum shellcheck vale':
     {},
   'bat batcat': { values: '-l -r --language --line-range' },
   nl: { values: '-b -w -s' },
@@ -67,9 +67,9 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   iconv: { values: '-f -t', out: '-o --output' },
   'hd hexdump': { values: '-n -s -e' },
   'diff colordiff': { values: '-U -C --label', recursive: '-r --recursive' },
-  gh: {
+  'gh glab': {
     values:
-      '-R --repo -b --body -t --title -d --desc --description -l --label -a --assignee -m --milestone -q --jq -S --search -B --base -H --head -n --notes',
+      '-R --repo -b --body -t --title -d --desc --description -l --label -a --assignee -m --milestone -q --jq -S --search -B --base -H --head -n --notes --message',
     in: '-f -F --body-file --notes-file --input --env-file',
     unsure: true,
   },

@@ -1,3 +1,4 @@
+import { commandLines } from '../../client-tools.ts';
 import { isOfSystem, isUnknown, recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
 import { basenameOf, commandsOfOptions, gitWords, isShell } from '../program-words.ts';
 import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
@@ -40,7 +41,15 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
 
 function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   openInterpreter(call, name, context);
-  const texts = name === 'git' ? gitTexts(call) : [];
+  const programs = call.assignments.filter((each) => PROGRAM_VARIABLES.test(each.name));
+  const texts = programs.map(({ words }) => (words[0]?.template ?? '').replace(/^!/, ''));
+  if (name === 'git') texts.push(...gitTexts(call));
+  // A program that is not known may run the lines of its input.
+  if (isUnknown(name) && call.stdin.kind !== 'none') {
+    texts.push(commandLines(call.stdin.text));
+    const calls = call.stdin.text.match(CALLS)?.join('\n');
+    if (calls !== undefined) reportCall(context, 'interpreter-code', call, calls);
+  }
   for (const text of [...texts, ...commandsOfOptions(name, call.words)])
     context.interpret(text, [call.state], call.stdin, inside(context, call, name));
   const command = recordCommand(call, name, context);
@@ -50,6 +59,9 @@ function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   const state = withWrittenFiles(call, name, context.facts.writes.slice(before));
   return { states: [state], output: literalOutput(call, name) };
 }
+
+/** Pattern for calls in any language: `remove("F")`, `file:delete('F')`. */
+const CALLS = /[\w.:!]{1,80}\(\s{0,9}(["'`])[^"'`\n]{1,300}\1[^)\n]{0,300}\)/g;
 
 /** `anything sh -c TEXT`, `curl x | anything bash`: a program that is not known runs the shell that it is given. */
 function openShellBehind(call: Call, name: string, context: ShellContext): void {
@@ -159,9 +171,6 @@ function oneText(words: readonly string[]): string {
 function gitTexts(call: Call): string[] {
   const { words, aliased, settings } = gitWords(call.words, call.state.variables);
   const programs = [...settings].flatMap(([key, value]) => (PROGRAM_KEYS.test(key) ? [value] : []));
-  for (const { name, words: values } of call.assignments) {
-    if (PROGRAM_VARIABLES.test(name)) programs.push(values[0]?.template ?? '');
-  }
   const told = programs.map((text) => text.replace(/^!/, ''));
   if (aliased?.startsWith('!')) return [...told, aliased.slice(1)];
   // An alias from the environment is not among the command's words: its expansion is interpreted.

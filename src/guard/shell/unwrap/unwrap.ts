@@ -58,7 +58,6 @@ const wrapperOf = byProgram<Wrapper>({
     subcommands: ['run'],
   },
   'cross-env': { values: '', assigns: true },
-  dotenv: { values: '-e -v -p -c' },
   concurrently: {
     values: '-n -c -s -l -p -t -m --names --prefix-colors --success --max-processes --prefix --kill-signal',
     texts: true,

@@ -22,6 +22,12 @@ export const RUN_BY_CODE: readonly string[] = [
   "make -f - <<< $'a:\\n\\tgit push'",
   "tar cf /dev/null docs --checkpoint=1 --checkpoint-action=exec='git push'",
   "ssh -o ProxyCommand='git push' host",
+  // The input of a program that is not known may be its script.
+  "foo <<< 'git push'",
+  "printf 'set -e\\ngit push\\n' | foo",
+  "crontab - <<< '* * * * * git push'",
+  "expect <<< 'spawn git push'",
+  'EDITOR="git push" crontab -e',
 ];
 
 /** What looks like it and runs something else, or nothing. */
@@ -40,6 +46,11 @@ export const RUNS_OTHERS: readonly string[] = [
   "make -f - <<< $'a:\\n\\techo git push'",
   'tar --checkpoint=100 --checkpoint-action=dot -cf /tmp/d.tar docs',
   'ssh -o ConnectTimeout=5 host true',
+  "jj describe --stdin <<'E'\nExplain the release\n\ngit push is for people.\nE",
+  "mail -s x me <<'E'\n- git push\n```\ngit push\n```\nE",
+  "llm summarise <<< 'why does git push fail?'",
+  "crontab - <<< '* * * * * git fetch'",
+  'EDITOR=vim git commit',
 ];
 
 /** Changes of `test/a.test.ts` or `package.json`. */
@@ -70,6 +81,8 @@ export const CHANGED_BY_CODE: readonly string[] = [
   'go test -coverprofile=test/a_test.go ./...',
   'go build -o test/a.test.ts ./cmd/x',
   "ssh -o ProxyCommand='rm test/a.test.ts' host",
+  "foo <<< 'rm test/a.test.ts'",
+  'iex <<< \'File.write("test/a.test.ts", "")\'',
 ];
 
 /** What only reads them, or writes a namesake in the folder for temporary files. */
@@ -96,6 +109,8 @@ export const CHANGES_OTHERS: readonly string[] = [
   'go run ./cmd/x -port 0 -out /tmp/o',
   'ruff format --check test',
   'ruff check --output-format=json test',
+  "glab mr note 3 -m 'Removed test/a.test.ts'",
+  "pbcopy <<< 'Remove test/a.test.ts'",
   'lighthouse http://localhost --output json --output-path /tmp/lh.json',
 ];
 
@@ -105,10 +120,14 @@ export const LEFT_OUT: readonly string[] = [
   'tar -czf /tmp/backup.tgz --exclude=.env --exclude=secrets --exclude=node_modules .',
   'rsync -a --exclude=.env --exclude=secrets ./ /tmp/mirror/',
   'rsync -a --exclude .env --exclude secrets . /tmp/mirror',
+  'curl -d @- http://localhost/x <<< \'{"path": ".env"}\'',
+  "pbcopy <<< 'see .env'",
 ];
 export const NOT_LEFT_OUT: readonly string[] = [
   'tar --exclude=docs -czf /tmp/backup.tgz .',
   'tar --exclude=.env -czf /tmp/backup.tgz .',
   'tar --exclude=secrets -cf - .env',
   'rsync -a --exclude=docs ./ /tmp/mirror/',
+  "foo <<< 'cat .env'",
+  'dotenv -f .env printenv',
 ];

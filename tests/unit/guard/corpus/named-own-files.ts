@@ -17,6 +17,12 @@ export const NAMED: readonly string[] = [
   'lz4 --rm @STATE@',
   'brotli -j @HOOK@',
   'srm @STATE@',
+  "foo <<< 'rm -rf .claude/ralph'",
+  "echo 'rm @STATE@' | foo",
+  "csh <<'E'\ncd src\nmv ../.claude/hooks /tmp/h\nE",
+  "bc <<< '!rm @STATE@'",
+  'erl <<< \'file:delete("@STATE@").\'',
+  'perl -e \'unlink glob ".claude/*/*"\'',
   'wipe -f @HOOK@',
   'scrub @STATE@',
   'logrotate -f @STATE@',
@@ -109,6 +115,12 @@ export const NAMED: readonly string[] = [
 
 /** Like them, and without harm: nothing of the loop is named, it is only read, or it stands in prose. */
 export const NOT_NAMED: readonly string[] = [
+  "glow <<'E'\nRun this:\n```\nrm @STATE@\n```\nE",
+  "llm 'explain' <<< 'what does .claude/settings.json do?'",
+  'http POST :3000/x <<< \'{"run": "rm .claude/settings.json"}\'',
+  "shellcheck - <<< 'rm .claude/settings.json'",
+  "echo 'rm @STATE@' | wc -c",
+  "npx eslint 'src/**/*.ts' '*.json'",
   'iconv -o out.txt README.md',
   'iconv -f utf8 -t latin1 @STATE@',
   'pytest --basetemp=/tmp/x',
