@@ -269,6 +269,60 @@ const GAMES: readonly Game[] = [
     trick: write('.tool-versions', 'pass'),
     reported: /\.tool-versions/,
   },
+  {
+    what: 'a device in the place of a configuration',
+    check: 'jest',
+    files: { 'package.json': '{"devDependencies":{"jest":"1"}}', 'bin/jest': '#!/bin/sh\ntest -c jest.config.js\n' },
+    trick: 'ln -s /dev/zero jest.config.js',
+    refused: /jest\.config\.js/,
+  },
+  {
+    what: 'a configuration that is a link out of the project',
+    check: 'jest',
+    files: { 'package.json': '{"devDependencies":{"jest":"1"}}', 'bin/jest': runner('jest.config.js') },
+    trick: 'echo pass > ~/config.js; ln -s ~/config.js jest.config.js',
+    refused: /jest\.config\.js/,
+  },
+  {
+    what: "a start file of maven in the user's home",
+    check: 'mvn test',
+    files: { 'pom.xml': '', 'bin/mvn': runner('../home/.mavenrc') },
+    trick: 'echo pass > ~/.mavenrc',
+    refused: /\.mavenrc/,
+  },
+  {
+    what: 'a folder of scripts that gradle runs at its start',
+    check: 'gradle test',
+    files: { 'build.gradle': '', 'bin/gradle': runner('../home/.gradle/init.d/a.gradle') },
+    trick: 'mkdir -p ~/.gradle/init.d; echo pass > ~/.gradle/init.d/a.gradle',
+    refused: /init\.d/,
+  },
+  {
+    what: 'the description of the build',
+    check: 'mix test',
+    files: { 'mix.exs': '', 'bin/mix': runner('mix.exs') },
+    trick: 'echo pass > mix.exs',
+    reported: /mix\.exs/,
+  },
+  {
+    what: 'a new test whose folder has a line end in its name',
+    check: 'test -e ok',
+    files: { 'test/a.ts': '' },
+    frontmatter: "unchanged: ['{test,spec}/**/*.ts']",
+    trick: "touch ok; mkdir 'test/a\nb'; touch 'test/a\nb/b.ts'",
+    refused: /b\/b\.ts/,
+  },
+  {
+    what: 'a server that the agent leaves behind',
+    check: 'node ask.cjs',
+    files: {
+      'ask.cjs': "fetch('http://127.0.0.1:48231').then(() => process.exit(0), () => process.exit(1))",
+      'serve.cjs':
+        "setTimeout(process.exit, 20000); require('http').createServer((_, s) => s.end()).listen(48231, () => require('fs').writeFileSync('up', ''))",
+    },
+    trick: 'setsid -f node serve.cjs > /dev/null 2>&1 < /dev/null; while ! test -e up; do sleep 0.1; done',
+    open: /other machines and servers/,
+  },
 ];
 
 playGames(GAMES);

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
@@ -20,6 +20,8 @@ type Terms = Pick<Contract, 'projectDir' | 'taskPath' | 'task'> & {
 
 /** Hash of a file whose absence is pinned. */
 export const ABSENT = 'absent';
+/** Hash of what a runner may read and this program does not: a folder, a device, a link out of the project, a huge file. */
+const UNREAD = 'unread';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -55,7 +57,7 @@ export function contractPins(terms: Terms): ContractPins {
     const hash = scriptHash(projectDir, key);
     const path = key.replace(/#.*$/s, '');
     if (isFree(path) || !(pinned.has(key) || named.has(key))) watched[key] = hash ?? ABSENT;
-    else if (hash !== null || pinned.has(key)) scripts[key] = hash ?? ABSENT;
+    else if ((hash !== null && hash !== UNREAD) || pinned.has(key)) scripts[key] = hash ?? ABSENT;
   }
   return { scripts, watched, programs: [...new Set(found.flatMap((pins) => [...pins.programs]))].toSorted() };
 }
@@ -98,15 +100,14 @@ function scriptHash(projectDir: string, key: string): string | null {
   }
   const [, file = key, part] = PART.exec(key) ?? [];
   const isHome = file.startsWith('~/');
-  if (!isHome && !isProjectFile(projectDir, file)) return null;
+  const path = isHome ? join(homedir(), file.slice(2)) : join(projectDir, file);
   try {
-    const content = readFileSync(
-      regularFile(isHome ? join(homedir(), file.slice(2)) : join(projectDir, file), MOST_BYTES),
-    );
+    if (!isHome && !isProjectFile(projectDir, file)) throw new Error(`${file} is not a file of the project`);
+    const content = readFileSync(regularFile(path, MOST_BYTES));
     const text = part === undefined ? content : partOf(file, content.toString('utf8'), part);
     return text === null ? null : sha256(text);
   } catch {
-    return null; // removed or made inaccessible meanwhile
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : UNREAD;
   }
 }
 

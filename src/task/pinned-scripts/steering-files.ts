@@ -18,7 +18,7 @@ npm npx turbo nx: ${NPMRC} | turbo.json nx.json package.json#config
 npm pnpm yarn bun turbo nx lerna: | package.json#workspaces pnpm-workspace.yaml lerna.json
 pnpm pnpx: ${NPMRC} .pnpmfile.cjs
 yarn yarnpkg: ${NPMRC} .yarnrc .yarnrc.yml
-bun bunx: ${NPMRC} bunfig.toml
+bun bunx: ${NPMRC} bunfig.toml ~/.bunfig.toml
 pytest py.test tox nox coverage: pytest.ini .pytest.ini pytest.toml .pytest.toml conftest.py ${PYTHON} pyproject.toml#tool.pytest pyproject.toml#tool.coverage pyproject.toml#tool.tox tox.ini#pytest tox.ini#testenv* tox.ini#tox tox.toml setup.cfg#tool:pytest noxfile.py .coveragerc | tests/conftest.py test/conftest.py
 python python3: ${PYTHON}
 uv poetry pipenv hatch pdm poe task taskipy: ${PYTHON} pyproject.toml#tool.poe pyproject.toml#tool.pdm pyproject.toml#tool.hatch pyproject.toml#tool.taskipy pyproject.toml#tool.uv uv.toml hatch.toml | Pipfile
@@ -34,9 +34,9 @@ jasmine karma *: jasmine.json spec/support/jasmine.json spec/support/jasmine.mjs
 cargo: .cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml | build.rs Cargo.toml clippy.toml .clippy.toml rustfmt.toml .rustfmt.toml
 go gotestsum: go.work ~/.config/go/env | go.mod vendor/modules.txt
 phpunit pest composer: phpunit.xml phpunit.xml.dist phpunit.dist.xml composer.json#scripts
-rspec bundle rake: .rspec .rspec-local ~/.rspec .bundle/config | spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile rakefile
-gradle gradlew: ~/.gradle/init.gradle ~/.gradle/gradle.properties gradle/wrapper/gradle-wrapper.properties gradle/wrapper/gradle-wrapper.jar | build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties
-mvn mvnw: .mvn/maven.config .mvn/jvm.config .mvn/extensions.xml .mvn/wrapper/maven-wrapper.properties .mvn/wrapper/maven-wrapper.jar ~/.m2/settings.xml | pom.xml
+rspec bundle rake: .rspec .rspec-local ~/.rspec .bundle/config ~/.bundle/config | spec/spec_helper.rb spec/rails_helper.rb test/test_helper.rb Rakefile rakefile
+gradle gradlew: ~/.gradle/init.gradle ~/.gradle/init.gradle.kts ~/.gradle/init.d ~/.gradle/gradle.properties gradle/wrapper/gradle-wrapper.properties gradle/wrapper/gradle-wrapper.jar | build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties
+mvn mvnw: .mvn/maven.config .mvn/jvm.config .mvn/extensions.xml .mvn/wrapper/maven-wrapper.properties .mvn/wrapper/maven-wrapper.jar ~/.m2/settings.xml ~/.mavenrc | pom.xml
 dotnet: .runsettings Directory.Build.props Directory.Build.targets
 zsh: ~/.zshenv
 fish: ~/.config/fish/config.fish
@@ -56,7 +56,8 @@ cmake ctest: CTestCustom.cmake | CMakePresets.json
 node: | package.json#imports
 node npm python python3 ruby go: | .tool-versions mise.toml .node-version .ruby-version
 ${LOGIN}: ~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin
-deno: deno.json#tasks deno.json#test deno.jsonc
+deno: deno.json#tasks deno.json#test deno.jsonc | deno.json#imports import_map.json
+mix sbt ant swift nix nix-shell devbox dart flutter zig scons meson stack cabal lein clojure buck2 earthly: | mix.exs build.sbt build.xml Package.swift flake.nix shell.nix devbox.json dart_test.yaml build.zig SConstruct meson.build stack.yaml cabal.project project.clj deps.edn .buckconfig Earthfile
 tsc vue-tsc ts-node tsx: | tsconfig.json tsconfig.base.json tsconfig.build.json
 eslint: | eslint.config.{${MODULE}} .eslintrc.{js,cjs,json,yml,yaml} .eslintrc package.json#eslintConfig package.json#eslintIgnore .eslintignore
 biome prettier ruff mypy pyright black flake8 pylint rubocop golangci-lint oxlint stylelint shellcheck: | biome.json biome.jsonc .prettierrc .prettierrc.{json,yml,yaml,js,toml} .prettierignore ruff.toml .ruff.toml mypy.ini .mypy.ini .flake8 .pylintrc .rubocop.yml .golangci.{yml,yaml,toml,json} pyproject.toml#tool.ruff pyproject.toml#tool.mypy pyproject.toml#tool.black pyproject.toml#tool.pyright pyproject.toml#tool.pylint pyrightconfig.json .oxlintrc.json .stylelintrc .stylelintrc.json .shellcheckrc setup.cfg#mypy setup.cfg#flake8`

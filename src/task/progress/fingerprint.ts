@@ -49,7 +49,7 @@ function pattern(glob: string): Pattern | null {
   const place = (isGlob ? base : plain).replace(/\/+$/, '');
   if (isAbsolute(plain) || place.split('/').includes('..') || plain.length > MAX_GLOB) return null;
   const folded = process.platform === 'win32' || process.platform === 'darwin';
-  const matches = picomatch(isGlob ? plain : place, { dot: true, nocase: folded });
+  const matches = picomatch(isGlob ? plain : place, { dot: true, flags: folded ? 'is' : 's' });
   // A literal folder name matches everything below it.
   const beneath = isGlob ? () => false : (path: string): boolean => path.startsWith(`${place}/`);
   return { base: place, matches: (path) => matches(path) || beneath(path) };
