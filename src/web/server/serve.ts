@@ -9,6 +9,8 @@ import { addressOf, bearerOf, isToken, newTokens, refusal, type Tokens } from '.
 import type { ControlRequest, News, NewsFeed } from './news-feed.ts';
 
 const MOST_WATCHERS = 16;
+/** Number of unread news with which a page is disconnected. */
+const MOST_QUEUED = 256;
 const MOST_BODY = 64 * 1024;
 const MOST_MESSAGE = 8_000;
 /** Interval of comments that keep the connection open and detect a closed page. */
@@ -35,8 +37,10 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
       const queue: News[] = [];
       let ring = (): void => undefined;
       const end = feed.listen((news) => {
-        queue.push(news);
-        ring();
+        if (queue.push(news) <= MOST_QUEUED) return ring();
+        // A page that reads nothing: it connects again when it does.
+        end();
+        void stream.close();
       });
       stream.onAbort(() => {
         end();
