@@ -9,7 +9,9 @@ export function secretMask(env: NodeJS.ProcessEnv): (text: string) => string {
   const values = secretNames(env, []).map((name) => env[name] ?? '');
   const forms = values
     .filter(({ length }) => length >= SHORTEST)
-    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
+    // The longest first: one secret may begin like another.
+    .sort((one, other) => other.length - one.length);
   return (text) => forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
 }
 

@@ -9,6 +9,10 @@ test('masks values of secrets, plain and as JSON escapes them', () => {
   assert.equal(mask('/home/someone abc'), '/home/someone abc');
 });
 
+test('masks the whole of a secret that begins like another', () => {
+  assert.equal(secretMask({ A_TOKEN: 'abcdefgh', B_TOKEN: 'abcdefgh-more' })('abcdefgh-more abcdefgh'), '*** ***');
+});
+
 test('leaves bytes that are not text unchanged', () => {
   const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0]), Buffer.from('pässword1234')]);
   const masked = maskBytes(bytes, { MY_SECRET: 'pässword1234' });
