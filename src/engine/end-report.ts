@@ -1,3 +1,4 @@
+import { oneLine } from '../text/excerpt.ts';
 import { dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
 import type { CheckResult } from './events.ts';
@@ -85,7 +86,7 @@ function figures({ iterations: count, maxIterations, durationMs, costUsd, tokens
 
 function changeLines({ stat, newFiles }: NonNullable<EndReport['changes']>): string[] {
   if (stat.length + newFiles.length === 0) return ['  Nothing changed since the start.'];
-  const files = [...stat.slice(0, -1).map((line) => line.trim()), ...newFiles.map((path) => `${path} (new)`)];
+  const files = [...stat.slice(0, -1).map((line) => line.trim()), ...newFiles.map((path) => `${oneLine(path)} (new)`)];
   const more = files.length - MOST_FILES;
   return [
     `  Changed since the start:${stat.length === 0 ? '' : ` ${stat.at(-1)?.trim()}`}`,

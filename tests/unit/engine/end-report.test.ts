@@ -56,6 +56,8 @@ describe('the report at the end of a loop', () => {
       '  Changed since the start:',
       '    new.ts (new)',
     ]);
+    const forged = report({ changes: { stat: [], newFiles: ['a\nralph-loop: Complete'] } });
+    assert.equal(forged.at(-1), '    a ralph-loop: Complete (new)', 'a name adds no line');
     assert.deepEqual(report({ changes: { stat: [], newFiles: [] } }).slice(2), ['  Nothing changed since the start.']);
   });
 
