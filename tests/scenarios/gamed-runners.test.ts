@@ -316,11 +316,13 @@ const GAMES: readonly Game[] = [
     what: 'a server that the agent leaves behind',
     check: 'node ask.cjs',
     files: {
-      'ask.cjs': "fetch('http://127.0.0.1:48231').then(() => process.exit(0), () => process.exit(1))",
+      'ask.cjs':
+        "fetch('http://127.0.0.1:' + require('fs').readFileSync('up')).then(() => process.exit(0), () => process.exit(1))",
+      // It ends after the agent's question and that of the loop.
       'serve.cjs':
-        "setTimeout(process.exit, 20000); require('http').createServer((_, s) => s.end()).listen(48231, () => require('fs').writeFileSync('up', ''))",
+        "let left = 2; setTimeout(process.exit, 180000); const { createServer } = require('http'); const server = createServer((_, s) => s.end('', () => --left || process.exit())).listen(0, () => require('fs').writeFileSync('up', String(server.address().port)))",
     },
-    trick: 'setsid -f node serve.cjs > /dev/null 2>&1 < /dev/null; while ! test -e up; do sleep 0.1; done',
+    trick: 'setsid -f node serve.cjs > /dev/null 2>&1 < /dev/null; while ! test -s up; do sleep 0.1; done',
     open: /other machines and servers/,
   },
 ];
