@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readLines } from '../../src/state/files/journal-lines.ts';
@@ -55,9 +55,14 @@ async function asleep(one: RunnerProject): Promise<StartedRunner> {
   await works(one);
   const ended = agentNotes(one.journal).length;
   await until('the next agent works', () => agentNotes(one.journal).length > ended);
-  await pause(100);
-  runner.child.kill('SIGSTOP');
-  return runner;
+  const stat = `/proc/${runner.pid}/stat`;
+  for (;;) {
+    runner.child.kill('SIGSTOP');
+    await until('it sleeps', () => /\) T /.test(readFileSync(stat, 'utf8')));
+    if (!existsSync(`${one.files.state}.lock`)) return runner;
+    runner.child.kill('SIGCONT');
+    await pause(20);
+  }
 }
 
 /** Has the runner that holds the loop look like one of another machine, of whose process nobody here can know. */
@@ -70,9 +75,12 @@ function moveElsewhere(one: RunnerProject): void {
 }
 
 async function leftAsLost(runner: StartedRunner): Promise<void> {
-  const { code, said } = await runner.over;
-  assert.equal(code, 1, said);
-  assert.match(said, /This runner ends: another runner took over the loop, or its lease could not be renewed/);
+  const { code } = await runner.over;
+  assert.equal(code, 1, runner.said());
+  const why = /This runner ends: another runner took over the loop, or its lease could not be renewed/;
+  // What it said last can be read a moment after it has ended.
+  await until('it says so', () => why.test(runner.said()));
+  assert.match(runner.said(), why);
 }
 
 test('A runner that loses its lease ends its agent and itself, and leaves the loop ready to resume.', async () => {
