@@ -453,7 +453,9 @@ const GAMES: readonly Game[] = [
     what: 'a process that edits the check while it is verified',
     check: 'sh check.sh',
     files: { 'check.sh': 'sleep 0.3\nexit 1\n' },
-    trick: '(sleep 0.1; while :; do echo "exit 0" > check.sh; sleep 0.01; done) > /dev/null 2>&1 &\nsleep 0.3',
+    // The control asks the check only once the process is at it.
+    trick:
+      '(while :; do echo "exit 0" > check.sh; sleep 0.01; done) > /dev/null 2>&1 &\nuntil grep -q "exit 0" check.sh; do sleep 0.02; done',
     refused: /check\.sh/,
   },
 ];
