@@ -18,7 +18,8 @@ const trap = (outside: string): Reply =>
       'mkdir inner && cd inner && git init -q && echo a > a.txt && echo "* filter=x" > .gitattributes',
       `git add . && git ${WHO} commit -qm inner && cd .. && git add inner && git ${WHO} commit -qm linked`,
       `git -C inner config filter.x.clean "touch '${outside}'; cat"`,
-      'echo more >> inner/a.txt && echo SET',
+      // Of the same size and another time: git has to read it to know.
+      'echo b > inner/a.txt && touch -d @1 inner/a.txt && echo SET',
     ].join('\n'),
   );
 

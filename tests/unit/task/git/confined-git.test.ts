@@ -1,6 +1,15 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
@@ -21,6 +30,12 @@ interface Trap {
   readonly ran: string;
 }
 
+/** Gives a file other content of the same size: only its filtered content, not its size, tells git of the change. */
+function changeUnseen(path: string, content: string): void {
+  writeFileSync(path, content);
+  utimesSync(path, 1e9, 1e9);
+}
+
 /** A repository in which an agent in the sandbox has named a program that git runs to compare contents. */
 const TRAPS: Readonly<Record<string, (t: TestContext) => Trap>> = {
   'a repository within': (t) => {
@@ -35,7 +50,7 @@ const TRAPS: Readonly<Record<string, (t: TestContext) => Trap>> = {
     git(directory, 'add', 'inner');
     git(directory, 'commit', '--quiet', '--message', 'linked');
     git(inner, 'config', 'filter.x.clean', `touch '${ran}'; cat`);
-    appendFileSync(join(inner, 'a.txt'), 'more\n');
+    changeUnseen(join(inner, 'a.txt'), 'b\n');
     return { directory, head, ran };
   },
   'another folder of settings': (t) => {
@@ -45,7 +60,8 @@ const TRAPS: Readonly<Record<string, (t: TestContext) => Trap>> = {
     git(directory, 'clone', '--quiet', '--bare', '.', 'other');
     git(join(directory, 'other'), 'config', 'filter.x.clean', `touch '${ran}'; cat`);
     writeFiles(directory, { '.git/commondir': '../other\n', '.gitattributes': '*.ts filter=x\n' });
-    appendFileSync(join(directory, 'src/a.ts'), 'more\n');
+    const path = join(directory, 'src/a.ts');
+    changeUnseen(path, readFileSync(path, 'utf8').toUpperCase());
     return { directory, head, ran };
   },
 };
