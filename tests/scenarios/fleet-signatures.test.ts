@@ -86,8 +86,11 @@ test('a signed submission that is queued again is not executed again', async (t)
   writeFileSync(join(f.notes, 'go'), '');
   const worker = f.worker('one');
   const { sha } = await f.ended(id);
-  await queue.remove(`${id}.1`);
-  await queue.add('loop', envelope, { jobId: `${id}.1` });
+  const job = `${id}.1`;
+  // The result is told before the worker lets the job go.
+  await until('the job is removed', async () => (await queue.remove(job)) === 1);
+  await queue.add('loop', envelope, { jobId: job });
+  await until('the worker has taken it again', async () => (await queue.getJob(job))?.finishedOn !== undefined);
   const again = await f.ended(id);
   assert.deepEqual([again.outcome, again.sha], ['complete', sha], worker.said());
   assert.equal(runs(f), 2);
