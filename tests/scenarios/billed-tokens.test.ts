@@ -52,9 +52,9 @@ test('the figures of a loop equal what was billed, to the token, however its ite
     fc.property(fc.array(billedRun, { minLength: 1, maxLength: 4 }), (runs) => {
       const p = project(t);
       const claim: BilledRun = { end: 'claim', messages: [[1, 2, 3, 4]] };
-      const { env, billed } = billingClient(p, [...runs, claim]);
-      task(p, 'max_iterations: 20\ntimeout: 1\nstop_on_error: false\nbreaker: {same_reply: 0, same_error: 0}');
-      const { stderr } = p.ralph(RUN, env);
+      const { env, quick, billed } = billingClient(p, [...runs, claim]);
+      task(p, 'max_iterations: 20\ntimeout: 50\nstop_on_error: false\nbreaker: {same_reply: 0, same_error: 0}');
+      const { stderr } = p.ralph(RUN, { ...env, ...quick });
       const loop = stored(p);
       assert.deepEqual(counts(loop), billed(), `${JSON.stringify(loop)} ${stderr}`);
       const reached = runs.findIndex(({ end }) => end === 'refused');
@@ -88,9 +88,9 @@ test('what an iteration used before it reached the limit of the account is count
 test('iterations that time out use up the budgets', (t) => {
   for (const budget of ['max_cost: 0.15', 'max_tokens: 150000']) {
     const p = project(t);
-    const { env, billed } = billingClient(p, [costly('hang')]);
-    task(p, `max_iterations: 5\ntimeout: 1\nstop_on_error: false\nbudget: {${budget}}`);
-    const { code, stderr } = p.ralph(RUN, env);
+    const { env, quick, billed } = billingClient(p, [costly('hang')]);
+    task(p, `max_iterations: 5\ntimeout: 50\nstop_on_error: false\nbudget: {${budget}}`);
+    const { code, stderr } = p.ralph(RUN, { ...env, ...quick });
     const loop = stored(p);
     assert.deepEqual([code, loop.ended?.as, loop.iteration], [2, 'budget-exhausted', 2], stderr);
     assert.deepEqual(counts(loop), billed());

@@ -78,21 +78,33 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     case 'malformed': return failed('unknown', null, 'API Error: malformed response');
     case 'crash': return process.exit(3);
     case 'killed': return process.kill(process.pid, 'SIGKILL');
-    case 'hang': fs.writeFileSync(place + '/hangs', ''); setInterval(() => {}, 1000);
+    case 'hang': fs.appendFileSync(place + '/hangs', 'x'); setInterval(() => {}, 1000);
   }
 });
 `;
 
-/** A stand-in for the client whose runs are these, the last one repeated; it notes what it bills. */
+/** By the clock of the runner a minute passes each time that a run hangs, and not before, however slow its start is. */
+const CLOCK = `
+const { statSync } = require('node:fs');
+const { now } = Date;
+Date.now = () => now() + 60_000 * (statSync(process.env.BILLING + '/hangs', { throwIfNoEntry: false })?.size ?? 0);
+`;
+
+/**
+ * A stand-in for the client whose runs are these, the last one repeated; it notes what it bills. With the variables
+ * `quick` as well, a run that hangs reaches a time limit of less than a minute at once.
+ */
 export function billingClient(
   p: Project,
   runs: readonly BilledRun[],
-): { env: NodeJS.ProcessEnv; billed: () => number[] } {
+): { env: NodeJS.ProcessEnv; quick: NodeJS.ProcessEnv; billed: () => number[] } {
   p.write('../billing/plan.json', runs);
   p.write('../billing/claude', `#!${process.execPath}\n${SOURCE}`, 0o755);
   p.write('../billing/billed', '');
+  p.write('../billing/clock.cjs', CLOCK);
   const place = join(p.dir, '..', 'billing');
   return {
+    quick: { NODE_OPTIONS: `--require=${join(place, 'clock.cjs')}` },
     env: { RALPH_CLAUDE: join(place, 'claude'), BILLING: place, RALPH_RETRY_WAIT: '10ms' },
     billed: () =>
       readFileSync(join(place, 'billed'), 'utf8')
