@@ -23,9 +23,10 @@ const assertWentOn = (project: LoopProject, iterations: number): void => {
 };
 
 test('a headless loop waits for a usage limit to reset and continues in the same session with its counters', async () => {
+  // Far enough that a slow Stop still finds the limit ahead of it.
   let resetsAt = 0;
   const limited = () => {
-    resetsAt = Math.floor(Date.now() / 1000) + 3;
+    resetsAt = Math.floor(Date.now() / 1000) + 8;
     return rateLimited(resetsAt);
   };
   await inLoopProject(
