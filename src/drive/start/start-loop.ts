@@ -68,7 +68,8 @@ export function startLoop(request: StartRequest): StartedLoop {
   makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
     const before = continueExistingLoop(current, request, files);
-    const result = createLoop(request, files, prepared, before);
+    const left = current.kind === 'loop' && current.state.status !== 'ended' ? current.state : before;
+    const result = createLoop(request, files, prepared, { before, left });
     return { next: result.started.state, result };
   });
   projectionOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
@@ -77,12 +78,15 @@ export function startLoop(request: StartRequest): StartedLoop {
 
 const LOCKED = 'the contract of this loop is locked (accept: never), and a resume would change it';
 
-/** Checks the user's approval and stores list, contract and journal entry, under the lock; `before` is a loop to continue. */
+/**
+ * Checks the user's approval and stores list, contract and journal entry, under the lock. `before` is a loop to continue,
+ * `left` the same loop as its last process left it.
+ */
 function createLoop(
   request: StartRequest,
   files: LoopFiles,
   { resolved, terms, checklist, warnings: found }: PreparedContract,
-  before: LoopState | null,
+  { before, left }: { readonly before: LoopState | null; readonly left: LoopState | null },
 ) {
   const warnings = [...found];
   const { env, at, mode = 'hook', consented } = request;
@@ -123,7 +127,7 @@ function createLoop(
   }
   // List and contract first: after a crash in between, neither has a loop, so they have no effect.
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
-  if (before !== null) restoreBeforeResume(files, before, contract, { env, at });
+  if (before !== null && left !== null) restoreBeforeResume(files, left, contract, { env, at });
   // Before the contract, so that no loop runs without it.
   const unkept = storeProtected(files, contract, env, { resumes: before !== null });
   if (adopted.length > 0) {

@@ -41,9 +41,10 @@ export function start(
   { directory, env }: Project,
   consented: boolean,
   existing: 'resume' | 'fresh' | 'refuse' = 'refuse',
+  at = AT,
 ): StartedLoop {
   return startLoop({
-    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing, consented },
+    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at, existing, consented },
     ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
   });
 }

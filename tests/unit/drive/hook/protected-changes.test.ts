@@ -262,16 +262,19 @@ guardrails:
   assert.deepEqual([textOf(inTests(project, 'a.ts')), textOf(inTests(project, 'b.ts'))], ['a\n', 'by hand\n']);
 });
 
+/** After every call of the agent so far. */
+const later = (): string => new Date(Date.now() + 1000).toISOString();
+
 test('a resumed loop undoes what its dead client changed in its last call', async (t) => {
   const project = aProtectedLoop(t);
   await preToolUse(asked(project, 'last', { command: 'node job.mjs' }));
   put(inTests(project, 'file-0.ts'), SPOILED);
-  start(project, true, 'resume');
+  start(project, true, 'resume', later());
   assert.equal(textOf(inTests(project, 'file-0.ts')), 'test 0\n');
   const quiet = aProtectedLoop(t);
   await call(quiet, () => undefined);
   put(inTests(quiet, 'file-5.ts'), 'by hand\n');
-  start(quiet, true, 'resume');
+  start(quiet, true, 'resume', later());
   assert.equal(textOf(inTests(quiet, 'file-5.ts')), 'by hand\n', 'control: nothing ran');
 });
 
