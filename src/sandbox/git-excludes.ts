@@ -1,24 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative } from 'node:path';
-import { readRegularFile, writeAtomically } from '../state/files/regular-file.ts';
+import { mkdirSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
 import { homeFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
+import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 import { countOf, MARK } from './without-git-excludes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names that the client's sandbox shows as devices if a project lacks them, which makes `git add -A` fail (measured). */
-const SHOWN = [
-  ...['.bash_profile', '.bashrc', '.gitconfig', '.gitmodules', '.idea', '.mcp.json', '.profile', '.ripgreprc'],
-  ...['.vscode', '.zprofile', '.zshrc', '.claude/.cc-writes', '.claude/agents', '.claude/commands', '.claude/hooks'],
-  ...['.claude/launch.json', '.claude/loop.md', '.claude/output-styles', '.claude/routines', '.claude/skills'],
-  ...['.claude/scheduled_tasks.json', '.claude/settings.json', '.claude/settings.local.json', '.claude/workflows'],
-];
 const MOST_BYTES = 1024 * 1024;
 
 interface ExcludesRequest {
-  readonly projectDir: string;
+  readonly files: PlaceholderFiles;
   /** Absolute paths that the agent may not write: the client also shows missing ones as devices. */
   readonly closed: readonly string[];
   /** Path of the list, outside the project. */
@@ -28,15 +22,18 @@ interface ExcludesRequest {
 
 /**
  * Writes git's list of ignored files for an agent in the sandbox: the user's own list, and missing files that the sandbox
- * shows. Returns the variables that make git read it. Changes neither the repository nor the user's settings.
+ * shows, which it also records. Returns the variables that make git read the list. Changes neither the repository nor the
+ * user's settings.
  */
-export function gitExcludes({ projectDir, closed, file, env }: ExcludesRequest): Record<string, string> {
-  const inside = closed
-    .map((path) => relative(projectDir, path))
-    .filter((path) => path !== '' && !/^\.\.(?:$|\/)/.test(path));
-  const missing = [...new Set([...SHOWN, ...inside])].filter((name) => !existsSync(join(projectDir, name)));
-  const prefix = ask(projectDir, ['rev-parse', '--show-prefix'], env);
-  const lines = missing.map((name) => `/${prefix}${name}`.replace(/[*?[\]\\]/g, '\\$&'));
+export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Record<string, string> {
+  const { projectDir, placeholders } = files;
+  const inside = closed.filter((path) => path.startsWith(`${projectDir}/`));
+  const missing = [...new Set([...SHOWN.map((name) => join(projectDir, name)), ...inside])].filter(isMissing);
+  const asked = ask(projectDir, ['rev-parse', '--show-prefix', '--git-path', 'config.lock'], env);
+  const [prefix = '', ...locks] = asked.split('\n');
+  const locked = locks.map((path) => resolve(projectDir, path)).filter(isMissing);
+  writeRecord(placeholders, { paths: [...missing, ...locked] });
+  const lines = missing.map((path) => `/${prefix}${relative(projectDir, path)}`.replace(/[*?[\]\\]/g, '\\$&'));
   const own = (readRegularFile(ownExcludes(projectDir, env), MOST_BYTES) ?? '').replace(/\n?$/, '\n');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeAtomically(file, `${own}${lines.join('\n')}\n`);

@@ -55,6 +55,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: `${cacheRoot(env)}${sep}checks${sep}${basename(outsideDir)}${own}`,
+    /** Paths where the client's sandbox may leave an empty file. */
+    placeholders: outside(`placeholders${own}.json`),
     /** State of the repository at the start. */
     startPoint: outside(`contract${own}.json.start-point`),
     report: outside(`contract${own}.json.report`),

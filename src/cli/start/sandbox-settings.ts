@@ -27,7 +27,8 @@ export function withSandbox<T extends AgentSettings>(
     excluded: contract.tdd === undefined ? [] : tddCalls(tddCommand(files, contract)),
     secrets: secretNames(env, checkCommands(files, contract)),
   });
-  const excludes = gitExcludes({ projectDir, closed, file: `${path}.git-excludes`, env });
+  const shown = [...closed, ...terms.denyWrite];
+  const excludes = gitExcludes({ files, closed: shown, file: `${path}.git-excludes`, env });
   const { deny = [], ask = [] } = settings.permissions ?? {};
   const permissions = { ...block.permissions, ask, deny: [...deny, ...block.permissions.deny] };
   return { ...settings, ...block, permissions, env: { ...settings.env, ...excludes } };

@@ -1,5 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { placeholderPaths } from '../../sandbox/placeholders.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { type LoopFiles, log } from '../../state/loop-files.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
@@ -114,7 +115,8 @@ export function restoreProtected(context: ProtectionContext, request: Protection
     finishRestore<Cause>(files, state.loopId, record);
     const { protect } = watchOf(files, contract, env);
     const isSame = sameSettings(files, contract, before.own);
-    const examined = examine(files, before, { protect, depth, isSame, isConfined: contract.sandbox !== undefined });
+    const placeholders = contract.sandbox && placeholderPaths(files);
+    const examined = examine(files, before, { protect, depth, isSame, ...(placeholders && { placeholders }) });
     const { changes } = examined;
     const failed = (before.failed ?? []).filter((path) => !isRepaired(examined, path));
     const users = isUsers ? changes.filter(({ path }) => !failed.includes(path)) : [];

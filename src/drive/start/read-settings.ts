@@ -145,7 +145,9 @@ export function readConfigs(
 function readJson(path: string, shown: string): unknown {
   if (!existsSync(path)) return undefined;
   try {
-    return JSON.parse(readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8'));
+    const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
+    // The client's sandbox shows an empty file while a command runs.
+    return text === '' ? undefined : JSON.parse(text);
   } catch (error) {
     throw new RalphError('task-invalid', START_TEXTS.badConfig(shown, (error as Error).message), error);
   }

@@ -9,6 +9,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { counted } from '../../engine/transitions/build.ts';
+import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
@@ -62,9 +63,9 @@ export interface StartedLoop {
 export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
+  tidy(files, at);
   const prepared = prepareContract(request);
   requireAgreed(request, prepared.resolved);
-  tidy(files, at);
   makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
     const before = continueExistingLoop(current, request, files);
@@ -236,6 +237,7 @@ function nameProject(files: LoopFiles, at: string): void {
 function tidy(files: LoopFiles, at: string): void {
   try {
     sweepLeftovers(files);
+    removePlaceholders(files);
   } catch (error) {
     log(files, at, 'sweep', (error as Error).message);
   }

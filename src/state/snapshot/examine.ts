@@ -2,7 +2,7 @@ import type { LoopFiles } from '../loop-files.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import { readLook, stampOf } from './look.ts';
 import { contentOf, type FileChange, lookPath, type Snapshot } from './snapshot.ts';
-import { isSameVersion, statAt, type Version, versionAt } from './version.ts';
+import { isPlaceholder, isSameVersion, statAt, type Version, versionAt } from './version.ts';
 
 export interface ExamineOptions {
   /** Watched files according to the current contract, including new ones. */
@@ -14,8 +14,8 @@ export interface ExamineOptions {
   readonly depth: 'stamps' | 'all' | 'content';
   /** Returns whether a changed file is the same in everything that is protected about it. */
   readonly isSame?: (path: string, before: Buffer | null, after: Buffer | null) => boolean;
-  /** The agent's commands run in the client's sandbox. */
-  readonly isConfined?: boolean;
+  /** Paths where the client's sandbox may put a placeholder, present while a command of the agent runs. */
+  readonly placeholders?: ReadonlySet<string>;
 }
 
 export interface Examined {
@@ -51,14 +51,10 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
     if (snapshot.files[path] === undefined && !replaced.includes(path)) changes.push({ path, was: 'new' });
   }
   const folders = [...new Set([...known, ...found.folders])].sort();
-  const told = options.isConfined ? changes.filter((change) => !isPlaceholder(change)) : changes;
+  const isShown = ({ path, was }: FileChange): boolean =>
+    was === 'new' && options.placeholders?.has(path) === true && isPlaceholder(path);
+  const told = changes.filter((change) => !isShown(change));
   return { changes: told, same, snapshot: { ...snapshot, folders } };
-}
-
-/** Returns whether it is the placeholder of the client's sandbox for a missing file, present while a command runs (measured). */
-function isPlaceholder({ path, was }: FileChange): boolean {
-  const now = was === 'new' ? statAt(path) : null;
-  return now?.size === 0 && now.isFile() && (now.mode & 0o777) === 0o444;
 }
 
 /** Returns folders of the last examination that are now something else, such as a link; without those below another one. */

@@ -54,6 +54,12 @@ export function versionAt(
   }
 }
 
+/** Returns whether it is the empty file that the client's sandbox puts where a file is missing (measured). */
+export function isPlaceholder(path: string): boolean {
+  const stat = statAt(path);
+  return stat?.size === 0 && stat.isFile() && (stat.mode & 0o777) === 0o444;
+}
+
 /** Returns the status of a path, without following links; null if it does not exist or is inaccessible. */
 export function statAt(path: string): Stats | null {
   try {

@@ -91,7 +91,8 @@ test("git ignores what the sandbox shows, keeps the user's own list, and the loo
   const env = { ...ENV, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'core.excludesFile', GIT_CONFIG_VALUE_0: own };
   const file = join(dir, 'state', 'excludes');
   const closed = [join(git, 'app', 'closed'), '/elsewhere'];
-  const seen = { ...env, ...gitExcludes({ projectDir: join(git, 'app'), closed, file, env }) };
+  const files = { projectDir: join(git, 'app'), placeholders: join(dir, 'state', 'placeholders.json') };
+  const seen = { ...env, ...gitExcludes({ files, closed, file, env }) };
   assert.match(readFileSync(file, 'utf8'), /^\*\.log\n\/app\/\.bash_profile\n[\s\S]*\n\/app\/closed\n$/);
   writeFiles(git, { 'app/.bashrc': '', 'app/sub/.bashrc': '', 'app/closed/x': '', '.bashrc': '' });
   const status = (variables: Record<string, string>): string =>

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restoreProtected } from '../../../../src/drive/control/restore-protected.ts';
 import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
+import { writeRecord } from '../../../../src/state/files/regular-file.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { readLook, stampOf } from '../../../../src/state/snapshot/look.ts';
 import { readSnapshot, storeLook } from '../../../../src/state/snapshot/snapshot.ts';
@@ -59,18 +60,18 @@ test('before a verification a file is compared by its bytes, and the program by 
   assert.equal(text(hook), '// hook\n', 'another stamp is enough');
 });
 
-test('an empty read-only file, as the sandbox shows it for a missing one, is no change of a confined loop', (t) => {
+test('an empty read-only file is no change of a confined loop where its sandbox shows one', (t) => {
   const sandbox = { allowWrite: [], denyWrite: [], denyRead: [], network: false };
   const project = aProtectedLoop(t);
-  const [shown, full] = ['shown.ts', 'full.ts'].map((name) => join(project.directory, 'tests', name)) as [
-    string,
-    string,
-  ];
-  put(shown, '');
+  const [shown, full, left] = ['shown.ts', 'full.ts', 'left.ts'].map((name) =>
+    join(project.directory, 'tests', name),
+  ) as [string, string, string];
+  writeRecord(project.files.placeholders, { paths: [shown, full] });
   put(full, 'x');
-  for (const path of [shown, full]) chmodSync(path, 0o444);
+  for (const path of [shown, left]) put(path, '');
+  for (const path of [shown, full, left]) chmodSync(path, 0o444);
   restoreAt(project, 'all', sandbox);
-  assert.deepEqual([existsSync(shown), existsSync(full)], [true, false]);
+  assert.deepEqual([shown, full, left].map(existsSync), [true, false, false]);
   chmodSync(shown, 0o644);
   restoreAt(project, 'all', sandbox);
   assert.equal(existsSync(shown), false, 'control: a file that can be written');
