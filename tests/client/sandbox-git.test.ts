@@ -53,6 +53,28 @@ confinedTest(
   },
 );
 
+confinedTest('a plan whose commits cannot be signed in the sandbox is refused before an agent works', () =>
+  inPlanProject(
+    SIX,
+    workers(),
+    async ({ project, git }) => {
+      const { root } = project.workspace;
+      const signs = "printf '\\n[GNUPG:] SIG_CREATED ' >&2; echo -----BEGIN PGP SIGNATURE-----";
+      const signer = join(root, 'signer');
+      writeFileSync(signer, `#!/bin/sh\ncat > '${root}/asked-key' || exit 2\n${signs}\n`, { mode: 0o755 });
+      git('config', 'commit.gpgsign', 'true');
+      git('config', 'gpg.program', signer);
+      const refused = await runRunner(project, { args: [PLAN, '--plan', '--sandbox'], json: false });
+      assert.equal(refused.code, 1, refused.stdout);
+      assert.match(refused.stderr, /the sandbox keeps git from signing one: .*[\s\S]*--set sandbox\.mode=off/);
+      assert.equal(project.model.requests.length, 0);
+      const signed = await runRunner(project, { args: [PLAN, '--plan'], json: false });
+      assert.equal(signed.code, 3, `control: it can be signed without the sandbox\n${signed.stderr}`);
+    },
+    { standIn: true },
+  ),
+);
+
 confinedTest('a plan in the sandbox is committed task by task, and the hooks of its user run confined', async () => {
   const work = (task: string): Reply => {
     const folder = `work/${task.slice('Task '.length)}`;

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clientSandboxProblem, failOpenText } from '../../claude/find-client.ts';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
+import { requireConfinedSignature } from '../../drive/plan/plan-start.ts';
 import type { RiskySetting } from '../../drive/start/agreed-settings.ts';
 import { rememberAgreed, settingsRefusal, unagreedSettings } from '../../drive/start/agreed-settings.ts';
 import { preparedTerms } from '../../drive/start/consent.ts';
@@ -139,13 +140,18 @@ function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): stri
   return problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.withoutAuto(problem);
 }
 
-/** Records the way back to the current commit, and names uncommitted changes. A resume keeps the way back of its start. */
+/**
+ * Records the way back to the current commit, and names uncommitted changes. A resume keeps the way back of its start.
+ * Throws RalphError `task-invalid` for a plan whose commits cannot be signed in its sandbox.
+ */
 export async function withStartPoint<T extends StartRequest>(
   { env, err, values }: CommandContext,
   request: T,
   canWorktree: boolean,
 ): Promise<T> {
   const { projectDir, name } = request;
+  const { sandbox } = request.plan ? prepareContract(request).terms : {};
+  if (sandbox) await requireConfinedSignature(projectDir, sandbox, env);
   const options = { env, signal: AbortSignal.timeout(START_POINT_MS) };
   if (request.existing === 'resume' || values['resume'] === true) {
     const gitPins = await readGitPins(projectDir, options).catch(() => null);

@@ -1,8 +1,10 @@
 import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { planOf } from '../../engine/plan/attempt.ts';
 import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
+import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
@@ -91,13 +93,26 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
 }
 
 /** Returns git's error if commits must be signed and cannot be. Asks for a passphrase while the user is present. */
-async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv, sandbox?: Confinement): Promise<string | null> {
   const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
   const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], options);
   if (wanted.kind !== 'answer' || wanted.text.trim() !== 'true') return null;
   const words = ['commit-tree', '-S', '-m', 'Can this be signed?', 'HEAD^{tree}'];
-  const signed = await changeByGit({ directory, words, env });
+  const signed = await changeByGit({ directory, words, env, sandbox });
   return signed.ok ? null : signed.said;
+}
+
+/** Throws RalphError `task-invalid` if commits must be signed and cannot be in the sandbox, where a key's agent is out of reach. */
+export async function requireConfinedSignature(
+  directory: string,
+  terms: Sandbox,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const options = { env, signal: new AbortController().signal };
+  const objects = await runGit(directory, ['rev-parse', '--git-path', 'objects'], options);
+  const gitDir = objects.kind === 'answer' ? dirname(resolve(directory, objects.text.trim())) : '';
+  const said = await whyUnsigned(directory, env, { terms, writable: directory, readable: directory, gitDir });
+  if (said !== null) throw new RalphError('task-invalid', PLAN_TEXTS.cannotSignConfined(said));
 }
 
 export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
