@@ -2,13 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
-import { homeFolder } from '../state/home-folder.ts';
+import { type Environment, homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
 import { secretNames } from './terms.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const TIME_LIMIT_MS = 10_000;
 

@@ -2,12 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
-import { homeFolder } from '../state/home-folder.ts';
+import { type Environment, homeFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 import { countOf, MARK } from './without-git-excludes.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const MOST_BYTES = 1024 * 1024;
 

@@ -43,12 +43,6 @@ export function appendEvent(files: LoopFiles, event: object): void {
   appendLine(files.events, streamed(event));
 }
 
-/** Returns the latest event of this type since the loop was started; null if there is none. */
-export function lastOfType(files: LoopFiles, loopId: string, type: string): Entry | null {
-  const found = lastWhere(files, loopId, ['loop.started', type]);
-  return found?.['type'] === type ? found : null;
-}
-
 /** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   let found: Entry | null = null;

@@ -3,10 +3,10 @@ import { isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the user's home folder if it is absolute: an empty or relative HOME would put the state into the project. */
-function findHome({ HOME, USERPROFILE }: Env): string | null {
+function findHome({ HOME, USERPROFILE }: Environment): string | null {
   const known = [() => HOME, () => USERPROFILE, homedir, () => userInfo().homedir];
   for (const look of known) {
     const home = orElse(look, undefined);
@@ -16,7 +16,7 @@ function findHome({ HOME, USERPROFILE }: Env): string | null {
 }
 
 /** Returns the user's home folder. Throws `state-io` if nothing names one, as in a container with an unknown user. */
-export function homeFolder(env: Env): string {
+export function homeFolder(env: Environment): string {
   const home = findHome(env);
   if (home !== null) return home;
   throw new RalphError('state-io', 'This user has no home folder. Set HOME to a folder that you can write to.');
@@ -26,7 +26,7 @@ export function homeFolder(env: Env): string {
  * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent; null if unknown. A relative XDG_STATE_HOME is ignored, as
  * specified.
  */
-export function findOutsideRoot(env: Env): string | null {
+export function findOutsideRoot(env: Environment): string | null {
   const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
   if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');

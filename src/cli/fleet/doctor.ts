@@ -76,14 +76,11 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
   return ok ? 0 : 1;
 }
 
-interface Requeued {
-  readonly queued: readonly string[];
-  /** Loops whose checkpoint has no submission signed by the fleet. */
-  readonly refused: readonly string[];
-}
-
-/** Queues every unfinished loop of a repository without a job, or the named ones. Throws `state-io` if git fails. */
-async function requeueLoops(context: FleetContext, place: FleetPlace, url: string): Promise<Requeued> {
+/**
+ * Queues every unfinished loop of a repository without a job, or the named ones. Refuses those whose checkpoint has no
+ * submission signed by the fleet. Throws `state-io` if git fails.
+ */
+async function requeueLoops(context: FleetContext, place: FleetPlace, url: string) {
   const { server, key, env, positionals } = context;
   const plain = plainUrl(url);
   const own = loopEnvironment(place, env);

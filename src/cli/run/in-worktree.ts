@@ -21,14 +21,8 @@ import type { CommandContext } from '../command.ts';
 import { approveSettings } from '../start/approve.ts';
 import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
 
-/** A run and its worktree; null for a loop that works in the project itself. */
-interface RunPlace {
-  readonly context: CommandContext;
-  readonly worktree: WorktreePlace | null;
-}
-
-/** Creates or finds the worktree of `--worktree` or of the resumed loop, and returns the command to run there. */
-export async function inWorktree(context: CommandContext): Promise<RunPlace> {
+/** Creates or finds the worktree of `--worktree` or of the resumed loop, and returns the command to run there. Null: in the project. */
+export async function inWorktree(context: CommandContext) {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
   if (values['worktree'] !== true && resumed === null) {

@@ -152,15 +152,8 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
   });
 }
 
-/** HTML report of loops that run side by side. */
-interface BatchPages {
-  /** Collects the data of a loop when it ends, because its worktree may then be removed. */
-  readonly take: (name: string) => Promise<void>;
-  readonly write: (tasks: readonly BatchTask[]) => Promise<void>;
-}
-
 /** Returns the report that `--report` asks for; null if there is none. Throws RalphError if it could not be written. */
-async function batchPages(context: CommandContext): Promise<BatchPages | null> {
+async function batchPages(context: CommandContext) {
   const { values, projectDir, env, err } = context;
   if (typeof values['report'] !== 'string') return null;
   const { dataOf, placeOf, shownLoop, writePage } = await import('../web/write-report.ts').catch(noWeb);
@@ -174,6 +167,7 @@ async function batchPages(context: CommandContext): Promise<BatchPages | null> {
       err(withPrefix(`the report is incomplete: ${(error as Error).message}`));
     }
   };
+  // When a loop ends, because its worktree may then be removed.
   const take = (name: string): Promise<void> =>
     told(async () => {
       const loop = shownLoop(loopFiles(worktreePlace(projectDir, name).projectDir, name, env));

@@ -100,6 +100,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree, holder, mode } = loop;
     const checklist = (live ?? lastLoop)?.checklist;
+    const isLater = heartbeat !== null && live !== null && Date.parse(heartbeat) > Date.parse(live.lastRunAt);
     return [
       `${name ?? '(default)'}${worktree === null ? '' : ' (worktree)'}`,
       path === null ? '' : printable(path),
@@ -109,7 +110,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
       costUsd === null ? '' : dollarText(costUsd),
       live === null ? '' : holder === null ? (mode ?? '') : `${mode} ${holder.pid}`,
       live === null ? '' : instantText(live.startedAt, at),
-      live === null ? '' : instantText(lastSeen(live.lastRunAt, heartbeat), at),
+      live === null ? '' : instantText(isLater ? heartbeat : live.lastRunAt, at),
       lastLoop === null ? '' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
     ];
   });
@@ -136,11 +137,6 @@ function block([name = '', ...cells]: readonly string[], paint: Paint): string {
 /** Returns the status of a loop that is not live, unless another column shows it. */
 function plainStatus(status: string): string {
   return status === 'not-started' || status === 'unreadable' ? status.replace('-', ' ') : '';
-}
-
-/** Returns the end of its last turn, or a later heartbeat. */
-function lastSeen(lastRunAt: string, heartbeat: string | null): string {
-  return heartbeat !== null && Date.parse(heartbeat) > Date.parse(lastRunAt) ? heartbeat : lastRunAt;
 }
 
 function stateOf(live: LiveLoop): string {

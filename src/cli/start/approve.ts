@@ -185,9 +185,9 @@ function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf):
 export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
   if (state.mode !== 'hook') return;
   const { guardrails, sandbox } = stored.contract;
-  // Without the hooks of `init` no session takes part in a loop.
-  const hook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');
-  if (!existsSync(hook)) err(withPrefix(show(START_TEXTS.noHooks)));
+  // `init` installs it; without it no session takes part in a loop.
+  const stopHook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');
+  if (!existsSync(stopHook)) err(withPrefix(show(START_TEXTS.noHooks)));
   if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
   // `lifted` identifies a plan, which has rules of its own.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));

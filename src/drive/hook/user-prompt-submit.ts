@@ -57,8 +57,11 @@ async function examineAfterBackground(context: DriverContext, state: Live): Prom
   return (await import('../control/examine-protected.ts')).examineAfterBackground(context, state);
 }
 
-/** Takes due steering out of the state under the lock, so that only one of several hooks delivers it; null if there is none. */
-export function deliverSteering(context: DriverContext): Delivered | null {
+/**
+ * Takes due steering out of the state under the lock, so that only one of several hooks delivers it; null if there is none.
+ * Its `systemMessage` is null if the user wrote all of it.
+ */
+export function deliverSteering(context: DriverContext) {
   const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
   const deliver = (state: Live, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
@@ -71,10 +74,4 @@ export function deliverSteering(context: DriverContext): Delivered | null {
   applyEffects(context.files, context.now(), taken.effects);
   const additionalContext = `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
   return { additionalContext, systemMessage: announcement(taken.due) };
-}
-
-interface Delivered {
-  readonly additionalContext: string;
-  /** Message for the user; null if the user wrote all of it. */
-  readonly systemMessage: string | null;
 }

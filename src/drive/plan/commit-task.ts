@@ -8,8 +8,6 @@ import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
 
-const CONFIG_TIME_MS = 10_000;
-
 type TaskCommit =
   | { readonly ok: true; readonly notes: readonly string[] }
   | { readonly ok: false; readonly said: string };
@@ -116,6 +114,6 @@ const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 /** Returns whether the checkout is sparse: `git add` then needs --sparse, which older versions of git do not know. */
 async function isSparse(place: PlanPlace): Promise<boolean> {
   const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
-  const answer = await runGit(place.files.projectDir, words, { ...gitOptions(place), timeMs: CONFIG_TIME_MS });
+  const answer = await runGit(place.files.projectDir, words, gitOptions(place));
   return answer.kind === 'answer' && answer.text.trim() === 'true';
 }

@@ -18,8 +18,6 @@ import { errorsIn } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
 import { ownPaths } from './plan-place.ts';
 
-const CONFIG_TIME_MS = 10_000;
-
 interface PlanStartRequest {
   readonly projectDir: string;
   readonly planPath: string;
@@ -94,7 +92,7 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
 
 /** Returns git's error if commits must be signed and cannot be. Asks for a passphrase while the user is present. */
 async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv, sandbox?: Confinement): Promise<string | null> {
-  const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
+  const options = { env, signal: new AbortController().signal };
   const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], options);
   if (wanted.kind !== 'answer' || wanted.text.trim() !== 'true') return null;
   const words = ['commit-tree', '-S', '-m', 'Can this be signed?', 'HEAD^{tree}'];
@@ -116,7 +114,7 @@ export async function requireConfinedSignature(
 }
 
 export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
+  const options = { env, signal: new AbortController().signal };
   const found = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], options);
   return found.kind === 'answer';
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
+import { attemptVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
@@ -65,13 +65,8 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
 
 type RunChecks = () => Promise<readonly CheckResult[]>;
 
-interface VerifiedAttempt {
-  readonly results: readonly CheckResult[];
-  readonly plan: PlanAttempt;
-}
-
 /** Verifies and records the attempt that just ended. Rejects with the abort's reason before anything is written. */
-async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
+async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): ReturnType<TaskKind['verify']> {
   const { files, contract } = place;
   const committed = await recoverTask(place);
   const plan = planIn(place);
@@ -125,7 +120,9 @@ async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, r
   const plan = planIn(place);
   if (part !== undefined) {
     const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, runChecks);
-    const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : attemptVerdict(plan, false);
+    // Work that passed by itself but does not fit the work of other tasks is returned once.
+    const misfit = plan.returned === true ? 'blocked' : 'returned';
+    const as = end === 'done' ? end : end === 'misfit' ? misfit : attemptVerdict(plan, false);
     return { ...integrated, as };
   }
   // The commit is not aborted halfway.

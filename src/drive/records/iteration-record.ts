@@ -1,4 +1,4 @@
-import type { CheckResult, Effect, EngineEvent, UsageDelta } from '../../engine/events.ts';
+import type { CheckResult, EngineEvent, UsageDelta } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
@@ -20,12 +20,6 @@ export interface TaskTurn {
   readonly gate: readonly CheckResult[] | null;
   readonly waited: boolean;
   readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd' | 'usage'> | undefined;
-}
-
-/** Keeps the engine's record until nothing more can follow from the iteration. */
-export function noteRecord(turn: TaskTurn, effects: readonly Effect[]): TaskTurn {
-  const found = effects.find((effect) => effect.type === 'record-iteration');
-  return found === undefined ? turn : { ...turn, record: found.record };
 }
 
 /** Shows a decided iteration in its task folder, once: as a line of the journal and as a transcript. */

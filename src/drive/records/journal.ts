@@ -3,7 +3,7 @@ import type { ShownNotice } from '../../engine/end-report.ts';
 import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord, LoopNotice } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { appendEvent, lastOfType, streamed } from '../../state/event-stream.ts';
+import { appendEvent, lastWhere, streamed } from '../../state/event-stream.ts';
 import { appendLine, lastEntry, readLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, readState } from '../../state/loop-files.ts';
@@ -33,7 +33,7 @@ const TAIL_BYTES = 64 * 1024;
 
 /** Returns the record of the last iteration, including journals of former versions. */
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
-  const own = lastOfType(files, loopId, 'iteration.ended');
+  const own = lastWhere(files, loopId, ['loop.started', 'iteration.ended']);
   // A loop begun by a former version has a separate journal of iterations.
   const found = Number.isInteger(own?.['iteration']) ? own : lastEntry(files.iterations, TAIL_BYTES, loopId);
   return found as IterationRecord | null;

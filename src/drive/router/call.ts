@@ -19,7 +19,15 @@ import { loadedUnder, newTurn } from '../turn/turn.ts';
 import { holdOf, takeBusyLock, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { type Report, report } from './report.ts';
-import { type Router, type RouterAnswer, RouterLeft, type RouterOptions, reassign, type StopAnswer } from './router.ts';
+import {
+  assignedSpawn,
+  type Router,
+  type RouterAnswer,
+  RouterLeft,
+  type RouterOptions,
+  type StopAnswer,
+  writeSpawn,
+} from './router.ts';
 import { answerNow } from './router-driver.ts';
 import { busy, over, trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
@@ -174,7 +182,8 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   if (hold === 'free' && state.sessionId !== null) {
     const sameKind = !host.client && state.sessionId.startsWith(OUTSIDE);
     // Before the state: after a crash, the next process finds the spawn with either the old or the new holder.
-    if (sameKind) reassign(files, state, held.epoch);
+    const inHand = sameKind ? assignedSpawn(files, state) : null;
+    if (inHand !== null) writeSpawn(files, { ...inHand, epoch: held.epoch });
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }

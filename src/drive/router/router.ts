@@ -146,9 +146,3 @@ export function updateSpawn(
     return { next: 'keep', result: undefined };
   });
 }
-
-/** Reassigns a script's spawn to the process that continues it: in CI, each call is a new holder. */
-export function reassign(files: LoopFiles, state: LoopState, epoch: number): void {
-  const inHand = assignedSpawn(files, state);
-  if (inHand !== null) writeSpawn(files, { ...inHand, epoch });
-}

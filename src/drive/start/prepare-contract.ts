@@ -40,6 +40,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const warnings = [...checked.problems, ...resolved.problems, ...agentCommandWarnings(driven, resolved)].filter(
     ({ severity }) => severity === 'warning',
   );
+  const { permissionMode, model, effort, isolation } = resolved.settings;
   return {
     resolved,
     warnings,
@@ -68,7 +69,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       ...notifyTerms(resolved),
       consented: request.consented,
       clientVersion: agent === null ? versionOf(request) : null,
-      ...(agent === null ? { client: clientSettings(resolved) } : { agent }),
+      ...(agent === null ? { client: { permissionMode, model, effort, isolation } } : { agent }),
       headless: request.headless,
       flags: request.flags,
       bundleDir: request.bundleDir,
@@ -172,9 +173,4 @@ function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], 
   );
   const longest = Math.max((policy.idle?.maxDelayMs ?? 0) / 1000, policy.backgroundWaitMs / 1000, checks);
   return longest < STOP_TIMEOUT_SECONDS ? null : START_TEXTS.tooSlow(longest, STOP_TIMEOUT_SECONDS);
-}
-
-function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['client']> {
-  const { permissionMode, model, effort, isolation } = settings;
-  return { permissionMode, model, effort, isolation };
 }

@@ -58,7 +58,9 @@ function statusText(state: LoopState, at: string): string {
     case 'waiting': {
       if (state.waiting.woken) return 'waking';
       const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, wakes';
-      return `${next} ${lookText(elapsed(at, state.waiting.until))}`;
+      const left = Math.ceil(elapsed(at, state.waiting.until) / 1_000) * 1_000;
+      // After `/clear` a due iteration waits for the user's next message.
+      return `${next} ${left > 0 ? `in ${formatDuration(left)}` : 'is due'}`;
     }
     case 'paused':
       return pausedText(state.paused.reason);
@@ -72,11 +74,6 @@ function statusText(state: LoopState, at: string): string {
     default:
       return state satisfies never;
   }
-}
-
-/** Returns the countdown, which is drawn once a second. After `/clear` a due iteration waits for the user's next message. */
-function lookText(milliseconds: number): string {
-  return milliseconds > 0 ? `in ${formatDuration(Math.ceil(milliseconds / 1_000) * 1_000)}` : 'is due';
 }
 
 /** Returns the loop's own cost: the increase of the session's cost since the loop began in it, plus its earlier cost. */

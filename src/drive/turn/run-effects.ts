@@ -1,7 +1,7 @@
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
-import { noteRecord, showIteration } from '../records/iteration-record.ts';
+import { showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
 import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { applyEffects } from './apply-effects.ts';
@@ -61,7 +61,9 @@ function applyAndNote(
   applyEffects(files, now(), effects);
   const step = effects.find(isStep);
   if (turn.task === null) return { turn, step };
-  const noted = noteRecord(turn.task, effects);
+  const found = effects.find((effect) => effect.type === 'record-iteration');
+  // Kept until nothing more can follow from the iteration.
+  const noted = found === undefined ? turn.task : { ...turn.task, record: found.record };
   // A claim belongs to its iteration, which is shown once the gate has decided.
   const task = step?.type === 'verify' ? noted : showIteration(files, noted, turn.loaded.state, now());
   return { turn: { ...turn, task }, step };

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { uniqueToken, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRegularFile, uniqueToken, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { capture, withIndex } from './capture.ts';
 import { askGit, bytesOfGit, git } from './git.ts';
@@ -9,7 +9,7 @@ import { collectState } from './loop-state.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
 import type { Workspace } from './place.ts';
-import { assertOwnRepository, checkCommit, lastCheckpoint, lastPath, ownCall, ownGit, scratch } from './place.ts';
+import { assertOwnRepository, checkCommit, lastPath, ownCall, ownGit, scratch } from './place.ts';
 
 /** Name of a file in a checkpoint's `state/`. */
 const META_FILE = 'fleet.json';
@@ -96,7 +96,7 @@ export async function makeCheckpoint(
   ];
   const input = trees.map(([name, tree]) => `040000 tree ${tree}\t${name}\0`).join('');
   const tree = await askGit(['mktree', '-z'], { ...ownCall(ws), input }, WHAT);
-  const last = lastCheckpoint(ws);
+  const last = readRegularFile(lastPath(ws), 100)?.trim() || null;
   const parents = [head, ...(last === null ? [] : [last])].flatMap((parent) => ['-p', parent]);
   // Two workers that make the same checkpoint make two commits; otherwise both would count as the pushed one.
   const message = `Checkpoint of the loop ${ws.loopId}, iteration ${meta.iteration}\n\nToken: ${uniqueToken()}-${crypto.randomUUID()}\n`;

@@ -127,10 +127,6 @@ export function ownCall(ws: Workspace, index?: string): GitCall {
 
 export const agentIndex = (ws: Workspace): string => join(agentGit(ws), 'index');
 
-export function lastCheckpoint(ws: Workspace): string | null {
-  return readRegularFile(lastPath(ws), 100)?.trim() || null;
-}
-
 /** Throws RalphError `refused` if the agent replaced its git folder or borrows objects of another repository. */
 export function assertOwnRepository(ws: Workspace): void {
   const git = agentGit(ws);

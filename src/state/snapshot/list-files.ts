@@ -16,16 +16,11 @@ const BY_TOOLS = new Set(
 
 const MOST_ENTRIES = 200_000;
 
-interface Listing {
-  readonly files: readonly string[];
-  /** Folders in which a further file of the set could appear, and roots that do not exist. */
-  readonly folders: readonly string[];
-  /** True if there were more entries than the limit. */
-  readonly cut: boolean;
-}
-
-/** Lists the files of a set, sorted; links count as files and are not followed. `known` folders are skipped. */
-export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<string> = new Set()): Listing {
+/**
+ * Lists the files of a set, sorted; links count as files and are not followed. `known` folders are skipped. `folders` are
+ * those in which a further file of the set could appear, and roots that do not exist; `cut`: there were too many entries.
+ */
+export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<string> = new Set()) {
   const files = new Set<string>();
   const folders = new Set<string>();
   const open = [...roots];

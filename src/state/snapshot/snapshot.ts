@@ -49,12 +49,6 @@ export interface FileChange {
   readonly was: 'changed' | 'deleted' | 'new';
 }
 
-/** Figures for the warning at the start; null if all contents are kept. */
-interface SnapshotBounds {
-  readonly unkept: number;
-  readonly unwatched: boolean;
-}
-
 const WAIT: LockOptions = { waitMs: 20_000 };
 
 /** Runs `work` exclusively among all processes that restore files of this loop. */
@@ -66,8 +60,11 @@ export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
 export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;
 const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
 
-/** Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock. */
-export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch): SnapshotBounds | null {
+/**
+ * Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock.
+ * Returns figures for the warning at the start; null if all contents are kept.
+ */
+export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch) {
   const pack = packPrefix(files.snapshot) + uniqueToken();
   const listed = listFiles(watch.protect);
   const paths = [...new Set([...watch.own, ...listed.files])];

@@ -90,11 +90,6 @@ interface OpenQuestion {
   readonly text: string;
 }
 
-interface Section {
-  readonly name: 'P0' | 'P1';
-  readonly level: number;
-}
-
 const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
 /** Returns the open questions of a task's OPEN_QUESTIONS.md; none if it cannot be read. */
@@ -106,7 +101,7 @@ export function questionsOf(projectDir: string, taskPath: string): string[] {
 
 /** Returns unchecked list items under P0 and P1 headings. Prose, code, comments and quotes do not count. */
 export function openQuestions(text: string): OpenQuestion[] {
-  let sections: Section[] = [];
+  let sections: { readonly name: 'P0' | 'P1'; readonly level: number }[] = [];
   const found: OpenQuestion[] = [];
   readLists(text, {
     heading: (title, level) => {

@@ -20,11 +20,12 @@ import {
   line,
   list,
   mapping,
-  numberAbove,
   numberFrom,
   optional,
   ruledText,
 } from './value-types.ts';
+
+const ABOVE_0 = 'must be a number above 0';
 
 const run = ruledText('must be a command', 'not-blank', (text) => (text.trim() === '' ? 'must not be blank' : null));
 
@@ -76,7 +77,7 @@ const stopAt = mapping({
 });
 
 const budget = mapping({
-  max_cost: optional(numberAbove(0), 'US dollars.'),
+  max_cost: optional(z.number({ error: ABOVE_0 }).gt(0, { error: ABOVE_0 }), 'US dollars.'),
   max_tokens: optional(integer(1), 'Tokens: input, output and cache writes.'),
   max_time: durationKey('positive', 'Time since the start.'),
   stop_at: optional(stopAt, 'Shares of the account limits at which a run pauses until they reset, such as 0.9.'),

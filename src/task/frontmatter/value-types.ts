@@ -12,11 +12,6 @@ export function integer(least: number, most?: number) {
   return most === undefined ? open : open.max(most, { error });
 }
 
-export function numberAbove(least: number) {
-  const error = `must be a number above ${least}`;
-  return z.number({ error }).gt(least, { error });
-}
-
 export function numberFrom(least: number, most?: number) {
   const error =
     most === undefined ? `must be a number of at least ${least}` : `must be a number from ${least} to ${most}`;

@@ -6,7 +6,7 @@ import { orElse } from '../../text/or-else.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { makeCall } from './makefile.ts';
-import { packageManagerCall, packageScript, packageScriptKey, packagesBelow } from './package-scripts.ts';
+import { packageManagerCall, packageScript, packagesBelow } from './package-scripts.ts';
 import { type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands whose operands are data, which the agent may change. */
@@ -253,7 +253,7 @@ function addScript(search: Search, directory: string, script: string, depth: num
   if (path === null) return;
   const isThere = packageScript(projectDir, path, script) !== null;
   for (const name of [`pre${script}`, script, `post${script}`]) {
-    const key = packageScriptKey(path, name);
+    const key = `${path}#scripts.${name}`;
     const text = packageScript(projectDir, path, name);
     if (text === null && isThere) steering.set(key, 'pinned');
     if (found.has(key) || (text === null && !known.has(key))) continue;

@@ -5,10 +5,6 @@ import { orElse } from '../../text/or-else.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;
 
-export function packageScriptKey(packagePath: string, script: string): string {
-  return `${packagePath}#scripts.${script}`;
-}
-
 export function splitPackageScriptKey(key: string): { readonly packagePath: string; readonly script: string } | null {
   const [, packagePath, script] = KEY.exec(key) ?? [];
   return packagePath === undefined || script === undefined ? null : { packagePath, script };

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { sha256 } from '../../state/hash-contract.ts';
+import type { Environment } from '../../state/home-folder.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { orElse } from '../../text/or-else.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
 type Programs = NonNullable<Contract['programs']>;
 
 /** Finds and hashes the files that program names refer to. A name that is not found, such as a shell builtin, is null. */
