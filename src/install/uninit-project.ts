@@ -29,6 +29,8 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
     if (verdict !== 'gone') (verdict === 'ours' ? removed : kept).push(path);
   }
   for (const path of removed) removeFile(projectDir, path);
+  // Before the manifest as well, so that a uninit after a crash still knows them.
+  removeEmptyDirectories(projectDir, manifest.directories);
   removeFile(projectDir, MANIFEST_PATH);
   removeEmptyDirectories(projectDir, manifest.directories);
   return { removed, kept, settings };
