@@ -50,10 +50,8 @@ export const PLAN_TEXTS = {
   noCommit: 'the repository has no commit yet. Commit its files first.',
   noIdentity:
     'git has no author for commits here. Set one: git config user.name NAME, and git config user.email ADDRESS.',
-  cannotSign: (said: string): string =>
-    `commits are signed here (git config commit.gpgsign), but git could not sign one: ${said.trim()}\nUnlock the key in its agent (gpg-agent, ssh-agent), or run git config commit.gpgsign false.`,
-  cannotSignConfined: (said: string): string =>
-    `commits are signed here (git config commit.gpgsign), but the sandbox keeps git from signing one: ${said.trim()}\nRun the plan without the sandbox (--set sandbox.mode=off), or run git config commit.gpgsign false.`,
+  cannotSign: (said: string, isConfined = false): string =>
+    `commits are signed here (git config commit.gpgsign), but git could not sign one${isConfined ? ' in the sandbox' : ''}: ${said.trim()}\n${isConfined ? 'Run the plan without the sandbox (--set sandbox.mode=off)' : 'Unlock the key in its agent (gpg-agent, ssh-agent)'}, or run git config commit.gpgsign false.`,
   noBranch: 'HEAD is not on a branch. Create one for the plan: git switch -c NAME.',
   mainBranch: (branch: string, name: string): string =>
     `a plan is not executed on ${branch}. Create a branch for it: git switch -c ${name}.`,

@@ -110,7 +110,7 @@ export async function requireConfinedSignature(
   const objects = await runGit(directory, ['rev-parse', '--git-path', 'objects'], options);
   const gitDir = objects.kind === 'answer' ? dirname(resolve(directory, objects.text.trim())) : '';
   const said = await whyUnsigned(directory, env, { terms, writable: directory, readable: directory, gitDir });
-  if (said !== null) throw new RalphError('task-invalid', PLAN_TEXTS.cannotSignConfined(said));
+  if (said !== null) throw new RalphError('task-invalid', PLAN_TEXTS.cannotSign(said, true));
 }
 
 export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {

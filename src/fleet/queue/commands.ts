@@ -75,20 +75,16 @@ export async function sendCommand(server: FleetServer, key: FleetKey, asked: Ask
   }
 }
 
-interface NewCommands {
-  /** Signed commands of this generation, in the order of their ids, each after `last`. */
-  readonly commands: readonly FleetCommand[];
-  /** Number of entries of the stream that no member of the fleet has signed. */
-  readonly refused: number;
-}
-
-/** Reads the commands of a loop. Entries that are not signed for it are counted and otherwise ignored. */
+/**
+ * Reads the signed commands of a loop's generation, in the order of their ids, each after `last`. Entries that no member of
+ * the fleet has signed are counted and otherwise ignored.
+ */
 export async function readCommands(
   server: FleetServer,
   key: FleetKey,
   { loopId, generation }: { readonly loopId: string; readonly generation: number },
   last: string | null,
-): Promise<NewCommands> {
+) {
   const { signed, refused } = await signedCommands(server, key, loopId);
   const isNew = ({ id, generation: of }: FleetCommand): boolean => of === generation && (last === null || id > last);
   const known = new Map(signed.filter(isNew).map((each) => [each.id, each]));

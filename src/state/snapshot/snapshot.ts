@@ -147,20 +147,15 @@ export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVer
   });
 }
 
-interface Pack {
-  /** Appends the content of a file within the limits, and returns its version. */
-  readonly add: (path: string) => KeptVersion | null;
-  readonly close: () => void;
-}
-
-function newPack(path: string, former?: Snapshot): Pack {
+function newPack(path: string, former?: Snapshot) {
   const descriptor = openSync(path, 'a', 0o600);
   const known = Object.values(former?.files ?? {}).filter((version) => version !== null && version.offset !== null);
   let end = Math.max(0, ...known.map((version) => (version?.offset ?? 0) + (version?.size ?? 0)));
   if (former !== undefined) end = Math.max(end, statAt(path)?.size ?? 0);
   let count = former === undefined ? 0 : known.length;
   return {
-    add: (file) => {
+    /** Appends the content of a file within the limits, and returns its version. */
+    add: (file: string): KeptVersion | null => {
       const size = statAt(file)?.size ?? 0;
       const fits = count < KEPT_FILES && end + size <= KEPT_BYTES;
       const chunks: Buffer[] = [];
