@@ -89,7 +89,7 @@ test('a guardrail applies in the runner under bypassPermissions, and the denial 
     );
     assert.deepEqual(
       ofType(run.events, 'tool.ended').map(({ outcome }) => outcome),
-      ['failed', 'failed', 'ok'],
+      ['denied', 'denied', 'ok'],
     );
   });
 });

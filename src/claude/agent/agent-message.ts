@@ -24,7 +24,7 @@ export type AgentMessage =
     }
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
   /** The client or a hook refused a call; its result follows. */
-  | { readonly kind: 'denied'; readonly id: string; readonly reason: string }
+  | { readonly kind: 'denied'; readonly by: 'client' | 'hook'; readonly id: string; readonly reason: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | { readonly kind: 'hook'; readonly event: string }
   | {

@@ -39,7 +39,7 @@ function system(message: Fields): AgentMessage[] {
     case 'hook_started':
       return [{ kind: 'hook', event: textOf(message['hook_event']) }];
     case 'permission_denied':
-      return [{ kind: 'denied', id: textOf(message['tool_use_id']), reason: textOf(message['message']) }];
+      return [{ kind: 'denied', by: 'client', id: textOf(message['tool_use_id']), reason: textOf(message['message']) }];
     case 'api_retry':
       return [{ kind: 'retry', attempt: countOf(message['attempt']), error: textOf(message['error']) }];
     case 'compact_boundary':
@@ -100,12 +100,17 @@ function assistant(message: Fields): AgentMessage[] {
 
 function toolResults(message: Fields): AgentMessage[] {
   const nested = typeof message['parent_tool_use_id'] === 'string';
-  return listOf(fieldsOf(message['message'])['content']).flatMap((block): AgentMessage[] =>
-    block['type'] === 'tool_result'
-      ? [{ kind: 'tool-result', id: textOf(block['tool_use_id']), failed: block['is_error'] === true, nested }]
-      : [],
-  );
+  return listOf(fieldsOf(message['message'])['content']).flatMap((block): AgentMessage[] => {
+    if (block['type'] !== 'tool_result') return [];
+    const [id, failed] = [textOf(block['tool_use_id']), block['is_error'] === true];
+    const [, reason] = (failed && HOOK_REFUSAL.exec(textOf(block['content']))) || [];
+    const denied: AgentMessage[] = reason === undefined ? [] : [{ kind: 'denied', by: 'hook', id, reason }];
+    return [...denied, { kind: 'tool-result', id, failed, nested }];
+  });
 }
+
+/** Pattern for the result of a call that a hook refused: the client announces no such refusal. Older clients add no prefix. */
+const HOOK_REFUSAL = /^(?:PreToolUse:\S+ hook error: |(?=\[blocked by guardrail))(.+)$/s;
 
 function result(message: Fields): AgentResult {
   const errors = Array.isArray(message['errors']) ? message['errors'].map(textOf).filter((one) => one !== '') : [];

@@ -112,7 +112,7 @@ export function watchAgent(
   checks: readonly string[] = [],
   projectDir: string | null = null,
 ): (message: AgentMessage) => void {
-  const denials = new Map<string, string>();
+  const denials = new Map<string, Extract<AgentMessage, { kind: 'denied' }>>();
   const announced = new Set<string>();
   const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
   const used = { tokens: 0, context: 0, window: null as number | null };
@@ -165,14 +165,15 @@ export function watchAgent(
           nested,
           durationMs,
         } as const;
-        const reason = denials.get(id);
-        if (reason === undefined) {
+        const denial = denials.get(id);
+        if (denial === undefined) {
           tell({ ...call, outcome: message.failed ? 'failed' : 'ok' });
           return;
         }
         denials.delete(id);
         const command = String(input['command'] ?? '').trim();
-        const option = reason.includes(GUARDRAIL) ? null : allowOption(name, PART.exec(reason)?.[1] ?? command);
+        const { by, reason } = denial;
+        const option = by === 'hook' ? null : allowOption(name, PART.exec(reason)?.[1] ?? command);
         tell({ ...call, outcome: 'denied', reason, ...(option !== null && { allow: option }) });
         const check = checks.find((run) => command.includes(run));
         if (check === undefined || announced.has(check)) return;
@@ -183,7 +184,7 @@ export function watchAgent(
         return;
       }
       case 'denied':
-        denials.set(message.id, message.reason);
+        denials.set(message.id, message);
         return;
       case 'acknowledged':
         onHeard(message.id);
@@ -209,9 +210,6 @@ export function watchAgent(
     }
   };
 }
-
-/** Prefix of the reasons that our own hook gives. */
-const GUARDRAIL = '[blocked by guardrail';
 
 /** Pattern for the part of a compound command that a rule would have to allow. */
 const PART = /part requires approval: (.+)$/s;

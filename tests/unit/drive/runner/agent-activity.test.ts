@@ -90,9 +90,9 @@ const called = (id: string, name: string, input: object): object => ({
   type: 'assistant',
   message: { content: [{ type: 'tool_use', id, name, input }] },
 });
-const failed = (id: string): object => ({
+const failed = (id: string, content = 'x'): object => ({
   type: 'user',
-  message: { content: [{ type: 'tool_result', tool_use_id: id, is_error: true, content: 'x' }] },
+  message: { content: [{ type: 'tool_result', tool_use_id: id, is_error: true, content }] },
 });
 const denial = (id: string, message: string): object => ({
   type: 'system',
@@ -112,8 +112,7 @@ test('a denied call is not a failed one: it has a reason and the option that all
       denial('2', approval),
       failed('2'),
       called('3', 'Bash', { command: 'git push' }),
-      denial('3', '[blocked by guardrail: push] no'),
-      failed('3'),
+      failed('3', 'PreToolUse:Bash hook error: [blocked by guardrail: push] no'),
       called('4', 'Write', { file_path: 'a' }),
       denial('4', 'Not granted.'),
       failed('4'),
