@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
 import { quoted } from '../../text/quote.ts';
@@ -10,6 +10,8 @@ interface Invocation {
   readonly script: string | undefined;
   readonly path: string | undefined;
   readonly cwd: string;
+  /** Whether npx or a script of a package manager runs it, with folders on the PATH that the user's shell lacks. */
+  readonly isPackaged?: boolean;
 }
 
 const DEFAULT_LOOP = { name: null, mode: 'hook' } as const;
@@ -23,20 +25,27 @@ let known: string | null = null;
 
 /** Returns the program as this user can call it. Searches the PATH once per process. */
 export function programName(): string {
-  known ??= spelling({ script: process.argv[1], path: process.env['PATH'], cwd: orElse(() => process.cwd(), '/') });
+  const { PATH: path, npm_config_user_agent: manager } = process.env;
+  const cwd = orElse(() => process.cwd(), '/');
+  known ??= spelling({ script: process.argv[1], path, cwd, isPackaged: manager !== undefined });
   return known;
 }
 
-/** Returns `ralph-loop` if that is on the PATH or was called; otherwise `node PATH/main.cjs`, relative within `cwd`. */
-export function spelling({ script, path, cwd }: Invocation): string {
-  if (script === undefined || basename(script) === PROGRAM || isOnPath(path)) return PROGRAM;
-  const main = basename(script) === 'main.cjs' ? script : join(dirname(dirname(script)), 'scripts', 'main.cjs');
+/** Returns `ralph-loop` if that is on the user's PATH or was called; otherwise the path to call, relative within `cwd`. */
+export function spelling({ script, path = '', cwd, isPackaged = false }: Invocation): string {
+  if (script === undefined) return PROGRAM;
+  const isShim = isPackaged && basename(dirname(script)) === '.bin';
+  const folders = path.split(delimiter).filter((folder) => !isPackaged || basename(folder) !== '.bin');
+  if ((basename(script) === PROGRAM && !isShim) || isOnPath(folders.join(delimiter))) return PROGRAM;
+  const isMain = isShim || basename(script) === 'main.cjs';
+  const main = isMain ? script : join(dirname(dirname(script)), 'scripts', 'main.cjs');
   if (!existsSync(main)) return PROGRAM;
   const inside = relative(cwd, main);
-  return `node ${quoted(inside.startsWith('..') || isAbsolute(inside) ? main : inside)}`;
+  const shown = quoted(inside.startsWith('..') || isAbsolute(inside) ? main : inside);
+  return isShim ? shown : `node ${shown}`;
 }
 
-function isOnPath(path = ''): boolean {
+function isOnPath(path: string): boolean {
   const names = process.platform === 'win32' ? [`${PROGRAM}.cmd`, `${PROGRAM}.exe`] : [PROGRAM];
   return names.some((name) => onPath(name, { PATH: path }) !== null);
 }

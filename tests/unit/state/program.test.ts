@@ -22,6 +22,18 @@ test('calls a program by its name if it was started by it or is on the PATH', (t
   assert.equal(spelling({ script, path: `/nowhere:${base}`, cwd: base }), 'ralph-loop');
 });
 
+test('calls a program that npx runs by a path that works without npx', (t) => {
+  const base = folder(t);
+  const bin = join(base, 'node_modules', '.bin');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, 'ralph-loop'), '', { mode: 0o755 });
+  const shim = { script: join(bin, 'ralph-loop'), path: `${bin}:/nowhere`, cwd: base };
+  assert.equal(spelling({ ...shim, isPackaged: true }), 'node_modules/.bin/ralph-loop');
+  assert.equal(spelling(shim), 'ralph-loop');
+  const own = { ...shim, script: installed(base) };
+  assert.equal(spelling({ ...own, isPackaged: true }), 'node dist/scripts/main.cjs');
+});
+
 test('calls it elsewhere by a path that works from the current folder', (t) => {
   const base = folder(t);
   const script = installed(base);
