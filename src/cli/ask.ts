@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
 import { LAUNCH_TEXTS, withPrefix } from '../drive/turn/messages.ts';
+import { MODES } from '../engine/schema/constants.ts';
 import { type LoopFiles, readState } from '../state/loop-files.ts';
 import { processChain, terminalOf } from '../state/process/ancestors.ts';
 import { printable } from '../term/format.ts';
@@ -90,7 +91,7 @@ function readAnswer(input: number): string {
   return bytes.toString('utf8', 0, length).trim();
 }
 
-const MODES = `What may the agent do without asking?
+const MODE_QUESTION = `What may the agent do without asking?
   acceptEdits        Write files in the project and run the checks that the task names.
   auto               What the client itself judges to be safe.
   bypassPermissions  Everything that you may do on this machine; use it in a sandbox.`;
@@ -102,10 +103,16 @@ export async function askForMode({ values, mayAsk, err }: CommandContext): Promi
     return 'acceptEdits';
   }
   if (!mayAsk) throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
-  err(MODES);
-  const answer = (await ask('Permission mode (an empty line cancels): ')) ?? '';
-  if (answer === '') err('Cancelled; the loop was not started.');
-  return answer || null;
+  err(MODE_QUESTION);
+  for (;;) {
+    const answer = (await ask('Permission mode (an empty line cancels): '))?.toLowerCase() ?? '';
+    const mode = MODES.find((known) => known.toLowerCase() === answer);
+    if (mode !== undefined) return mode;
+    if (answer === '') break;
+    err(`There is no such mode. The modes are ${MODES.join(', ')}.`);
+  }
+  err('Cancelled; the loop was not started.');
+  return null;
 }
 
 /** Returns a function that calls `find` at most once: asking the client for its version takes a moment. */

@@ -12,3 +12,6 @@ export const NOTIFY_KINDS = ['complete', 'blocked', 'paused', 'limit', 'error'] 
 
 /** Version of the event stream; its readers ignore types and keys that they do not know. */
 export const EVENT_VERSION = 1;
+
+/** The client's permission modes. */
+export const MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
+import { MODES, NOTIFY_KINDS } from '../../engine/schema/constants.ts';
 import { promiseProblem, signalProblem } from '../../engine/signals/signals.ts';
 import type { TaskKind } from '../task-file.ts';
 import { guardrails } from './guardrails.ts';
@@ -126,8 +126,6 @@ const command = mapping({
   acceptance: optional(flag(), 'Whether a required gate runs it again, and it must then exit with 0.'),
 });
 
-const PERMISSION_MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
-
 /** Keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */
 const KEYS = {
   validation: optional(
@@ -188,7 +186,7 @@ const KEYS = {
   ),
   model: optional(line(), "The client's model."),
   effort: optional(line(), "The client's effort."),
-  permission_mode: optional(choice(...PERMISSION_MODES), "The client's permission mode. A headless loop needs one."),
+  permission_mode: optional(choice(...MODES), "The client's permission mode. A headless loop needs one."),
   isolation: optional(
     choice('project', 'client'),
     "Whether a runner uses only the project's settings (the default; the user's deny and ask rules still apply), or all settings of the user.",
