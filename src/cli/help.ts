@@ -64,10 +64,10 @@ export function commandList(commands: readonly Command[]): string {
     }),
   ]);
   return [
-    'Usage: ralph-loop COMMAND [options]',
+    'Usage: ralph-loop COMMAND [options] | --version',
     '',
     ...groups,
-    'See: ralph-loop COMMAND --help. Version: ralph-loop --version.',
+    'Begin: ralph-loop run "fix the failing tests". Help: ralph-loop COMMAND --help.',
   ].join('\n');
 }
 

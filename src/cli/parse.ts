@@ -26,7 +26,8 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
       strict: true,
     });
     // "reset docs" must not reset the default loop if the user meant the loop docs.
-    const stray = takesWords(command) ? undefined : positionals[0];
+    const wordsOnly = command.usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, '');
+    const stray = /[A-Z]/.test(wordsOnly) ? undefined : positionals[0];
     return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}".` };
   } catch (error) {
     return { values: {}, positionals: [], rest, ...misuse(command, error as Error) };
@@ -44,11 +45,6 @@ function misuse({ name }: Command, { message }: Error): Pick<ParsedOptions, 'pro
   if (/does not take an argument/.test(message)) return { problem: `${option} takes no value.` };
   const dashed = /ambiguous/.test(message) ? ` If it begins with "-", write ${option}=VALUE.` : '';
   return { problem: `${option} needs a value.${dashed}` };
-}
-
-/** Returns whether the usage contains a word besides the options and their values. */
-function takesWords({ usage }: Command): boolean {
-  return /[A-Z]/.test(usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, ''));
 }
 
 /** Returns the first word that is neither a common option nor its value, or null, and the other words. */

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../engine/schema/contract.ts';
 import { homeFolder } from '../state/home-folder.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/loop-directory.ts';
+import { orElse } from '../text/or-else.ts';
 
 export type TaskKind = 'prompt' | 'ralph-md' | 'checklist' | 'plan' | 'tdd';
 
@@ -91,6 +92,15 @@ export function mayName(name: string): boolean {
 
 export function loopDirectoryTask(name: string): string {
   return `${LOOP_DIRECTORIES}/${name}/${CHECKLIST_FILE}`;
+}
+
+/** Lists the names of loop directories with their task files, relative to the project. */
+export function loopDirectoryTasks(projectDir: string): { readonly name: string; readonly path: string }[] {
+  const all = join(projectDir, LOOP_DIRECTORIES);
+  return orElse(() => readdirSync(all), []).flatMap((name) => {
+    const file = mayName(name) ? taskFileIn(join(all, name)) : null;
+    return file === null ? [] : [{ name, path: `${LOOP_DIRECTORIES}/${name}/${file}` }];
+  });
 }
 
 /** Returns the name of the loop directory that contains a task file (relative to the project), or null. */

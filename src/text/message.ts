@@ -58,14 +58,11 @@ export function about(message: Message, { name, mode }: LoopRef): Message {
 export function render(message: Message | string, context: MessageContext): string {
   if (typeof message === 'string') return message;
   const { text, advice = [], loop = context } = message;
-  const commands = advice.map(
-    (each) => `${verbOf(each, loop)}: ${commandLine(each, { ...loop, program: context.program })}.`,
-  );
+  const commands = advice.map((each) => {
+    const verb = loop.mode === 'runner' ? each.verb : each.verb + (each.inSession ?? '');
+    return `${verb}: ${commandLine(each, { ...loop, program: context.program })}.`;
+  });
   return text === '' || text.endsWith('\n') ? text + commands.join(' ') : [text, ...commands].join(' ');
-}
-
-function verbOf({ verb, inSession = '' }: Advice, { mode }: LoopRef): string {
-  return mode === 'runner' ? verb : verb + inSession;
 }
 
 /** Returns the command line of an advice, for this loop and this program. */

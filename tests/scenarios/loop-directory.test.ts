@@ -193,3 +193,35 @@ test('Ctrl+C at the question for the goal writes nothing', async (context) => {
   assert.match(await shown.history(), /Cancelled; nothing was written\./);
   assert.equal(p.has('.ralph'), false);
 });
+
+test('a mistyped name of a loop directory is answered with the nearest one, and an invalid limit creates nothing', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  p.write('.ralph/fix-parser-tests/RALPH.md', 'Fix them.\n');
+  const mistyped = p.ralph(['run', 'fix-parser-test']);
+  assert.equal(mistyped.code, 1);
+  assert.match(mistyped.stderr, /Created [^ ]* from the template\..* Did you mean "fix-parser-tests"\?/);
+  const invalid = p.ralph(['run', 'other', '--max-iterations', 'many']);
+  assert.match(invalid.stderr, /these settings have errors, and nothing was written:\n.*max_iterations/i);
+  assert.equal(p.has('.ralph/other'), false);
+});
+
+test('list shows every task under .ralph that has never run, a kept draft too', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  p.write('.ralph/fix-parser-tests/RALPH.md', 'Fix them.\n');
+  const { loops } = p.ralph(['list', '--json']).json as { loops: { path: string; status: string }[] };
+  assert.deepEqual(
+    loops.map(({ path, status }) => [path, status]),
+    [
+      ['.ralph/fix-parser-tests/RALPH.md', 'not-started'],
+      [TASK, 'not-started'],
+    ],
+  );
+});
+
+test('resume NAME of a checklist that has never run does not call its file missing', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  assert.doesNotMatch(p.ralph(['resume', 'site']).stderr, /is missing/);
+});

@@ -33,6 +33,10 @@ test('status without a state is inactive with a message', (t) => {
   assert.deepEqual(json, { active: false, message: 'No active loop.', name: null, lastLoop: null });
 });
 
+test('status in a project without a loop says how to start one', (t) => {
+  assert.equal(project(t).ralph(['status']).stdout, 'No active loop.\nStart one: ralph-loop run "TASK".\n');
+});
+
 test('status of a four-key state has exactly the former keys, first and in order', (t) => {
   const p = project(t);
   p.write(STATE, FOUR_KEYS);

@@ -68,7 +68,7 @@ test('every misuse of --arg is named and starts nothing', (context) => {
     /--arg owner: the task file has no argument of this name under "args:" \(it declares none\)/,
   );
   assert.match(start(p, '--task', 'job', '--path', 'job').stderr, /--path is another name for --task/);
-  assert.match(start(p, '--task', 'jobs').stderr, /Task file jobs does not exist/);
+  assert.match(start(p, '--task', 'jobs').stderr, /the task file jobs does not exist/);
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
 });
 

@@ -60,7 +60,7 @@ test('--resume without a task says that no loop was ever here, not that a task f
   }
   startedDefault(p);
   rmSync(join(p.dir, '.claude/ralph/PROMPT.md'));
-  assert.match(p.ralph(['start', '--resume']).stderr, /Task file .* does not exist/);
+  assert.match(p.ralph(['start', '--resume']).stderr, /the task file .* does not exist/);
 });
 
 /** What each command does to the loop, as its state shows it. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
@@ -155,7 +155,7 @@ function active(path: string, files: LoopFiles): RalphError {
 
 function newRun(context: CommandContext, path: string): Promise<number> | number {
   const { dir, taskPath } = taskPlace(context.projectDir, path);
-  if (!existsSync(join(dir, 'RALPH.md'))) {
+  if (!existsSync(join(dir, basename(taskPath)))) {
     throw new RalphError('usage', advise(`${taskPath} is missing. Restore it.`, 'Or create another', 'scaffold NAME'));
   }
   const { projectDir, env, files } = context;

@@ -6,9 +6,10 @@ import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
 import { IGNORED } from '../../state/task-folder/loop-directory.ts';
+import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
-import { loopDirectoryTask, mayName, taskFileIn } from '../../task/task-file.ts';
+import { loopDirectoryTask, loopDirectoryTasks, mayName, taskFileIn } from '../../task/task-file.ts';
 import { dollarText } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
@@ -61,15 +62,19 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   if (there !== null) return join(dirname(path), there);
   refuseArguments(context, name);
   const template = bundledText('templates/task.md');
-  const goal = await askGoal(context, name);
+  billOf(context, path, template);
+  const others = loopDirectoryTasks(projectDir).map((other) => other.name);
+  const hint = suggestion(name, others);
+  const goal = await askGoal(context, name, hint);
   if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
-  writeTaskFile(path, goal === '' ? template : withGoal(template, goal));
+  const goals = (comment: string, heading: string): string => (goal === '' ? comment : `${heading}${goal}`);
+  writeTaskFile(path, template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, goals));
   writeAtomically(join(dirname(path), '.gitignore'), IGNORED);
   if (goal !== '') return path;
   throw new RalphError(
     'task-invalid',
     advise(
-      `Created ${shown} from the template. Write the goals into it, and the first items ("- [ ] what") if you know them.`,
+      `Created ${shown} from the template. Write the goals into it, and the first items ("- [ ] what") if you know them.${hint}`,
       'Then run it',
       `run ${name}`,
     ),
@@ -77,14 +82,10 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
 }
 
 /** Asks for the goal. Returns '' without a terminal or for an empty line, null if the user cancels. */
-async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string | null> {
+async function askGoal({ mayAsk, values, err }: CommandContext, name: string, hint: string): Promise<string | null> {
   if (!mayAsk || values['yes'] === true) return '';
-  err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
+  err(`There is no loop ${name} yet.${hint} Its directory will be ${dirname(loopDirectoryTask(name))}.`);
   return ask('What is the goal (an empty line only creates the file)? ');
-}
-
-function withGoal(template: string, goal: string): string {
-  return template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, (_, heading: string) => `${heading}${goal}`);
 }
 
 /** Throws `usage` for `--arg` with a task that does not exist yet and thus declares no argument. */

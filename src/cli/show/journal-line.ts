@@ -43,7 +43,8 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
   // The message comes last because it is a complete sentence.
-  const parts = [entry['status'], factsText(entry, (key) => !NOT_DETAILS.has(key)), message];
+  const isSaid = (key: string): boolean => typeof entry[key] === 'string' && String(message).startsWith(entry[key]);
+  const parts = [entry['status'], factsText(entry, (key) => !NOT_DETAILS.has(key) && !isSaid(key)), message];
   const shown = parts.filter((part) => typeof part === 'string' && part).join('; ');
   const oneLine = printable(shown.slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ');
   const line = `${paint(colour, printable(type))}  ${oneLine}`.trimEnd();

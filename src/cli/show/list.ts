@@ -1,15 +1,12 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { show } from '../../state/process/program.ts';
 import type { TaskKind } from '../../task/task-file.ts';
-import { LOOP_DIRECTORIES, loopDirectoryName, loopDirectoryTask, taskKind } from '../../task/task-file.ts';
+import { loopDirectoryTasks, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { columnsOf, paintedCells } from '../../term/write-text.ts';
 import { dollarText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checklistText } from './status-text.ts';
 
@@ -57,9 +54,10 @@ const NOTHING = {
 function listedLoops({ projectDir, env, now }: CommandContext): ListedLoop[] {
   const loops = describeProject(projectDir, env).flatMap((loop) => listed(loop, now()));
   const paths = new Set(loops.map(({ path }) => path));
+  const notStarted = loopDirectoryTasks(projectDir).filter(({ path }) => !paths.has(path));
   return [
     ...loops.filter(({ worktree }) => worktree === null),
-    ...notStarted(projectDir).filter(({ path }) => !paths.has(path)),
+    ...notStarted.map((task) => ({ ...NOTHING, ...task, kind: taskKind(task.path), status: 'not-started' })),
     ...loops.filter(({ worktree }) => worktree !== null),
   ];
 }
@@ -82,14 +80,6 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
       heartbeat: heartbeatOf(loop, at),
     },
   ];
-}
-
-/** Lists loop directories whose task has never run. */
-function notStarted(projectDir: string): ListedLoop[] {
-  return orElse(() => readdirSync(join(projectDir, LOOP_DIRECTORIES)), [])
-    .map((name) => ({ name, path: loopDirectoryTask(name) }))
-    .filter(({ path }) => loopDirectoryName(path) !== null && existsSync(join(projectDir, path)))
-    .map(({ name, path }) => ({ ...NOTHING, name, kind: taskKind(path), status: 'not-started', path }));
 }
 
 const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST ENDED AS'.split(',');

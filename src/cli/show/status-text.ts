@@ -8,7 +8,7 @@ import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
-import { commandLine } from '../../text/message.ts';
+import { advise, commandLine } from '../../text/message.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
@@ -52,13 +52,14 @@ export function statusText(status: Status, context: CommandContext): string {
   return [...head, ...ended, ...report, ...figures, ...run, ...othersText(status, context)].join('\n');
 }
 
-/** Names the other live loops, or the last ended one, if the requested loop is not live. */
+/** Names the other live loops or what to do next, if the requested loop is not live. */
 function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
   if (loops !== undefined) {
     return ['Active here; name one by its path or --loop NAME:', loopTable(loops)];
   }
-  const others = lastLoop === null && loopNames(where.projectDir, where.env).some((other) => other !== name);
-  return others ? [show({ text: '', advice: [{ verb: 'Other loops', command: 'list' }] })] : [];
+  if (lastLoop !== null) return [];
+  const others = loopNames(where.projectDir, where.env).some((other) => other !== name);
+  return [show(others ? advise('', 'Other loops', 'list') : advise('', 'Start one', 'run "TASK"'))];
 }
 
 function activeText(status: LiveLoop, at: string, paint: Paint): string {

@@ -47,12 +47,10 @@ export function operate(
   // The process that counted the last iteration is dead, so no other process will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
-  applyEffects(files, at, from === undefined ? done.effects : done.effects.map((effect) => withOrigin(effect, from)));
+  const signed = (effect: Effect): Effect =>
+    effect.type === 'record-event' && from !== undefined ? { ...effect, event: { ...effect.event, from } } : effect;
+  applyEffects(files, at, done.effects.map(signed));
   return done;
-}
-
-function withOrigin(effect: Effect, from: Person): Effect {
-  return effect.type === 'record-event' ? { ...effect, event: { ...effect.event, from } } : effect;
 }
 
 function noLoop(files: LoopFiles, kind: string): RalphError {

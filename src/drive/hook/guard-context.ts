@@ -149,14 +149,9 @@ function withTddCalls(
   programs: readonly string[],
 ): Guardrails {
   if (tdd === undefined || rules.shellAllow === null) return rules;
-  const calls = programs.map(
-    (program) => `node ${literal(program)} tdd(?: --loop [\\w.-]+)? (?:${STEPS})(?: [\\w.-]+)*`,
-  );
+  const literals = programs.map((program) => program.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const calls = literals.map((path) => `node ${path} tdd(?: --loop [\\w.-]+)? (?:${STEPS})(?: [\\w.-]+)*`);
   return { ...rules, shellAllow: [...rules.shellAllow, ...calls] };
-}
-
-function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** Folder of the client for temporary files. */

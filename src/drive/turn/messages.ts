@@ -72,7 +72,7 @@ export const START_TEXTS = {
     `The task file ${path} is outside the project ${project}. Move it into the project, or start in its own project.`,
   taskUnreadable: (path: string, code: string): Message | string => {
     if (code !== 'ENOENT') return `Cannot read the task file ${path} (${code}).`;
-    const text = `Task file ${path} does not exist.`;
+    const text = `the task file ${path} does not exist.`;
     return path === DEFAULT_TASK
       ? offer(text, { 'Describe a task': 'run "TASK"', 'Or create the file from a template': 'init' })
       : advise(text, 'Create a task folder', 'scaffold NAME');

@@ -17,11 +17,9 @@ export function ulid(at: number): string {
 /** Returns an id for this time, or for the time after that of `last` if it would not sort after it. */
 export function ulidAfter(last: string | null, at: number): string {
   const id = ulid(at);
-  return last === null || id > last ? id : ulid(timeOf(last) + 1);
-}
-
-function timeOf(id: string): number {
-  return [...id.slice(0, 10)].reduce((time, digit) => time * 32 + DIGITS.indexOf(digit), 0);
+  if (last === null || id > last) return id;
+  const time = [...last.slice(0, 10)].reduce((sum, digit) => sum * 32 + DIGITS.indexOf(digit), 0);
+  return ulid(time + 1);
 }
 
 const COMMAND_KINDS = ['cancel', 'pause', 'steer'] as const;

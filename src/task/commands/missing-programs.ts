@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
-import type { Command, SyntaxNode } from '../../text/shell/parse-shell.ts';
+import type { SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
@@ -41,7 +41,10 @@ function commandsOf(run: string): string[][] {
   const found: string[][] = [];
   if (run.length > MAX_SHELL_TEXT || /\(\s*\)\s*\{|\balias\b/.test(run)) return found;
   const visit = (node: SyntaxNode): void => {
-    if (node.type === 'Command') found.push(wordsOf(node));
+    if (node.type === 'Command') {
+      const words = node.suffix.flatMap((part) => (part.type === 'Word' ? [part.value] : []));
+      found.push([node.name?.value ?? '', ...words]);
+    }
     forEachChild(node, visit);
   };
   try {
@@ -50,10 +53,6 @@ function commandsOf(run: string): string[][] {
     return found; // nested too deeply for the parser
   }
   return found.filter(([name = '']) => /^[\w.+-]+$/.test(name));
-}
-
-function wordsOf({ name, suffix }: Command): string[] {
-  return [name?.value ?? '', ...suffix.flatMap((part) => (part.type === 'Word' ? [part.value] : []))];
 }
 
 const BUILT_IN = new Set(

@@ -64,7 +64,7 @@ export function nearestKey(
   const wanted = snakeCase(key).slice(0, 64);
   let best: { key: string; distance: number } | null = null;
   for (const candidate of known) {
-    const distance = editDistance(wanted, candidate);
+    const distance = editDistance(wanted, snakeCase(candidate));
     if (best === null || distance < best.distance) best = { key: candidate, distance };
   }
   return best && { key: best.key, near: best.distance <= Math.max(2, Math.floor(best.key.length / 3)) };

@@ -16,7 +16,8 @@ export async function resolveScope(
   scope: readonly string[],
   options: GitOptions,
 ): Promise<string[]> {
-  const paths = scope.map((entry) => plainPath(withinProject(projectDir, entry)));
+  const isInside = (entry: string): boolean => isAbsolute(entry) && isWithin(projectDir, entry);
+  const paths = scope.map((entry) => plainPath(isInside(entry) ? relative(projectDir, entry) || '.' : entry));
   const unknown = paths.filter((path) => !isGlob(path) && !existsSync(join(projectDir, path)));
   const folders = unknown.length === 0 ? new Map<string, string>() : await packageFolders(projectDir, options);
   return paths.map((path) => (unknown.includes(path) ? (folders.get(path) ?? path) : path));
@@ -24,10 +25,6 @@ export async function resolveScope(
 
 export function isInScope(path: string, scope: readonly string[]): boolean {
   return inScope(path, scope, (glob, each) => picomatch.isMatch(each, glob, { dot: true }));
-}
-
-function withinProject(projectDir: string, entry: string): string {
-  return isAbsolute(entry) && isWithin(projectDir, entry) ? relative(projectDir, entry) || '.' : entry;
 }
 
 function plainPath(entry: string): string {

@@ -68,7 +68,9 @@ export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void
       return;
     }
     const isCut = CUT_SEQUENCE.test(sequence);
-    const known = BY_SEQUENCE.get(sequence) ?? (cut === '' ? BY_NAME.get(nameOf(pressed)) : undefined);
+    const { name = '', ctrl, meta } = pressed;
+    const pressedName = `${ctrl === true ? 'C-' : ''}${meta === true ? 'M-' : ''}${name}`;
+    const known = BY_SEQUENCE.get(sequence) ?? (cut === '' ? BY_NAME.get(pressedName) : undefined);
     const typed = cut === '' && text !== undefined && !CONTROL.test(text) ? text : null;
     cut = isCut ? sequence : '';
     if (known !== undefined) onKey(keyOf(known));
@@ -82,10 +84,6 @@ export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void
     if (paste !== null) clearTimeout(paste.timeout);
     paste = null;
   };
-}
-
-function nameOf({ name = '', ctrl, meta }: PressedKey): string {
-  return `${ctrl === true ? 'C-' : ''}${meta === true ? 'M-' : ''}${name}`;
 }
 
 function keyOf(known: Edit | Action | 'newline'): Key {

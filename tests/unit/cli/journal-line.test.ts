@@ -41,3 +41,13 @@ test('times and counts of an event are shown in words, and other keys as words',
   const accepted = { type: 'operator.accept', at, loopId: 'a', contractHash: 'abc' };
   assert.match(journalLine(accepted, plain), /operator\.accept {2}contract hash: abc$/);
 });
+
+test('the reason of an end is not repeated before the message that begins with it', () => {
+  const at = '2026-03-01T10:00:00Z';
+  const [reason, message] = ['Stopped at the limit.', 'Stopped at the limit. Grant more: ralph-loop resume.'];
+  const entry = { type: 'run.ended', at, status: 'max-iterations', reason, code: 2, message };
+  assert.match(
+    journalLine(entry, (_style, text) => text),
+    /run\.ended {2}max-iterations; code: 2; Stopped at the limit\. Grant more: ralph-loop resume\.$/,
+  );
+});
