@@ -40,7 +40,7 @@ async function commandsPage(): Promise<string> {
 }
 
 function configurationPage(): string {
-  const path = join(root, 'schemas', 'ralph-md-frontmatter.schema.json');
+  const path = join(root, 'schemas', 'prompt-frontmatter.schema.json');
   const schema = JSON.parse(readFileSync(path, 'utf8')) as Schema;
   const table = ['| key | value | default | meaning |', '| --- | --- | --- | --- |', ...keyRows(schema, DEFAULTS)].join(
     '\n',

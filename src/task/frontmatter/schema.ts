@@ -256,7 +256,10 @@ export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50,
 
 /** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
 export function frontmatterSchema(cap = ITERATION_CAP.prompt) {
-  const max_iterations = optional(integer(1, cap), `Limit of working iterations, 1 to ${cap}.`);
+  const max_iterations = optional(
+    integer(1, cap),
+    'Limit of working iterations: at most 50 in a RALPH.md or task.md, else 100.',
+  );
   return z.strictObject({ ...KEYS, max_iterations });
 }
 
