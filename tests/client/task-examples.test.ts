@@ -212,7 +212,10 @@ test('the scaffold runs once its task is filled in: its promise is believed, and
     async (loop) => {
       const template = await loop.run();
       assert.equal(template.code, 1, template.said);
-      assert.match(template.said, /line 10: The template is not filled in: "Describe the task here\."/);
+      assert.match(
+        template.said,
+        /line 10: The template is not filled in\. Write your task in place of this line: Describe the task here\./,
+      );
       loop.workspace.write('my-task/RALPH.md', SCAFFOLD.replace('Describe the task here.', 'Tidy up.'));
       const run = await loop.run();
       assert.equal(run.code, 0, run.said);

@@ -12,7 +12,7 @@ test('a draft in a terminal is shown, and written only when it is kept', async (
   const shown = await peopleTerminal(t, p, '$RALPH draft "fix the parser"');
   await shown.waitFor(ASKED);
   assert.match(await shown.history(), /A draft for fix-parser\/RALPH\.md \(fix\):/);
-  assert.match(await shown.history(), /no command was found in this project/);
+  assert.match(await shown.history(), /No command of this project could prove the work\. Name one under "validation"/);
   assert.ok(!p.has(PATH));
   await shown.submit('what?');
   await shown.waitFor((screen) => screen.split('[c]ancel:').length === 3);

@@ -138,14 +138,13 @@ function notesOn(
   if (shown.length > 0) notes.push(`The agent also sees the output of ${list(shown)}.`);
   if (evidence.length > 0 && leftOut.length > 0) notes.push(`Found and left out: ${leftOut.join(', ')}.`);
   if (acceptance.length > 0 && !commands.some(({ role }) => role === 'tests')) {
-    const found = commands.length === 0 ? 'no command' : 'no test command';
-    const what = `${found} was found in this project that could prove the work`;
-    notes.push(`${what}: name one under "commands" in the frontmatter.`);
+    const found = commands.length === 0 ? 'No command' : 'No test command';
+    notes.push(`${found} of this project could prove the work. Name one under "validation" in the frontmatter.`);
   }
   const figure = FIGURE.exec(task)?.[0];
   if (figure !== undefined && !commands.some(({ run }) => MEASURES.test(run))) {
     notes.push(
-      `No check measures "${figure}", so the loop can complete without it. Add a command that fails below that figure under "commands", with acceptance: true.`,
+      `No check measures "${figure}", so the loop can complete without it. Add a command that fails below that figure under "validation".`,
     );
   }
   return notes;

@@ -139,7 +139,7 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
   return shown.flatMap(({ text, at }) => {
     const found = PLACEHOLDERS.exec(text);
     const [line = ''] = found === null ? [] : text.slice(found.index).trimStart().split('\n');
-    const message = `The template is not filled in: "${line.trim()}". Write your task in its place.`;
+    const message = `The template is not filled in. Write your task in place of this line: ${line.trim()}`;
     return found === null ? [] : problem(at + found.index, 'unfilled', message).slice(0, 1);
   });
 }
@@ -151,7 +151,7 @@ function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLin
   const at = { path: '', line: bodyLine, column: 1, value: null };
   if (isUnfilled(body)) {
     const message =
-      'it is not filled in yet: write the goals under Goals, and the steps that you know under Checklist ("- [ ] what").';
+      'The template is not filled in. Write the goals under Goals, and the steps that you know under Checklist ("- [ ] what").';
     return [{ ...at, rule: 'unfilled', message, severity: 'error' }];
   }
   const { done, total } = countChecklist(checklistItems(body));

@@ -82,9 +82,9 @@ test('every draft denies git push, rm -rf /, downloads piped into a shell, and w
 });
 
 test('notes a project without a command that proves the work, except for an analysis', () => {
-  assert.match(draftTask('fix it', NONE).notes.join(), /no command was found/);
+  assert.match(draftTask('fix it', NONE).notes.join(), /No command of this project/);
   const lint: ProjectSignals = { commands: [{ role: 'lint', run: 'x', from: 'y' }], leftOut: [], tests: [] };
-  assert.match(draftTask('fix it', lint).notes.join(), /no test command/);
+  assert.match(draftTask('fix it', lint).notes.join(), /No test command/);
   assert.deepEqual(draftTask('fix it', { ...NODE, leftOut: ['make lint (npm run lint is chosen)'] }).notes, [
     'Checks that must pass at the end: npm test (package.json), npm run typecheck (package.json), npm run build (package.json), make test (make), cargo test (Cargo.toml).',
     'The agent also sees the output of npm run lint (package.json).',
