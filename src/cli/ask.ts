@@ -21,6 +21,8 @@ export async function ask(question: string): Promise<string | null> {
   try {
     const closed = new Promise<null>((resolve) => prompt.once('close', () => resolve(null)));
     const answer = await Promise.race([prompt.question(wrapText(question, columnsOf(2))), closed]);
+    // The cursor is still behind the question.
+    if (answer === null) process.stderr.write('\n');
     return answer?.trim() ?? null;
   } finally {
     prompt.close();

@@ -184,17 +184,17 @@ test('accept adopts a checklist that lost items', (context) => {
   assert.deepEqual(p.ralph(['accept', '--json', 'site']).json['changes'], []);
 });
 
-test('Ctrl+C at the question for the goal writes nothing', async (context) => {
+test('Ctrl+C at the question for the goal writes nothing and says so on its own line', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run fix');
   await shown.waitFor(/What is the goal/);
   await shown.key('C-c');
   assert.equal(await shown.waitForExit(), 1);
-  assert.match(await shown.history(), /Cancelled; nothing was written\./);
+  assert.match(await shown.history(), /^(?:ralph-loop: )?Cancelled; nothing was written\.$/m);
   assert.equal(p.has('.ralph'), false);
 });
 
-test('a mistyped name of a loop directory is answered with the nearest one, and an invalid limit creates nothing', (context) => {
+test('a mistyped name of a loop directory is answered with the nearest one', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   p.write('.ralph/fix-parser-tests/RALPH.md', 'Fix them.\n');

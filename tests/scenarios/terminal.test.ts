@@ -160,7 +160,7 @@ test('a silent run in a terminal that is resized leaves no former footer in its 
   await shown.waitForExit();
 });
 
-test('a run without a permission mode asks for one at a terminal until it gets one, and starts', async (t) => {
+test('a run without a permission mode asks at a terminal until it gets one, and starts', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\nvalidation: ["true"]\n---\n# Task\n');
   p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);

@@ -76,13 +76,11 @@ export function startFlags(context: CommandContext): Record<string, string> {
 function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, string>>): Contract['flags'] {
   const keys = Object.keys(flags).map(snakeCase);
   const dropped = ['permission_mode', ...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
+  // One key is the other, or part of it: `idle` and `idle.delay`.
+  const overlaps = (one: string, other: string): boolean =>
+    one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
   const kept = Object.entries(former).filter(([key]) => !dropped.some((other) => overlaps(snakeCase(key), other)));
   return { ...Object.fromEntries(kept), ...flags };
-}
-
-/** Returns whether one key is the other, or part of it: `idle` and `idle.delay`. */
-function overlaps(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
 }
 
 /** Returns the permission mode among the client's own options, or null. */

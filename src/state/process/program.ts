@@ -34,7 +34,7 @@ export function programName(): string {
 /** Returns `ralph-loop` if that is on the user's PATH or was called; otherwise the path to call, relative within `cwd`. */
 export function spelling({ script, path = '', cwd, isPackaged = false }: Invocation): string {
   if (script === undefined) return PROGRAM;
-  const isShim = isPackaged && basename(dirname(script)) === '.bin';
+  const isShim = basename(dirname(script)) === '.bin';
   const folders = path.split(delimiter).filter((folder) => !isPackaged || basename(folder) !== '.bin');
   if ((basename(script) === PROGRAM && !isShim) || isOnPath(folders.join(delimiter))) return PROGRAM;
   const isMain = isShim || basename(script) === 'main.cjs';

@@ -130,6 +130,7 @@ export function readFolder(folder: string): Array<Pick<Dirent, 'name' | 'isDirec
 }
 
 function nameOf(bytes: Buffer): string {
+  const isText = (part: Buffer): boolean => Buffer.from(part.toString('utf8')).equals(part);
   let name = '';
   for (let at = 0; at < bytes.length; ) {
     const length = [1, 2, 3, 4].find((count) => isText(bytes.subarray(at, at + count)));
@@ -138,8 +139,4 @@ function nameOf(bytes: Buffer): string {
     at += length ?? 1;
   }
   return name;
-}
-
-function isText(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString('utf8')).equals(bytes);
 }

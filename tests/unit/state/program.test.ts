@@ -30,6 +30,7 @@ test('calls a program that npx runs by a path that works without npx', (t) => {
   const shim = { script: join(bin, 'ralph-loop'), path: `${bin}:/nowhere`, cwd: base };
   assert.equal(spelling({ ...shim, isPackaged: true }), 'node_modules/.bin/ralph-loop');
   assert.equal(spelling(shim), 'ralph-loop');
+  assert.equal(spelling({ ...shim, path: '/nowhere' }), 'node_modules/.bin/ralph-loop', 'called by its path');
   const own = { ...shim, script: installed(base) };
   assert.equal(spelling({ ...own, isPackaged: true }), 'node dist/scripts/main.cjs');
 });
