@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import { attemptVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
+import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
@@ -120,9 +120,7 @@ async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, r
   const plan = planIn(place);
   if (part !== undefined) {
     const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, runChecks);
-    // Work that passed by itself but does not fit the work of other tasks is returned once.
-    const misfit = plan.returned === true ? 'blocked' : 'returned';
-    const as = end === 'done' ? end : end === 'misfit' ? misfit : attemptVerdict(plan, false);
+    const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : attemptVerdict(plan, false);
     return { ...integrated, as };
   }
   // The commit is not aborted halfway.

@@ -55,6 +55,11 @@ export function isLastAttempt({ attempts, returned }: PlanState): boolean {
   return returned === true || attempts + 1 >= MOST_ATTEMPTS;
 }
 
+/** Returns the outcome of work that passed by itself but does not fit the work of other tasks: it is returned once. */
+export function misfitVerdict(plan: PlanState): 'returned' | 'blocked' {
+  return plan.returned === true ? 'blocked' : 'returned';
+}
+
 export type PlanStop =
   | { readonly as: 'complete' | 'needs-verification'; readonly choice: PlanChoice }
   /** The only task of this loop is done or blocked. */

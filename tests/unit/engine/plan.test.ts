@@ -4,6 +4,7 @@ import type { Effect } from '../../../src/engine/events.ts';
 import {
   attemptVerdict,
   isLastAttempt,
+  misfitVerdict,
   type PlanAttempt,
   planOf,
   resumedPlan,
@@ -306,10 +307,12 @@ test('the loop of one task works on it alone, and is blocked where it cannot', (
   }
 });
 
-test('work that was returned is not a failed attempt, and has one more', () => {
+test('work that does not fit that of other tasks is returned once, then blocked', () => {
   const returned = verify(working({ attempts: 1 }), { as: 'returned', tasks: [task('Task 1')] }, ['fit']);
   assert.deepEqual([returned.state.plan?.returned, returned.state.plan?.attempts], [true, 1]);
   assert.match(told(returned.effects)[0] ?? '', /^Task 1 does not fit what other tasks have done/);
+  assert.equal(misfitVerdict(working()), 'returned');
+  assert.equal(misfitVerdict(working({ returned: true })), 'blocked');
   assert.equal(isLastAttempt(working()), false);
   assert.equal(isLastAttempt(working({ returned: true })), true);
   const done = verify(working({ returned: true }), { tasks: [task('Task 1', 'done'), task('Task 2')] });
