@@ -14,8 +14,14 @@ const IN_PLUGIN = `node "\${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"`;
 /** Script for the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
 const PROGRAM = '#!/bin/sh\nexec "${RALPH_NODE:-node}" "$(dirname "$0")/../scripts/main.cjs" "$@"\n';
 
+/** Templates that people or the build read, and the program does not. */
+const NOT_FOR_PROGRAM = ['templates/implementation-template.md', 'templates/plugin-readme.md'];
+
+/** Writes the texts that the program has to hold, by path. */
 export function writeTemplates(root: string, folder: string): void {
-  const texts = ['SKILL.md', 'skills', 'references', 'templates'].flatMap((name) => textsBelow(root, name));
+  const texts = ['SKILL.md', 'skills', 'references', 'templates']
+    .flatMap((name) => textsBelow(root, name))
+    .filter(([path]) => !NOT_FOR_PROGRAM.includes(path));
   writeFileSync(join(folder, 'templates.json'), JSON.stringify(Object.fromEntries(texts)));
 }
 
