@@ -222,7 +222,7 @@ test('run with a new name makes a task from the template, refuses it unfilled, a
     );
     const again = await runRunner(project, { args: ['site'] });
     assert.equal(again.code, 1);
-    assert.match(again.stdout + again.stderr, /not filled in yet/);
+    assert.match(again.stdout + again.stderr, /The template is not filled in/);
     project.workspace.write(TASK, project.workspace.read(TASK).replace(/(# Goals\n\n)<!--.*-->/, '$1Say hello.'));
     const run = await runRunner(project, { args: ['site'] });
     project.model.check();

@@ -50,8 +50,8 @@ test('in a worktree the client works on its branch, under its guardrails, with t
     assert.deepEqual(
       ofType(run.events, 'tool.ended').map(({ tool: name, outcome }) => [name, outcome]),
       [
-        ['Bash', 'failed'],
-        ['Bash', 'failed'],
+        ['Bash', 'denied'],
+        ['Bash', 'denied'],
         ['Write', 'ok'],
         ['Bash', 'ok'],
       ],
