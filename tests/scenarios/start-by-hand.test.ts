@@ -26,7 +26,11 @@ test('a start by hand where no hook is installed says how to get them', (context
   const p = project(context);
   p.write('plain/RALPH.md', PLAIN);
   p.write('later/RALPH.md', PLAIN);
-  assert.match(start(p, 'plain'), /The hooks are not installed in this project.*Install them: ralph-loop init\./);
+  const warning = start(p, 'plain');
+  assert.match(warning, /The hooks are not installed in this project.*Install them: ralph-loop init\./);
+  assert.match(warning, /Or run without a session: ralph-loop run plain\/RALPH\.md\.$/m);
+  const agent = 'echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+  assert.match(p.ralph(['run', 'plain/RALPH.md', '--plain', '--agent', agent]).stdout, /Loop plain works on plain/);
   const runners = p.ralph(['start', '--mode', 'runner', '--task', 'later']);
   assert.equal(runners.stderr, '', 'a runner needs no hooks in the project');
 });

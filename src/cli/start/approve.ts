@@ -187,7 +187,7 @@ export function printManualStartWarnings({ err, projectDir }: CommandContext, { 
   const { guardrails, sandbox } = stored.contract;
   // `init` installs it; without it no session takes part in a loop.
   const stopHook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');
-  if (!existsSync(stopHook)) err(withPrefix(show(START_TEXTS.noHooks)));
+  if (!existsSync(stopHook)) err(withPrefix(show(START_TEXTS.noHooks(state.taskPath))));
   if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
   // `lifted` identifies a plan, which has rules of its own.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));

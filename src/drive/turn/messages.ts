@@ -3,6 +3,7 @@ import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { asSentence } from '../../text/excerpt.ts';
 import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 
 const RESUME_OR_RESTART = { Resume: 'resume', 'Start over': 'restart' };
@@ -98,10 +99,11 @@ export const START_TEXTS = {
     `The longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration plus its delay) is ${Math.round(seconds)} s; the Stop hook's limit is ${limit} s. Shorten it.`,
   nothingToVerify:
     'No checks are configured: completion will be accepted unverified. Add commands under "validation:".',
-  noHooks: offer('The hooks are not installed in this project, so a client started here does not join the loop.', {
-    'Install them': 'init',
-    'Or run without a session': 'run',
-  }),
+  noHooks: (taskPath: string): Message =>
+    offer('The hooks are not installed in this project, so a client started here does not join the loop.', {
+      'Install them': 'init',
+      'Or run without a session': `run ${quoted(taskPath)}`,
+    }),
   unguardedByHand:
     'This task has guardrails, which a client started by hand does not enforce. Start it with --launch, or run the loop without a session.',
   otherLoop: (name: string | null, patterns: readonly string[]): string =>
