@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn, readRecord } from '../state/files/regular-file.ts';
+import { namesIn, readRecord, removeIfThere } from '../state/files/regular-file.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
-import { isPlaceholder } from '../state/snapshot/version.ts';
+import { isPlaceholder, PLACEHOLDER, versionAt } from '../state/snapshot/version.ts';
 import { orElse } from '../text/or-else.ts';
 
 /** Names at which the client's sandbox puts an empty file while a command runs, if a project lacks them (measured). */
@@ -22,20 +22,22 @@ export function placeholderPaths(files: PlaceholderFiles): ReadonlySet<string> {
 
 /** Returns whether a file is missing, or only a placeholder of a killed client is there. */
 export function isMissing(path: string): boolean {
-  return !existsSync(path) || isPlaceholder(path);
+  return !existsSync(path) || hasPlaceholder(path);
 }
+
+const hasPlaceholder = (path: string): boolean => isPlaceholder(versionAt(path, undefined, PLACEHOLDER));
 
 /**
  * Removes the placeholders that a killed client left where files were missing at its start: they keep git from adding
  * files and from changing its settings. Keeps those that a living sandbox shows, which their removal would open there.
  */
 export function removePlaceholders(files: PlaceholderFiles): void {
-  const left = recorded(files).filter(isPlaceholder);
+  const left = recorded(files).filter(hasPlaceholder);
   if (left.length === 0) return;
   const mounts = namesIn('/proc').map((pid) => orElse(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), ''));
   for (const path of left) {
     const shown = path.replace(/[\\ \t\n]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`);
-    if (!mounts.some((text) => text.includes(` ${shown} `))) rmSync(path);
+    if (!mounts.some((text) => text.includes(` ${shown} `))) removeIfThere(path);
   }
 }
 

@@ -38,11 +38,14 @@ export function storeProtected(
   const bounds = withSnapshotLock(files, () => {
     if (!resumes || readBaseline(files, loopId, unchanged) === null)
       storeBaseline(files, loopId, unchanged, unchangedSet(files, contract, env));
-    return takeSnapshot(files, loopId, watch);
+    return takeSnapshot(files, loopId, watch, placeholdersOf(files, contract));
   });
   if (bounds === null) return null;
   return bounds.unwatched ? PROTECTION_TEXTS.notWatched : PROTECTION_TEXTS.notKept(bounds.unkept);
 }
+
+const placeholdersOf = (files: LoopFiles, { sandbox }: Contract): ReadonlySet<string> | undefined =>
+  sandbox && placeholderPaths(files);
 
 /** Restores what the agent of a former process changed in its last call, before a resumed loop takes a new snapshot. */
 export function restoreBeforeResume(
@@ -115,7 +118,7 @@ export function restoreProtected(context: ProtectionContext, request: Protection
     finishRestore<Cause>(files, state.loopId, record);
     const { protect } = watchOf(files, contract, env);
     const isSame = sameSettings(files, contract, before.own);
-    const placeholders = contract.sandbox && placeholderPaths(files);
+    const placeholders = placeholdersOf(files, contract);
     const examined = examine(files, before, { protect, depth, isSame, ...(placeholders && { placeholders }) });
     const { changes } = examined;
     const failed = (before.failed ?? []).filter((path) => !isRepaired(examined, path));

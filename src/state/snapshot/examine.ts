@@ -31,15 +31,20 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
   const isUnchanged = unchangedSince(files, options.depth, programs);
   const replaced = replacedFolders(snapshot);
   const isBelowReplaced = (path: string): boolean => replaced.some((folder) => path.startsWith(`${folder}/`));
+  const mayBeShown = (path: string): boolean => options.placeholders?.has(path) === true;
+  /** A placeholder counts as a missing file: a client shows and removes it at any moment. */
+  const real = (path: string, version: Version | null): Version | null =>
+    mayBeShown(path) && isPlaceholder(version) ? null : version;
   const changes: FileChange[] = replaced.map((path) => ({ path, was: 'new' }));
   const same: string[] = [];
-  for (const [path, base] of Object.entries(snapshot.files)) {
+  for (const [path, kept] of Object.entries(snapshot.files)) {
+    const base = real(path, kept);
     if (isBelowReplaced(path)) {
       if (base !== null) changes.push({ path, was: 'deleted' });
       continue;
     }
     if (isUnchanged(path)) continue;
-    const now = versionAt(path, undefined, base);
+    const now = real(path, versionAt(path, undefined, base));
     if (isSameVersion(base, now)) continue;
     if (saysTheSame(files, snapshot, path, now, options)) same.push(path);
     else changes.push({ path, was: now === null ? 'deleted' : base === null ? 'new' : 'changed' });
@@ -48,13 +53,11 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
   const roots = [...known].filter((path) => !replaced.includes(path) && !isUnchanged(path));
   const found = listFiles({ ...options.protect, roots }, known);
   for (const path of found.files) {
-    if (snapshot.files[path] === undefined && !replaced.includes(path)) changes.push({ path, was: 'new' });
+    const isNew = snapshot.files[path] === undefined && !replaced.includes(path);
+    if (isNew && !(mayBeShown(path) && real(path, versionAt(path)) === null)) changes.push({ path, was: 'new' });
   }
   const folders = [...new Set([...known, ...found.folders])].sort();
-  const isShown = ({ path, was }: FileChange): boolean =>
-    was === 'new' && options.placeholders?.has(path) === true && isPlaceholder(path);
-  const told = changes.filter((change) => !isShown(change));
-  return { changes: told, same, snapshot: { ...snapshot, folders } };
+  return { changes, same, snapshot: { ...snapshot, folders } };
 }
 
 /** Returns folders of the last examination that are now something else, such as a link; without those below another one. */

@@ -8,7 +8,7 @@ import type { LoopFiles } from '../loop-files.ts';
 import { packPrefix, removePacks } from './drop-snapshot.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import { LOOK_FILES, LOOK_FOLDERS, lookBytes, type StampedPath, stampOf } from './look.ts';
-import { statAt, type Version, versionAt } from './version.ts';
+import { isPlaceholder, statAt, type Version, versionAt } from './version.ts';
 
 const VERSION = 1;
 
@@ -62,9 +62,10 @@ const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join
 
 /**
  * Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock.
- * Returns figures for the warning at the start; null if all contents are kept.
+ * Records a placeholder of the client's sandbox as a missing file. Returns figures for the warning at the start; null if all
+ * contents are kept.
  */
-export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch) {
+export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch, placeholders?: ReadonlySet<string>) {
   const pack = packPrefix(files.snapshot) + uniqueToken();
   const listed = listFiles(watch.protect);
   const paths = [...new Set([...watch.own, ...listed.files])];
@@ -75,7 +76,7 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch) {
     for (const path of paths.slice(0, MOST_FILES)) {
       const version = writer.add(path);
       if (version?.kind === 'other') continue; // for example a folder or a socket, which has no content
-      kept[path] = version;
+      kept[path] = placeholders?.has(path) === true && isPlaceholder(version) ? null : version;
       if (version?.offset === null) unkept += 1;
     }
   } finally {

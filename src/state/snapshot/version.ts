@@ -54,10 +54,11 @@ export function versionAt(
   }
 }
 
-/** Returns whether it is the empty file that the client's sandbox puts where a file is missing (measured). */
-export function isPlaceholder(path: string): boolean {
-  const stat = statAt(path);
-  return stat?.size === 0 && stat.isFile() && (stat.mode & 0o777) === 0o444;
+/** Empty file that the client's sandbox puts where a file is missing (measured). */
+export const PLACEHOLDER: Version = { kind: 'file', mode: 0o444, size: 0, hash: '', mtimeMs: 0 };
+
+export function isPlaceholder(version: Version | null): boolean {
+  return version?.kind === 'file' && version.size === 0 && (version.mode & 0o777) === PLACEHOLDER.mode;
 }
 
 /** Returns the status of a path, without following links; null if it does not exist or is inaccessible. */

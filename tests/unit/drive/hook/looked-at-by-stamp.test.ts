@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,8 +7,9 @@ import { restoreProtected } from '../../../../src/drive/control/restore-protecte
 import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
 import { writeRecord } from '../../../../src/state/files/regular-file.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
+import { examine } from '../../../../src/state/snapshot/examine.ts';
 import { readLook, stampOf } from '../../../../src/state/snapshot/look.ts';
-import { readSnapshot, storeLook } from '../../../../src/state/snapshot/snapshot.ts';
+import { readSnapshot, storeLook, takeSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
 import { statAt } from '../../../../src/state/snapshot/version.ts';
 import { type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
 import { aProtectedLoop } from '../../../support/snapshot/guarded-project.ts';
@@ -79,4 +80,32 @@ test('an empty read-only file is no change of a confined loop where its sandbox 
   chmodSync(shown, 0o444);
   restoreAt(project, 'all');
   assert.equal(existsSync(shown), false, 'control: without a sandbox');
+});
+
+test('a placeholder that a client removes is no change, at any moment', (t) => {
+  const { directory, files } = aProtectedLoop(t);
+  const [early, late] = ['early.ts', 'late.ts'].map((name) => join(directory, 'tests', name)) as [string, string];
+  const show = (path: string): void => {
+    put(path, '');
+    chmodSync(path, 0o444);
+  };
+  const changesAround = (placeholders: ReadonlySet<string>, known = placeholders): string[] => {
+    const covers = (path: string): boolean => path.startsWith(join(directory, 'tests'));
+    const protect = { roots: [directory], covers, skips: () => false };
+    show(early);
+    takeSnapshot(files, 'loop', { own: [], protect }, known);
+    rmSync(early);
+    show(late);
+    const snapshot = readSnapshot(files, 'loop');
+    assert.ok(snapshot !== null);
+    const removesLate = (path: string): boolean => {
+      if (path === late) rmSync(late);
+      return covers(path);
+    };
+    const options = { protect: { ...protect, covers: removesLate }, depth: 'all', placeholders } as const;
+    return examine(files, snapshot, options).changes.map(({ path, was }) => `${path} ${was}`);
+  };
+  assert.deepEqual(changesAround(new Set([early, late])), []);
+  assert.deepEqual(changesAround(new Set([early, late]), new Set()), [], 'the snapshot was taken without knowing them');
+  assert.deepEqual(changesAround(new Set()), [`${early} deleted`, `${late} new`], 'control');
 });
