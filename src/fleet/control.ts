@@ -39,6 +39,7 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
   if (text.length > MOST_TEXT) throw new RalphError('usage', FLEET_TEXTS.longText(text.length, MOST_TEXT));
   const loop = await loopStatus(member.server, await loopNamed(member.server, id));
   const { state, result } = loop;
+  if (state === 'forgotten') throw new RalphError('no-loop', FLEET_TEXTS.forgotten(id));
   if (kind === 'resume') {
     if (isPaused(result)) return nextGeneration(member, loop);
     throw new RalphError('refused', FLEET_TEXTS.notPaused(id, result?.outcome ?? state));
@@ -55,10 +56,11 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
 async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, text: string): Promise<Controlled> {
   const { server, key } = member;
   const { loopId, generation, state, result, account } = loop;
-  if (state === 'ended' || state === 'failed' || state === 'forgotten') {
+  const accepted = controlsOf(loop);
+  if (!accepted.includes(kind)) {
     const said = FLEET_TEXTS.ended(loopId, result?.outcome ?? state);
-    const way = isPaused(result) ? 'resume' : 'retry';
-    throw new RalphError('refused', show(advise(said, 'Queue it again', `fleet ${way} ${loopId}`)));
+    const advised = advise(said, 'Queue it again', `fleet ${accepted[0]} ${loopId}`);
+    throw new RalphError('refused', accepted.length === 0 ? said : show(advised));
   }
   await sendCommand(server, key, { kind, text, loop: loopId, generation, by: `${userInfo().username}@${hostname()}` });
   if (state === 'waiting') await promote(await server.job(account, loopId, generation));

@@ -50,6 +50,16 @@ test('the budget of the fleet is exceeded by at most the running iterations', as
   assert.equal(status.spent.reserved.costUsd, 0);
 });
 
+test('the cost of an ended loop includes its last iteration', async (t) => {
+  const keys = 'max_iterations: 2';
+  const f = await fleet(t, { tasks: [{ name: 'a', keys }], agent: '#!/bin/sh\n' });
+  const { env, billed } = billing(f, [{ end: 'ok', messages: [[1_000_000, 0, 0, 0]] }]);
+  const id = addForClient(f, 'jobs/a');
+  f.worker('one', [], env);
+  const { costUsd } = await f.ended(id);
+  assert.deepEqual([costUsd, billed()[0]], [2 * DOLLARS_A_RUN, 2_000_000]);
+});
+
 test('a loop paused by the budget continues with a higher one', async (t) => {
   const f = await fleet(t, { tasks: TASKS, agent: '#!/bin/sh\n' });
   const run = { messages: [[1_000_000, 0, 0, 0] as const] };

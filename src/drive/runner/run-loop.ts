@@ -1,6 +1,6 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { exitCode } from '../../engine/exit-code.ts';
-import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { spentOf, totalCost } from '../../engine/policy/budget.ts';
 import type { RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
@@ -120,9 +120,7 @@ async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promi
 async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
   const { options } = runner;
   if (options.askPermit === undefined) return null;
-  const { usage } = turn.loaded.state;
-  const tokens = billedTokens(usage);
-  const asked = options.askPermit({ costUsd: tokens === 0 ? 0 : totalCost(usage), tokens });
+  const asked = options.askPermit(spentOf(turn.loaded.state.usage));
   const permit = await Promise.race([asked, aborted(turn.signal)]);
   if (permit === null) return { turn, effects: [] };
   const at = turn.context.now();

@@ -38,6 +38,12 @@ export function totalCost({ costUsd, unpricedRuns = 0 }: UsageState): number | n
   return unpricedRuns > 0 ? null : costUsd;
 }
 
+/** Returns what a loop has used; a cost of null is unknown. */
+export function spentOf(usage: UsageState): { readonly costUsd: number | null; readonly tokens: number } {
+  const tokens = billedTokens(usage);
+  return { costUsd: tokens === 0 ? 0 : totalCost(usage), tokens };
+}
+
 export function isCostUnknown(
   { unpricedRuns = 0, unpricedAccepted = 0 }: UsageState,
   budget: Policy['budget'],

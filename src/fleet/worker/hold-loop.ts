@@ -4,11 +4,12 @@ import type { Permit, Spent } from '../../drive/runner/runner.ts';
 import { passTerms } from '../../drive/start/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { reportLines } from '../../engine/end-report.ts';
-import { billedTokens } from '../../engine/policy/budget.ts';
+import { billedTokens, spentOf } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { leasePaths } from '../../state/lock/owner.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
 import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { scratch } from '../git/place.ts';
@@ -152,7 +153,7 @@ export class LoopHolder {
   async #next(spent: Spent): Promise<HeldEnd | null> {
     const { line, commands, budget, server, submission, leaving, lost } = this.#holding;
     if (this.#end !== null) return this.#end;
-    const iteration = this.#iteration();
+    const iteration = this.#state()?.iteration ?? 0;
     if (iteration > line.meta.iteration) {
       // A published iteration resets the count of workers that died.
       const change = { iteration, takeOvers: 0, lastCommand: commands.last, spent };
@@ -172,10 +173,11 @@ export class LoopHolder {
     return endedAs('fleet-budget', WORKER_TEXTS.budget(reading));
   }
 
-  #iteration(): number {
-    const { files, line } = this.#holding;
-    const found = readState(files.state);
-    return found.kind === 'loop' ? found.state.iteration : line.meta.iteration;
+  /** Returns the loop's last state; null before it begins. */
+  #state(): LoopState | null {
+    const { files, env } = this.#holding;
+    const { found, lastState } = describeLoop(files, env);
+    return found.kind === 'loop' ? found.state : lastState;
   }
 
   async #poll(): Promise<void> {
@@ -225,16 +227,13 @@ export class LoopHolder {
   /** Publishes the last checkpoint of this claim. `outcome` is null for a waiting loop. */
   async signOff(outcome: string | null, reason: string): Promise<void> {
     const { line, commands, budget } = this.#holding;
-    const change = { iteration: this.#lastIteration(), lastCommand: commands.last, outcome, reason };
-    const isNew = change.iteration > line.meta.iteration;
+    const state = this.#state();
+    const { iteration, spent } = state === null ? line.meta : { ...state, spent: spentOf(state.usage) };
+    const change = { iteration, spent, lastCommand: commands.last, outcome, reason };
+    const isNew = iteration > line.meta.iteration;
     const last = { ...change, signedOff: true, ...(isNew && { takeOvers: 0 }) };
     await line.push(last, (why) => this.#unreachable(why));
     await budget.settle();
-  }
-
-  #lastIteration(): number {
-    const iterations = this.#ended?.iterations ?? 0;
-    return Math.max(this.#iteration(), iterations);
   }
 
   /** Reports why the loop is held until the repository answers. */
