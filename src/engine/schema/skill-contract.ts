@@ -54,9 +54,9 @@ export const skillOutput = z.union([
       promptExists: z.boolean(),
       guardrailsExists: z.boolean(),
     })
-    .describe('status: how the loop stands.'),
-  planStatus.describe('status of a plan: its tasks, and which is next.'),
-  z.object({ success: z.literal(true), message: text }).describe('reset: done.'),
+    .describe('status: the state of the loop.'),
+  planStatus.describe('status of a plan: its tasks, and the next one.'),
+  z.object({ success: z.literal(true), message: text }).describe('reset: the loop is in the archive.'),
   z
     .object({
       maxIterations: z.int().min(1).max(100),
@@ -65,7 +65,7 @@ export const skillOutput = z.union([
       promptFile: text,
       guardrailsFile: text,
     })
-    .describe('config: what a loop would start with.'),
+    .describe('config: the settings that a loop would start with.'),
   z
     .object({
       active: z.literal(true),
@@ -80,7 +80,7 @@ export const skillOutput = z.union([
       spawn: z.object({ spawn: count, iteration: count, agentType: text }).nullable(),
       message: text,
     })
-    .describe('router status: how the loop stands, who drives it, and what they have in hand.'),
+    .describe('router status: the state of the loop, its driver, and the assigned work.'),
   z
     .object({
       action: z.literal('spawn'),
@@ -89,11 +89,11 @@ export const skillOutput = z.union([
       agentType: z.string().min(1),
       allowedScope: z.array(text).nullable(),
     })
-    .describe('router: have a subagent work on this.'),
-  z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: nothing to do now.'),
+    .describe('router: assign this work to a subagent.'),
+  z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: there is nothing to do until this wait ends.'),
   z
     .object({ action: z.literal('stop'), status: text, message: text, verified: z.boolean() })
-    .describe("router: the loop is over, or is not this host's."),
+    .describe('router: the loop has ended, or another session drives it.'),
 ]);
 
 export type SkillInput = z.infer<typeof skillInput>;

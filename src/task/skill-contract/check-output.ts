@@ -10,8 +10,8 @@ export function checkOutput(value: unknown): SchemaProblem[] {
   const judged = meant(value).map(({ check }) => check(value));
   const [best] = judged.toSorted((a, b) => weight(a) - weight(b));
   if (best !== undefined) return best;
-  const known = forms.map(({ description }) => description).join(' ');
-  return [{ path: '', value: null, rule: 'anyOf', message: `it is not an answer of this skill. ${known}` }];
+  const message = `it is not an answer of this skill: it has none of the keys ${MARKS.join(', ')}.`;
+  return [{ path: '', value: null, rule: 'anyOf', message }];
 }
 
 function meant(value: unknown): typeof forms {
