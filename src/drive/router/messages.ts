@@ -37,7 +37,7 @@ export const ROUTER_TEXTS = {
     `Spawn nothing. Show the user these commands and the line from the message verbatim, and end your turn. When they have agreed, call: ${next}`,
   thenWorking: (next: string): string => `Call again in a moment: ${next}`,
   consent: (agree: string, settings: readonly string[]): string =>
-    `The loop awaits the user's consent, because ${settings.length > 0 ? `its start set ${settings.join(', ')}` : 'its commands were written or changed in this session, or an agent resumed it'}. The user agrees in another terminal: ${agree}`,
+    `The loop awaits the user's consent, because ${settings.length > 0 ? `its start set ${settings.join(', ')}` : 'an agent started or resumed it, and it runs commands'}. The user agrees in another terminal: ${agree}`,
   idle: (until: string): string => `The agent has nothing to do; the loop waits until ${until}.`,
   pace: (until: string): string => `The task sets a delay between iterations; the loop waits until ${until}.`,
   retry: (until: string): string =>
