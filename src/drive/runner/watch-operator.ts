@@ -74,6 +74,8 @@ function showState(runner: Runner, state: LoopState): void {
 function steerAgent(runner: Runner, state: LoopState): void {
   const { agent, sent } = runner;
   if (agent === null) return;
+  // A message may be acknowledged while it is sent: this state is older than what that records.
+  if (state.steering.some(({ id }) => sent.get(id) === 'acknowledged')) takeAcknowledged(runner, state);
   for (const { id, text, delivery } of state.steering) {
     if (delivery !== 'now' || sent.has(id)) continue;
     sent.set(id, 'sent');
@@ -81,7 +83,6 @@ function steerAgent(runner: Runner, state: LoopState): void {
     sent.delete(id);
     return;
   }
-  if (state.steering.some(({ id }) => sent.get(id) === 'acknowledged')) takeAcknowledged(runner, state);
 }
 
 /** Records that a message has reached the agent. If that cannot be written now, the next poll tries again. */
