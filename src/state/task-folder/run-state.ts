@@ -53,7 +53,9 @@ export function readRunState(files: RunFiles): RunState | null {
   const { entries, torn } = readAllLines(files.iterations);
   const records = entries.filter((entry) => checkShape(entry, shapes.taskIteration) === null);
   if (status === null && problem === null && entries.length + torn === 0) return null;
-  const lastIteration = (records.at(-1) ?? null) as TaskIterationRecord | null;
+  const last = (records.at(-1) ?? null) as TaskIterationRecord | null;
+  // A run that has ended no iteration yet follows the records of the run before.
+  const lastIteration = status === null || last?.loopId === status.loopId ? last : null;
   return { status, lastIteration, torn: torn + entries.length - records.length, problem };
 }
 

@@ -257,3 +257,13 @@ test('Refuses a journal, a transcripts folder or an active-loops folder that is 
   assert.equal(readFileSync(join(outside, 'file'), 'utf8'), 'theirs');
   assert.deepEqual(readdirSync(join(outside, 'dir')), []);
 });
+
+test('A run that has ended no iteration yet does not show the last iteration of the run before.', (t) => {
+  const files = aTask(t);
+  mirrorStatus(files, aStatus({ loopId: 'loop-1' }));
+  mirrorIteration(files, aRecord({ loopId: 'loop-1', iteration: 6 }));
+  mirrorStatus(files, aStatus({ loopId: 'loop-2', iteration: 0 }));
+  assert.equal(readRunState(files)?.lastIteration, null);
+  mirrorIteration(files, aRecord({ loopId: 'loop-2' }));
+  assert.equal(readRunState(files)?.lastIteration?.iteration, 1);
+});
