@@ -51,7 +51,7 @@ async function attached(t: TestContext, columns: number): Promise<Shown> {
   await keep(/Completion\s+rejected/);
   await prompted(4);
   await terminal.key('Escape');
-  await keep(/│ paused/);
+  await keep(/│ pauses after this iteration/);
   assert.equal(p.ralph(['resume']).code, 0);
   p.write('go-4', '');
   assert.equal(await terminal.waitForExit(), 0);

@@ -40,7 +40,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'steering.sent': (view, { texts }) =>
     texts.reduce((shown, text) => said(shown, LIVE_TEXTS.youSaid(oneLine(text)), 'cyan'), view),
   'agent.interrupting': (view) => ({ ...view, interrupting: true }),
-  'agent.after-iteration': (view, { next }) => ({ ...view, next }),
+  'agent.after-iteration': (view, { next }) => ({ ...(next === 'pause' ? atWork(view) : view), next }),
   'loop.paused': (view, { reason }) => {
     return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [] };
   },
@@ -116,6 +116,8 @@ function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
     isCostPartial: view.isCostPartial || ((turns !== null || usage !== null) && costUsd === null),
     tokens: view.tokens + (usage === null ? view.runTokens : billedTokens(usage)),
     runTokens: 0,
+    // Only its own runner tells of the pause that begins now.
+    ...(view.next === 'pause' && { status: 'paused', paused: 'operator' }),
   };
 }
 
