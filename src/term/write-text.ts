@@ -74,7 +74,8 @@ function wrapLine(line: string, columns: number): string {
       used += space.length + wide;
     }
   }
-  return [...rows, row].join('\n');
+  // An answer is typed behind the blank that ends a question.
+  return [...rows, line.endsWith(' ') && used < columns ? `${row} ` : row].join('\n');
 }
 
 interface Wrapped {

@@ -71,3 +71,7 @@ test('continuation rows are indented to the text of a list item or to the last c
   );
   assert.equal(wrapText('\u001b[1mabc def\u001b[22m ghi', 8), '\u001b[1mabc def\u001b[22m\nghi');
 });
+
+test('the blank behind a question is kept, so that the answer does not touch it', () => {
+  assert.equal(wrapText('one two three: ', 9), 'one two\nthree: ');
+});
