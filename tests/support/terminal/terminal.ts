@@ -35,6 +35,8 @@ const launcherOf = (options: TerminalOptions, exitFile: string): string => {
     'stty -echo -icanon 2> /dev/null',
     `/bin/bash -c 'printf "\\033[6n"; IFS= read -r -d R _'`,
     `echo $code > ${quoted(exitFile)}`,
+    // tmux would write "Pane is dead" into the last screen.
+    'exec tail -f /dev/null',
     '',
   ].join('\n');
 };
