@@ -190,11 +190,11 @@ test('run over a running loop asks at a terminal what to do, and refuses elsewhe
   const started = await peopleTerminal(t, p, '$RALPH start');
   await started.waitFor(ASKED);
   await started.submit('l');
-  assert.equal(await started.waitForExit(), 0);
+  assert.equal(await started.waitForExit(), 1, 'nothing was started');
   const stopped = await peopleTerminal(t, p, again);
   await stopped.waitFor(ASKED);
   await stopped.submit('s');
-  assert.equal(await stopped.waitForExit(), 0);
+  assert.equal(await stopped.waitForExit(), 1, 'nothing was started');
   assert.match(await stopped.history(), /will stop after the current iteration/);
   p.write('go', '');
   assert.equal(await first.waitForExit(), 3, 'Stopped by the user');

@@ -5,8 +5,8 @@ import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from '../control/operator-commands.ts';
 
-/** Asks what to do if the loop is already running. Returns the context to continue with, or null to start nothing. */
-export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | null> {
+/** Asks what to do if the loop is already running. Returns the context to continue with, or an exit code to start nothing. */
+export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | number> {
   const { mayAsk, err } = context;
   if (!mayAsk || !isRunning(context)) return context;
   err(withPrefix(`The loop ${context.files.name ?? 'of this project'} is already running.`));
@@ -15,14 +15,14 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
       '[w]atch it, [s]top it after this iteration, start [a]nother one beside it, [l]eave it alone: ',
     );
     const choice = answer === null ? 'leave' : answer.toLowerCase();
-    if (['w', 'watch'].includes(choice)) await (await import('../show/attach.ts')).attach(context, context.files);
-    else if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
+    if (['w', 'watch'].includes(choice)) return (await import('../show/attach.ts')).attach(context, context.files);
+    if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
     else if (['a', 'another'].includes(choice)) {
       const other = await another(context);
       if (other !== null) return other;
       continue;
     } else if (!['l', 'leave'].includes(choice)) continue;
-    return null;
+    return 1;
   }
 }
 

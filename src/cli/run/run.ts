@@ -70,7 +70,7 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
     return runParallel(input, RUN_COMMAND);
   }
   const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
-  return context === null ? 0 : withMode(context, input.projectDir, supervisor);
+  return context === null ? 1 : withMode(context, input.projectDir, supervisor);
 }
 
 /** Returns whether the command line is about several tasks: it names them or resumes them. */
@@ -83,7 +83,7 @@ function isBatch({ positionals, values, files, projectDir, env }: CommandContext
 async function runToEnd(run: CommandContext, projectDir: string, supervisor: Supervisor | null): Promise<number> {
   const { context: place, worktree } = await inWorktree(run);
   const context = await handleRunningLoop({ ...place, files: startTarget(place, 'run').files });
-  if (context === null) return 0;
+  if (typeof context === 'number') return context;
   const target = startTarget(context, 'run');
   const { files, task } = target;
   const { env } = context;

@@ -63,7 +63,7 @@ export const START_COMMAND: Command = {
     const named = { ...input, files: target.files };
     if (input.values['consent'] === true) return consent(named, byAgent);
     const context = byAgent ? named : await handleRunningLoop(named);
-    if (context === null) return 0;
+    if (typeof context === 'number') return context;
     const { values, files } = context;
     if (byAgent && values['launch'] === true) {
       const ways = { 'It asks for a loop with': 'start', 'The user then agrees in a terminal with': 'consent' };
