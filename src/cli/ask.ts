@@ -77,10 +77,15 @@ function openTerminal(refusal: Message | string): [input: number, output: number
   }
 }
 
-/** Reads one line. A background process cannot read from its terminal, which counts as no answer. */
+/**
+ * Reads one line. A background process cannot read from its terminal, which counts as no answer. Ctrl+C ends the program at
+ * once: a library's handler would run only after the line.
+ */
 function readAnswer(input: number): string {
   const bytes = Buffer.alloc(LONGEST_ANSWER);
   let length = 0;
+  const handlers = process.listeners('SIGINT');
+  process.removeAllListeners('SIGINT');
   try {
     while (length < bytes.length) {
       const read = readSync(input, bytes, length, bytes.length - length, null);
@@ -89,6 +94,8 @@ function readAnswer(input: number): string {
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
+  } finally {
+    for (const handler of handlers) process.on('SIGINT', handler);
   }
   return bytes.toString('utf8', 0, length).trim();
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import { agent, runs, task } from './support/command-agent.ts';
 
 const RUN = ['run', '--plain'];
@@ -75,3 +76,18 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
   assert.equal(p.ralph(run).code, 2, 'not asked again');
   assert.equal(runs(p), 3);
 });
+
+for (const [how, key, code, said] of [
+  ['a no', 'n', 1, /Nothing was started: only the word yes agrees to these settings\./],
+  ['Ctrl+C', 'C-c', 130, /Type yes to agree: \^C/],
+] as const) {
+  test(`${how} at the question about settings ends the command at once, and starts nothing`, async (t) => {
+    const p = project(t);
+    p.write('.claude/ralph/PROMPT.md', '---\nnotify: {command: [touch, pwned]}\n---\nDo it.\n');
+    const shown = await peopleTerminal(t, p, 'trap : INT; $RALPH run --agent "touch ran"; echo left $?');
+    await shown.waitFor(/Type yes to agree:/);
+    await shown.key(...(key === 'n' ? ['n', 'Enter'] : [key]));
+    assert.match(await shown.waitFor(`left ${code}`), said);
+    assert.ok(!p.has('ran'));
+  });
+}

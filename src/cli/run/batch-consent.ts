@@ -109,7 +109,7 @@ export async function agreedBatch(
     unagreedSettings(request, prepared.resolved).map((one) => ({ ...one, line: `${label}: ${one.line}` })),
   );
   const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
-  if (!approveSettings(files, { ...first.request, name: null }, settings)) return null;
+  approveSettings(files, { ...first.request, name: null }, settings);
   const bare = asked.filter(({ prepared }) => prepared.terms.unsandboxed === 'not-set');
   const sandbox = bare.length === 0 ? null : await askSandboxMode(context);
   if (sandbox !== null) for (const { words } of bare) words.push(`--set=sandbox.mode=${sandbox}`);

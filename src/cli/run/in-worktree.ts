@@ -70,8 +70,7 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
 function prepareSetUp(context: CommandContext, task: string | null): PreparedContract {
   const request = setUpRequest(context, task, context.values['plan'] === true ? { from: null } : null);
   const prepared = prepareContract(request);
-  if (!approveSettings(context.files, request, unagreedSettings(request, prepared.resolved)))
-    throw new RalphError('refused', 'nothing was started.');
+  approveSettings(context.files, request, unagreedSettings(request, prepared.resolved));
   return prepared;
 }
 

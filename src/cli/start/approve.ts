@@ -44,7 +44,8 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
   const list = request.tdd === true || (continues && found?.loopId != null) ? found : null;
   const { resolved } = prepareContract(request);
   if (requested === null && (list === null || list.consented)) {
-    return approveSettings(files, request, unagreedSettings(request, resolved)) ? undefined : null;
+    approveSettings(files, request, unagreedSettings(request, resolved));
+    return undefined;
   }
   const terms = preparedTerms(prepareContract(request), list);
   const changes = requested === null ? [] : changesSince(requested, terms, list);
@@ -67,9 +68,9 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
   return null;
 }
 
-/** Shows settings that start a program or widen permissions, and remembers them. Returns whether the user agrees. */
-export function approveSettings(files: LoopFiles, request: StartRequest, open: readonly RiskySetting[]): boolean {
-  if (open.length === 0) return true;
+/** Shows settings that start a program or widen permissions, and remembers them. Throws `refused` if the user declines. */
+export function approveSettings(files: LoopFiles, request: StartRequest, open: readonly RiskySetting[]): void {
+  if (open.length === 0) return;
   const agreed = askInPerson(files, {
     command: 'start',
     refusal: settingsRefusal(request, open),
@@ -77,8 +78,9 @@ export function approveSettings(files: LoopFiles, request: StartRequest, open: r
     lines: open.map(({ line }) => `  ${line}`),
     question: 'Use these settings from now on?',
   });
-  if (agreed !== null) rememberAgreed(request.env, open);
-  return agreed !== null;
+  if (agreed === null)
+    throw new RalphError('refused', 'Nothing was started: only the word yes agrees to these settings.');
+  rememberAgreed(request.env, open);
 }
 
 const LIST_REFUSED = advise('Nothing was started.', 'Make another list', 'tdd init', { fresh: true, input: 'FILE' });
