@@ -110,7 +110,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
 
 /** Patterns for files in code, made only if there is code: compiling them takes longer than judging most commands. */
 function codePatterns() {
-  const changes = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output|dump(?: value)?|tee|w!?|\\o)`;
+  const changes = String.raw`(?:write\w{0,40}|append\w{0,40}|createWriteStream|spit|save|once|file_put_contents|unlink\w{0,40}|rm(?:_rf?|Sync|tree|dir)?|remove\w{0,40}|delete\w{0,40}|(?:file|delete)[- ](?:delete|file)|with-temp-file|truncate\w{0,40}|touch|chmod\w{0,40}|(?:set )?output(?: =)?|dump(?: value)?|tee|w!?|\\o)`;
   const moves = String.raw`(?:(?:rename|move)\w{0,40}|(?<=\bos\.)replace)`;
   const copies = String.raw`(?:copy|cp|link|symlink)\w{0,40}`;
   const quoted = String.raw`['"\x60]([^'"\x60\n]{1,300})['"\x60]`;
@@ -118,7 +118,7 @@ function codePatterns() {
   const written = new RegExp(
     String.raw`(?<![a-zA-Z_-])(?:[\w.]{0,80}\.)?(?:${moves}[\s(]{1,4}${quoted}(?:\s{0,20},\s{0,20}${quoted})?|` +
       String.raw`${copies}\(\s{0,20}[^,\n]{1,300},\s{0,20}${quoted}|${changes}[\s(\\]{1,4}(?:${quoted}|([^\s'"();,]{1,300})))|` +
-      String.raw`(?:(?<!=)>{1,2}|\bto)\s{1,20}${quoted}|(?<!=)>{1,2}${quoted}|['"]\+?>{1,2}(?:['"],\s{0,9}['"])?\s{0,9}([^'"\n]{1,300})['"]|` +
+      String.raw`(?:(?<![=<-])>{1,2}|\b(?:to|into|(?:out|dump)file))\s{1,20}${quoted}|(?<![=<-])>{1,2}${quoted}|['"]\+?>{1,2}(?:['"],\s{0,9}['"])?\s{0,9}([^'"\n]{1,300})['"]|` +
       String.raw`${quoted}\s{0,20}(?=,\s{0,20}(?:mode\s{0,20}=\s{0,20})?['"][rbt]*[wax+]|\)?\s{0,20}\.(?:${changes}|${moves})\()`,
     'gi',
   );
@@ -186,7 +186,8 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
  * Returns the strings in code, whole and in parts, and path-like text outside of strings. `process.env` and `e.key` are not
  * paths, and a plain word (`json["secrets"]`) only is if such a file exists.
  */
-function pathsInCode(text: string, cwd: string): string[] {
+function pathsInCode(code: string, cwd: string): string[] {
+  const text = code.replace(QUERIES, withoutValues);
   const strings = [...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){1,1024})\1/g)].map((match) => match[2] ?? '');
   const pieces = strings
     .flatMap((string) => [...new Set([string, ...string.split(/[\s=:,;()<>|'"]+/)])])
@@ -195,6 +196,19 @@ function pathsInCode(text: string, cwd: string): string[] {
   const isThere = (piece: string): boolean => existsSync(join(cwd, piece));
   const named = pieces.filter((piece) => /[./]/.test(piece) || isThere(piece));
   return [...new Set([...named, ...bare.filter((piece) => /\//.test(piece) || isThere(piece))])];
+}
+
+/** Pattern for SQL statements from the beginning of a line; those in a string of another language end with it. */
+const QUERIES =
+  /^[^\S\n]{0,40}(?:select|insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from)\s(?:(?!''')[^;"\x60])*/gim;
+/** Pattern for functions that may open files: `readfile(`, `pg_read_file(`, `load_extension(`, `getvariable(`. */
+const OPENS =
+  /(?:file|read|load|import|export|scan|glob|dir|sniff|parquet|edit|variable|exec|system|shell|url)\w*\s*\(/i;
+/** Pattern for strings, each with what shows that a statement compares or stores it, in contrast to `from 'F'`. */
+const VALUES = /([=<>,]\s*|\b(?:i?like|(?:in|values)\s*\()\s*)?'(?:[^'\n]|'')*'/gi;
+
+function withoutValues(query: string): string {
+  return OPENS.test(query) ? query : query.replace(VALUES, (string, isValue) => (isValue === undefined ? string : '?'));
 }
 
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {

@@ -113,12 +113,27 @@ export function basenameOf(word: string): string {
   return name.slice(-4).toLowerCase() === '.exe' ? name.slice(0, -4) : name;
 }
 
-/** Options whose value is a command: `rg --pre x`, `sort --compress-program=x`, `man -P x`, `tar --checkpoint-action=exec=x`. */
+/** Words with a command: `rg --pre x`, `sort --compress-program=x`, `tar --checkpoint-action=exec=x`, `EXEC:x`, `+!x`. */
 const RUNS =
-  /^(?:rg --pre|man -P|g?make SHELL|\S+ --(?!no-)(?:[a-z]+-)*(?:program|pager|rsh|upload-pack|receive-pack))(?:=(.+)|$)|[=\s](?:exec|ProxyCommand|LocalCommand|--to-command)=(.+)$/is;
+  /^(?:rg --pre|man -P|g?make SHELL|\S+ --(?!no-)(?:[a-z]+-)*(?:program|pager|rsh|upload-pack|receive-pack))(?:=(.+)|$)|[=\s](?:(?:exec|ProxyCommand|LocalCommand|--to-command)=|(?:exec|system|shell):|\+:?!)(.+)$/is;
 
 /** One of these is in every such word: nearly every command is spared RUNS, which takes long to compile. */
-const RUNS_PARTS = ['prog', 'page', 'rsh', '--pre', '-pack', 'exec=', 'ommand=', 'SHELL=', '-P'];
+const RUNS_PARTS = [
+  'prog',
+  'page',
+  'rsh',
+  '--pre',
+  '-pack',
+  'exec=',
+  'ommand=',
+  'SHELL=',
+  '-P',
+  'EC:',
+  'EM:',
+  'LL:',
+  '+!',
+  '+:!',
+];
 
 /** The commands that options of a program have it run. */
 export function commandsOfOptions(name: string, words: readonly ShellWord[]): string[] {
@@ -138,9 +153,9 @@ export function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolea
   return /\s/.test(word.template) && (word.source === '<' || CODE_OPTION.test(before));
 }
 
-/** `-`, `-f-`, `/dev/stdin`: a program with this word takes its commands from the standard input. */
+/** `-`, `-f-`, `-@`, `/dev/stdin`: a program with this word takes its commands from the standard input. */
 export function takesInput(word: string): boolean {
-  return /^(?:-f|--file=)?(?:-|\/dev\/stdin)$/.test(word) || isStandardInput(word);
+  return /^(?:-\w|--[\w-]+=)?(?:-|-@|\/dev\/stdin)$/.test(word) || isStandardInput(word);
 }
 
 export function isStandardInput(path: string): boolean {

@@ -6,6 +6,7 @@ import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { TaskScope } from '../../../src/guard/guard.ts';
 import * as corpus from './corpus/held-out.ts';
+import { CHANGED_ELSEWHERE, READ_ELSEWHERE, RUN_ELSEWHERE, TRADES } from './corpus/trades.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 import '../../support/starts-processes.ts';
 
@@ -39,6 +40,14 @@ const KINDS: ReadonlyArray<
   ['a command that code or an option runs', PUSH, corpus.RUN_BY_CODE, corpus.RUNS_OTHERS],
   ['a change of a protected file', PROTECTED, corpus.CHANGED_BY_CODE, corpus.CHANGES_OTHERS],
   ['a private file that is not left out', PRIVATE, corpus.NOT_LEFT_OUT, corpus.LEFT_OUT],
+  [
+    'a private file that input, a query or an address names',
+    { privateFiles: ['.env*', 'secrets/'] },
+    READ_ELSEWHERE,
+    TRADES,
+  ],
+  ['a command that input, a query or an address names', PUSH, RUN_ELSEWHERE, TRADES],
+  ['a protected file that input, a query or an address names', PROTECTED, CHANGED_ELSEWHERE, TRADES],
 ];
 
 for (const [what, rules, denied, allowed] of KINDS) {

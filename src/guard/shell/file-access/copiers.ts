@@ -1,4 +1,5 @@
 import { escapeGlob } from '../glob.ts';
+import { takesInput } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { fromCwd, literalOrNull } from '../shell-state.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
@@ -143,7 +144,7 @@ const TAKES_AT = /^(-d|--data|--data-binary|--data-ascii|--data-urlencode|--json
 /** Records the files that curl sends: `-T FILE`, `-d @FILE`, `-F name=@FILE`. */
 function sendsFile(name: string, value: ShellWord, access: AccessRecorder): void {
   if (TAKES_FILE.test(name)) {
-    if (value.template !== '-') access.read(value);
+    if (!takesInput(value.template) && value.content === undefined) access.read(value);
     return;
   }
   const at = TAKES_AT.test(name) ? /^[^=@]*@(.+)$/s : /^(?:-F|--form)$/.test(name) ? /^[^=]*=[@<]([^;]+)/s : null;

@@ -1,5 +1,5 @@
 import { basenameOf } from '../program-words.ts';
-import { type ShellCommand, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import type { ShellCommand, ShellWord } from '../shell-reading.ts';
 
 /** Pattern for text before a file that a program writes: `-o F`, `--out-dir F`, `--js_out=F`, `-Wl,-Map=F`. */
 const OUTPUT =
@@ -57,18 +57,6 @@ function isOutput(option: string): boolean {
   if (!option.startsWith('-')) return false;
   const small = option.toLowerCase();
   return small === '-o' || (OUTPUT_PARTS.some((part) => small.includes(part)) && OUTPUT.test(option));
-}
-
-/** Programs that read commands of their own from standard input. */
-const COMMANDED = new Set(
-  'psql mysql mariadb duckdb redis-cli mongosh gnuplot gdb lldb ftp sftp lftp ghci octave fish osascript nu xonsh'.split(
-    ' ',
-  ),
-);
-
-/** Returns the commands that such a program reads; null if there are none or they are known only at run time. */
-export function commandsFor(name: string, isTold: boolean, input: string): string | null {
-  return (isTold || COMMANDED.has(name)) && input !== '' && !input.includes(UNKNOWN) ? input : null;
 }
 
 const WRITERS = new Set(

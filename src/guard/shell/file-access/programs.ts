@@ -50,7 +50,7 @@ export function filesOf(row: ProgramFiles): FileAccessRule {
 
 /** Programs whose arguments are only words; only redirections matter. */
 const TALKERS =
-  'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help tldr apropos info pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
+  'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help tldr apropos info pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr pbcopy wl-copy';
 
 export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   __proto__: null as never,

@@ -1,11 +1,11 @@
 import { basenameOf, commandsOfOptions, takesInput } from '../program-words.ts';
-import type { ShellCommand } from '../shell-reading.ts';
+import { type ShellCommand, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, type ShellContext, type ShellState } from '../shell-state.ts';
 import { byProgram, wordOf } from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
 import { type AccessRecorder, type FileAccessRule, recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';
-import { commandsFor, ELSEWHERE, mayWrite, wrappedWriter } from './possible-write.ts';
+import { ELSEWHERE, mayWrite, wrappedWriter } from './possible-write.ts';
 import { filesOf, PROGRAMS, ROWS } from './programs.ts';
 import { searchFiles } from './search-files.ts';
 
@@ -27,23 +27,28 @@ export function recordFileAccess(command: ShellCommand, call: Call, context: She
     const name = basenameOf(wrapped[0]?.template ?? '');
     ruleOf(name)?.(recorderIn(call.state, { ...command, name }, { ...call, words: wrapped }, context, new Set()));
   }
-  const isTold = rule === undefined && access.args.some(({ template }) => takesInput(template));
-  const input = commandsFor(command.name, isTold, call.stdin.text);
+  const unread = access.args.filter(({ source }) => !explained.has(source));
+  const inputs = unread.map(({ content = '' }) => content);
+  if (unread.some(({ template }) => takesInput(template)) || (rule === undefined && !FOR_READERS.test(call.stdin.text)))
+    inputs.push(call.stdin.text);
   const words = [
     ...access.args.filter(({ source, template }) => !isTrusted || !explained.has(source) || LONG_OPTION.test(template)),
     ...call.assignments.flatMap(({ words: values }) => values.map(({ template }) => wordOf(template))),
-    ...(input === null ? [] : [wordOf(input, '<')]),
+    ...inputs.filter((text) => text !== '' && !text.includes(UNKNOWN)).map((text) => wordOf(text, '<')),
   ];
   recordNamed(command, words, context);
 }
+
+/** Pattern for input that people, models or servers read: a question, a sentence, a fenced block, JSON. */
+const FOR_READERS = /(?<![\s\S])\s{0,9}\{\s{0,9}"|^(?:[A-Z].*[.:?!]|.*\?|```.*)$/m;
 
 /** Returns whether a program is found by its name or in the system's folders: not `./cat`. */
 export function isOfSystem(path: string): boolean {
   return path.includes('/') ? /^\/(s?bin|usr|opt|nix|snap)\//.test(path) : path !== '';
 }
 
-/** Pattern for long options with one dash, such as `-coverprofile=FILE`, whatever the rule; and for `+!x`, code for a pager. */
-const LONG_OPTION = /^-[a-zA-Z][\w,-]+=|^\+!/;
+/** Pattern for long options with one dash, such as `-coverprofile=FILE`, whatever the rule. */
+const LONG_OPTION = /^-[a-zA-Z][\w,-]+=/;
 
 /** Records words that a program may write to because it or its option is unknown. */
 export function recordNamed(command: ShellCommand, words: Call['words'], { facts }: ShellContext): void {

@@ -54,11 +54,7 @@ function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   const texts = programs.map(({ words }) => (words[0]?.template ?? '').replace(/^!/, ''));
   if (name === 'git') texts.push(...gitTexts(call));
   // A program that is not known may run the lines of its input.
-  if (isUnknown(name) && call.stdin.kind !== 'none') {
-    texts.push(commandLines(call.stdin.text));
-    const calls = call.stdin.text.match(CALLS)?.join('\n');
-    if (calls !== undefined) reportCall(context, 'interpreter-code', call, calls);
-  }
+  if (isUnknown(name) && call.stdin.kind !== 'none') texts.push(commandLines(call.stdin.text));
   for (const text of [...texts, ...commandsOfOptions(name, call.words)])
     context.interpret(text, [call.state], call.stdin, inside(context, call, name));
   const command = recordCommand(call, name, context);
@@ -68,9 +64,6 @@ function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   const state = withWrittenFiles(call, name, context.facts.writes.slice(before));
   return { states: [state], output: literalOutput(call, name) };
 }
-
-/** Pattern for calls in any language: `remove("F")`, `file:delete('F')`. */
-const CALLS = /[\w.:!]{1,80}\(\s{0,9}(["'`])[^"'`\n]{1,300}\1[^)\n]{0,300}\)/g;
 
 /** `anything sh -c TEXT`, `curl x | anything bash`: a program that is not known runs the shell that it is given. */
 function openShellBehind(call: Call, name: string, context: ShellContext): void {

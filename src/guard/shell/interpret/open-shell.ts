@@ -172,6 +172,7 @@ const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
     /^\s*(?:\w+\s*=\s*)?(?:!\s*(?!function\b)(?=[\w./~-]+(?:\s|$))|%(?:sx|system) |%%(?:bash|sh|script \w+)[^\n]*\n)(.+)/gm,
   ],
   [/^g?make$/, /^(?:\t|[^\t#=:;]*:[^=;]*;)[\s@+-]*(.+)$|\$\(shell ([^)\n]+)\)/gm],
+  [/^sqlite3?$/, /^\s*\.(?:shell|system)\s+(.+)$/gm],
   [/^(?:n?vim?|ex|ed)$/, /^[:%\d,$]*!\s*(.+)$/gm],
   [/^g?sed$/, /(?:^|[;{}\n])[\s\d,$!~+]*e\s+(.+)$/gm],
   [/^(?:perl|ruby|php)/, /`([^`\n]+)`/g],
