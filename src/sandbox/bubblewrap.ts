@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
-import { type Environment, homeFolder } from '../state/home-folder.ts';
+import { configFolder, type Environment, homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
@@ -116,13 +116,12 @@ const SETTINGS = ['settings.json', 'settings.local.json', 'hooks', 'skills', 'ag
 function controlFiles(project: string, env: Environment, isCommit: boolean): string[] {
   const home = homeFolder(env);
   const client = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
-  const config = env['XDG_CONFIG_HOME'];
   return [
     ...['.git', '.mcp.json', '.ralph/config.json'].map((name) => join(project, name)),
     // A commit may move the task file, which is in .claude.
     ...(isCommit ? SETTINGS : ['']).map((name) => join(project, '.claude', name)),
     ...[client, join(home, '.claude.json'), join(home, '.gitconfig')],
-    join(config && isAbsolute(config) ? config : join(home, '.config'), 'ralph-loop'),
+    join(configFolder(env), 'ralph-loop'),
   ];
 }
 

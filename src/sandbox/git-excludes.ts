@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
-import { type Environment, homeFolder } from '../state/home-folder.ts';
+import { configFolder, type Environment } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 import { countOf, MARK } from './without-git-excludes.ts';
@@ -46,9 +46,7 @@ export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Reco
 
 function ownExcludes(projectDir: string, env: Environment): string {
   const path = ask(projectDir, ['config', '--type=path', 'core.excludesFile'], env);
-  if (isAbsolute(path)) return path;
-  const config = env['XDG_CONFIG_HOME'];
-  return join(config && isAbsolute(config) ? config : join(homeFolder(env), '.config'), 'git', 'ignore');
+  return isAbsolute(path) ? path : join(configFolder(env), 'git', 'ignore');
 }
 
 /** Returns git's output; '' if it fails or is missing. */

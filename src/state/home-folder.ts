@@ -33,3 +33,9 @@ export function findOutsideRoot(env: Environment): string | null {
   const home = findHome(env);
   return home && join(home, '.local', 'state', 'ralph-loop');
 }
+
+/** Returns the folder of the user's configuration: `XDG_CONFIG_HOME` if absolute, as its specification says. */
+export function configFolder(env: Environment = process.env): string {
+  const given = env['XDG_CONFIG_HOME'] ?? '';
+  return isAbsolute(given) ? given : join(homeFolder(env), '.config');
+}

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../engine/schema/contract.ts';
-import { homeFolder } from '../state/home-folder.ts';
+import { configFolder } from '../state/home-folder.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/loop-directory.ts';
 import { orElse } from '../text/or-else.ts';
@@ -62,11 +62,10 @@ export function configFiles(
   projectDir: string,
   env: NodeJS.ProcessEnv,
 ): Readonly<Record<'run config' | 'project config' | 'user config', string>> {
-  const base = env['XDG_CONFIG_HOME'] || join(homeFolder(env), '.config');
   return {
     'run config': join(projectDir, RUN_CONFIG),
     'project config': join(projectDir, PROJECT_CONFIG),
-    'user config': env['RALPH_USER_CONFIG'] || join(base, 'ralph-loop', 'config.json'),
+    'user config': env['RALPH_USER_CONFIG'] || join(configFolder(env), 'ralph-loop', 'config.json'),
   };
 }
 

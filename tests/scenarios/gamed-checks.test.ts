@@ -237,8 +237,8 @@ const GAMES: readonly Game[] = [
   {
     what: 'settings that go itself keeps',
     check: 'go test ./...',
-    files: { 'go.mod': 'module x\n', 'bin/go': runner('../home/.config/go/env') },
-    trick: write('../home/.config/go/env', 'GOFLAGS=-run=pass'),
+    files: { 'go.mod': 'module x\n', 'bin/go': runner('../config/go/env') },
+    trick: write('../config/go/env', 'GOFLAGS=-run=pass'),
     refused: /go\/env/,
   },
   {

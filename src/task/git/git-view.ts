@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { configFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { orElse } from '../../text/or-else.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
@@ -64,8 +65,7 @@ type Settings = readonly (readonly [string, string?])[];
 function userFile(key: string, standard: string, settings: Settings, env: GitOptions['env']): string | null {
   const home = env['HOME'] ?? env['USERPROFILE'] ?? '';
   const set = settings.findLast(([name]) => name === key)?.[1];
-  const base = env['XDG_CONFIG_HOME'] || join(home, '.config');
-  const path = set === undefined ? join(base, 'git', standard) : set.replace(/^~(?=\/)/, home);
+  const path = set === undefined ? join(configFolder(env), 'git', standard) : set.replace(/^~(?=\/)/, home);
   return readRegularFile(path, MOST_BYTES);
 }
 

@@ -6,6 +6,7 @@ import { parse as parseToml } from 'smol-toml';
 import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
 import { regularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
+import { configFolder } from '../../state/home-folder.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { isProjectFile } from '../project-file.ts';
 import { type Pins, pinsOf } from './named-scripts.ts';
@@ -82,10 +83,10 @@ export function changedScripts(
   });
 }
 
-/** Returns when each pinned file of the project was last written, by its key. That time cannot be set back. */
-export function writtenAt({ scripts }: Pick<Contract, 'scripts'>, projectDir: string): ReadonlyMap<string, string> {
+/** Returns when each of these files of the project was last written, by its key. That time cannot be set back. */
+export function writtenAt(keys: readonly string[], projectDir: string): ReadonlyMap<string, string> {
   const timeOf = (key: string) => statSync(join(projectDir, key), { throwIfNoEntry: false });
-  const files = Object.keys(scripts).filter((key) => !/#|^~/.test(key));
+  const files = keys.filter((key) => !/#|^~/.test(key));
   return new Map(files.map((key) => [key, `${timeOf(key)?.ino} ${timeOf(key)?.ctimeMs}`]));
 }
 
@@ -100,7 +101,7 @@ function scriptHash(projectDir: string, key: string): string | null {
   }
   const [, file = key, part] = PART.exec(key) ?? [];
   const isHome = file.startsWith('~/');
-  const path = isHome ? join(homedir(), file.slice(2)) : join(projectDir, file);
+  const path = isHome ? homePath(file.slice(2)) : join(projectDir, file);
   try {
     if (!isHome && !isProjectFile(projectDir, file)) throw new Error(`${file} is not a file of the project`);
     const content = readFileSync(regularFile(path, MOST_BYTES));
@@ -109,6 +110,10 @@ function scriptHash(projectDir: string, key: string): string | null {
   } catch {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : UNREAD;
   }
+}
+
+function homePath(file: string): string {
+  return file.startsWith('.config/') ? join(configFolder(), file.slice('.config/'.length)) : join(homedir(), file);
 }
 
 /** Pattern for lines of an .npmrc that decide which program runs a script, and how; not registries, credentials or versions. */

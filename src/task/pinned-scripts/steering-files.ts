@@ -47,6 +47,10 @@ docker podman docker-compose podman-compose: {compose,docker-compose}.{yaml,yml}
 pre-commit lefthook lint-staged: .pre-commit-config.yaml lefthook.yml lefthook.yaml .lintstagedrc .lintstagedrc.json package.json#lint-staged
 grunt gulp invoke inv doit: Gruntfile.js gulpfile.js tasks.py dodo.py
 rg ag fd: | .ignore .rgignore .agignore .fdignore .gitignore
+curl wget: ~/.curlrc ~/.config/curlrc ~/.wgetrc
+sqlite3 psql mysql mariadb: ~/.sqliterc ~/.config/sqlite3/sqliterc ~/.psqlrc ~/.my.cnf
+ssh scp sftp rsync ansible ansible-playbook molecule: ~/.ssh/config ansible.cfg ~/.ansible.cfg
+git: | ~/.gitconfig ~/.config/git/config ~/.config/git/attributes ~/.config/git/ignore
 direnv: .envrc
 mise asdf: .tool-versions mise.toml .mise.toml mise.local.toml .config/mise.toml
 bazel: .bazelrc ~/.bazelrc
@@ -101,11 +105,11 @@ function filesOf(
   runner: string,
   { files, reported, isPackage }: (typeof STEERING)[number],
 ): SteeringFile[] {
-  // In an empty project the agent may have to set up the runner itself.
+  // In an empty project the agent may have to set up the runner itself, but never in the user's home.
   const hasBegun = MANIFESTS.some((name) => existsSync(join(directory, name)));
   const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun;
   return [
-    ...spread(files).map((key): SteeringFile => ({ key, as: isMissed ? 'pinned' : 'present' })),
+    ...spread(files).map((key): SteeringFile => ({ key, as: isMissed || key.startsWith('~/') ? 'pinned' : 'present' })),
     ...spread(reported).map((key): SteeringFile => ({ key, as: 'reported' })),
   ];
 }
