@@ -201,8 +201,8 @@ const GAMES: readonly Game[] = [
   {
     what: 'a start file of fish',
     check: `fish -c 'sh check.sh'`,
-    files: { 'check.sh': 'exit 1\n', 'src/.keep': '', 'bin/fish': runner('../home/.config/fish/config.fish') },
-    trick: write('../home/.config/fish/config.fish', 'pass'),
+    files: { 'check.sh': 'exit 1\n', 'src/.keep': '', 'bin/fish': runner('../config/fish/config.fish') },
+    trick: write('../config/fish/config.fish', 'pass'),
     refused: /config\.fish/,
   },
   {
@@ -329,22 +329,27 @@ const GAMES: readonly Game[] = [
 
 playGames(GAMES);
 
-test('a script that is another one only while the checks run is named in the end report', (t) => {
-  for (const isSwapped of [true, false]) {
-    const p = project(t);
-    p.write('check.sh', isSwapped ? 'exit 1\n' : 'exit 0\n');
-    task(p, 'max_iterations: 1\nvalidation: ["touch begun; until [ -e set ]; do sleep 0.02; done; sh check.sh"]');
-    const swap =
-      'touch away; until [ -e begun ]; do sleep 0.02; done; cp check.sh kept; echo "touch ran" > check.sh; touch set; until [ -e ran ]; do sleep 0.02; done; cp kept check.sh';
-    // The iteration's end kills the agent's process group, which the swap has left once it runs.
-    const trick = isSwapped
-      ? `setsid sh -c '${swap}' > /dev/null 2>&1 < /dev/null &\nuntil [ -e away ]; do sleep 0.02; done`
-      : 'touch set';
-    const cmd = agent(p, `${trick}\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS`);
-    const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
-    assert.equal(code, 0, stdout);
-    assert.equal(p.has('ran'), isSwapped, 'control: the other script ran');
-    const named = /check\.sh was written while the checks ran/;
-    (isSwapped ? assert.match : assert.doesNotMatch)(stdout, named);
-  }
-});
+const SWAPPED = [
+  ['check.sh', 'sh check.sh', ''],
+  ['test/a.sh', 'cat test/*.sh | sh', 'unchanged: ["test/**"]'],
+] as const;
+for (const [file, command, rule] of SWAPPED)
+  test(`a file that is another one only while the checks run is named in the end report: ${file}`, (t) => {
+    for (const isSwapped of [true, false]) {
+      const p = project(t);
+      p.write(file, isSwapped ? 'exit 1\n' : 'exit 0\n');
+      const check = `touch begun; until [ -e set ]; do sleep 0.02; done; ${command} && until [ -e back ]; do sleep 0.02; done`;
+      task(p, `max_iterations: 1\nvalidation: [${JSON.stringify(check)}]\n${rule}`);
+      const swap = `touch away; until [ -e begun ]; do sleep 0.02; done; cp ${file} kept; echo "touch ran" > ${file}; touch set; until [ -e ran ]; do sleep 0.02; done; cp kept ${file}; touch back`;
+      // The iteration's end kills the agent's process group, which the swap has left once it runs.
+      const trick = isSwapped
+        ? `setsid sh -c '${swap}' > /dev/null 2>&1 < /dev/null &\nuntil [ -e away ]; do sleep 0.02; done`
+        : 'touch set back';
+      const cmd = agent(p, `${trick}\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS`);
+      const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
+      assert.equal(code, 0, stdout);
+      assert.equal(p.has('ran'), isSwapped, 'control: the other file ran');
+      const named = /(?:check|a)\.sh was written while the checks ran/;
+      (isSwapped ? assert.match : assert.doesNotMatch)(stdout, named);
+    }
+  });

@@ -7,6 +7,11 @@ import { unchangedSet } from './protection.ts';
 
 const NAME = 'unchanged';
 
+/** Returns the files, relative to the project, that have to be as they were at the start. */
+export function unchangedFiles(files: LoopFiles, { loopId, unchanged }: Contract): readonly string[] {
+  return unchanged === undefined ? [] : Object.keys(readBaseline(files, loopId, unchanged)?.files ?? {});
+}
+
 /** Checks that the files under `unchanged` have the same names, bytes and permissions as at the start. */
 export function checkUnchanged(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): CheckResult[] {
   if (contract.unchanged === undefined) return [];

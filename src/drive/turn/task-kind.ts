@@ -22,6 +22,9 @@ export interface TaskKind {
   readonly verify: (turn: Turn) => Promise<{ readonly results: readonly CheckResult[]; readonly plan?: PlanAttempt }>;
 }
 
+/** Maximum number of files that one run of the checks reports as written. */
+const MOST_WRITTEN = 20;
+
 /** Reports changes of files that the checks rely on and that the task was free to change. */
 async function noteChanges(
   files: LoopFiles,
@@ -40,10 +43,12 @@ async function noteChanges(
     recordNotice(files, state, { at: now(), kind: 'change', text, key: `change ${what}` });
   }
   // A process of the agent may have shown the checks another file than the one that was compared.
-  for (const [key, time] of writtenAt(contract, files.projectDir)) {
+  const written = [...writtenAt([...before.keys()], files.projectDir)].filter(
+    ([key, time]) => before.get(key) !== time,
+  );
+  for (const [key] of written.slice(0, MOST_WRITTEN)) {
     const text = `${key} was written while the checks ran; they rest on it`;
-    if (before.get(key) !== time)
-      recordNotice(files, state, { at: now(), kind: 'change', text, key: `written ${key}` });
+    recordNotice(files, state, { at: now(), kind: 'change', text, key: `written ${key}` });
   }
 }
 
@@ -61,7 +66,9 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
   const { iteration } = state;
   const { runGate } = await import('../../task/commands/gate.ts');
   const { writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
-  const before = writtenAt(contract, files.projectDir);
+  const { checkUnchanged, unchangedFiles } = await import('../control/check-unchanged.ts');
+  const fixed = [...Object.keys(contract.scripts), ...unchangedFiles(files, contract)];
+  const before = writtenAt(fixed, files.projectDir);
   const gate = await runGate(contract, files.projectDir, {
     signal,
     env,
@@ -74,7 +81,6 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
     ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
   });
   await noteChanges(files, contract, state, before, context);
-  const { checkUnchanged } = await import('../control/check-unchanged.ts');
   const proved = [...scenarios, ...gate];
   const unchanged = checkUnchanged(files, contract, env);
   // Unchanged files prove no work: on their own they verify nothing.
