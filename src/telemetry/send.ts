@@ -63,7 +63,6 @@ export type LoopFacts = Pick<LoopState, 'loopId' | 'name' | 'mode' | 'startedAt'
  */
 export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, root: TraceRoot) {
   const spans: Span[] = [];
-  const denied = { count: 0 };
   const ended: StreamEvent[] = [];
   let started: StreamEvent[] = [];
   let wait: StreamEvent | null = null;
@@ -85,12 +84,6 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
         spans.push(iterationSpan(event, loop, root));
         ended.push(event);
         break;
-      case 'tool.denied':
-        denied.count += 1;
-        break;
-      case 'tool.ended':
-        if (event['outcome'] === 'denied') denied.count += 1;
-        break;
       case 'wait.started':
         wait = event;
         break;
@@ -100,7 +93,7 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
       default:
     }
   }
-  return { spans, metrics: metricsOf(ended, denied.count, events, loop), pending: wait };
+  return { spans, metrics: metricsOf(ended, events, loop), pending: wait };
 }
 
 function loopSpan(event: StreamEvent, loop: LoopFacts, { traceId, parentSpanId }: TraceRoot): Span {
@@ -192,12 +185,7 @@ function waitSpan(event: StreamEvent, endedAt: string, loop: LoopFacts, { traceI
   };
 }
 
-function metricsOf(
-  ended: readonly StreamEvent[],
-  denied: number,
-  events: readonly StreamEvent[],
-  loop: LoopFacts,
-): Metric[] {
+function metricsOf(ended: readonly StreamEvent[], events: readonly StreamEvent[], loop: LoopFacts): Metric[] {
   const base = { 'ralph.loop.mode': loop.mode };
   const metrics: Metric[] = [];
   for (const event of ended) {
@@ -216,6 +204,8 @@ function metricsOf(
   const operation = { ...base, 'gen_ai.operation.name': 'invoke_agent' };
   if (seconds.length > 0)
     metrics.push({ name: 'gen_ai.invoke_agent.duration', unit: 's', attributes: operation, seconds });
+  // Hooks and runner both report a denied call; an iteration counts it once.
+  const denied = ended.reduce((sum, event) => sum + (number(event, 'deniedCalls') ?? 0), 0);
   if (denied > 0) metrics.push({ name: 'ralph.denials', unit: '{call}', attributes: base, sum: denied });
   for (const event of events.filter(({ type }) => type === 'loop.ended')) {
     const outcome = { ...base, 'ralph.outcome': text(event, 'status') };

@@ -34,7 +34,8 @@ const EVENTS: readonly StreamEvent[] = [
   event('check.started', 63, { name: 'types' }),
   event('check.ran', 64, { name: 'npm test --token=abc', run: 'npm test --token=abc', outcome: 'failed', tail: 'x' }),
   event('check.ran', 64, { name: 'types', run: 'tsc', outcome: 'ok', tail: '' }),
-  event('tool.denied', 65, { tool: 'Bash', about: 'cat .env', rule: 'private' }),
+  event('tool.denied', 65, { tool: 'Bash', about: 'cat .env', rule: 'private', callId: 'c-1' }),
+  event('tool.ended', 65, { tool: 'Bash', about: 'cat .env', outcome: 'denied', id: 'c-1' }),
   event('wait.started', 66, { why: 'idle', until: at(96) }),
   event('iteration.started', 80, { begins: 2 }),
   event('loop.ended', 90, { status: 'complete', verified: true, message: 'Complete.' }),
@@ -99,17 +100,17 @@ test('sends no prompt, command, output or path', () => {
 });
 
 test('keeps a wait that continues for the next export', () => {
-  const first = telemetryOf(EVENTS.slice(0, 8), LOOP, ROOT);
+  const first = telemetryOf(EVENTS.slice(0, 9), LOOP, ROOT);
   assert.deepEqual(first.spans.map(({ name }) => name).includes('wait'), false);
   assert.equal(first.pending?.['type'], 'wait.started');
-  const next = telemetryOf([...(first.pending ? [first.pending] : []), ...EVENTS.slice(8)], LOOP, ROOT);
+  const next = telemetryOf([...(first.pending ? [first.pending] : []), ...EVENTS.slice(9)], LOOP, ROOT);
   assert.deepEqual(
     next.spans.map(({ name }) => name),
     ['wait', 'invoke_workflow docs'],
   );
 });
 
-test('metrics count iterations, cost, tokens, denials and durations', () => {
+test('metrics count iterations, cost, tokens, durations, and a call denied twice once', () => {
   const { metrics } = telemetryOf(EVENTS, LOOP, ROOT);
   const sums = metrics.map(({ name, sum, seconds }) => [name, sum ?? seconds]);
   assert.deepEqual(sums, [
