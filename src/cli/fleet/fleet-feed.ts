@@ -12,6 +12,7 @@ import type { LoopRow, ReportData, Work } from '../../web/model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed, noControl } from '../../web/server/news-feed.ts';
 import { noWeb } from '../web/no-web.ts';
 import type { FleetContext } from './fleet-options.ts';
+import { costOf } from './status.ts';
 
 const TICK_MS = 1_000;
 /** Maximum number of loops in the list. */
@@ -161,7 +162,7 @@ function rowOf(loop: FleetLoop): LoopRow {
     verified: result?.verified ?? false,
     iteration: result?.iterations ?? progress?.iteration ?? 0,
     maxIterations: progress?.maxIterations ?? 0,
-    costUsd: result?.costUsd ?? progress?.costUsd ?? null,
+    ...{ costUsd: costOf(loop), isCostPartial: false },
     startedAt: at,
     endedAt: isOver ? (progress?.at ?? at) : null,
     waitingUntil: until === null ? null : new Date(until).toISOString(),

@@ -74,7 +74,7 @@ function rowOf(loop: FleetLoop): string[] {
 }
 
 /** Returns the loop's cost; null if unknown, for example because its agent does not report it. */
-function costOf({ progress, result }: FleetLoop): number | null {
+export function costOf({ progress, result }: FleetLoop): number | null {
   const { costUsd, tokens } = result ?? progress ?? { costUsd: null, tokens: 0 };
   return costUsd === 0 && tokens === 0 ? null : costUsd;
 }

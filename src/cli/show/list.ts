@@ -5,7 +5,7 @@ import type { TaskKind } from '../../task/task-file.ts';
 import { loopDirectoryTasks, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { columnsOf, paintedCells } from '../../term/write-text.ts';
-import { dollarText } from '../../text/figures.ts';
+import { costText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checklistText } from './status-text.ts';
@@ -97,7 +97,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
       live === null ? plainStatus(status) : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
       live === null ? '' : `${live.iteration}/${live.maxIterations}`,
       checklist === undefined ? '' : checklistText(checklist),
-      costUsd === null ? '' : dollarText(costUsd),
+      costUsd === null ? '' : costText(costUsd, Boolean(live?.usage?.unpricedRuns)),
       live === null ? '' : holder === null ? (mode ?? '') : `${mode} ${holder.pid}`,
       live === null ? '' : instantText(live.startedAt, at),
       live === null ? '' : instantText(isLater ? heartbeat : live.lastRunAt, at),

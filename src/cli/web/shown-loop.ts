@@ -1,5 +1,5 @@
 import { noticesOf } from '../../drive/records/journal.ts';
-import { liveStatus } from '../../drive/status/loop-report.ts';
+import { liveStatus, usageNow } from '../../drive/status/loop-report.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -30,7 +30,8 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const paused = state.status === 'paused' ? state.paused.resumesAt : null;
   const until = state.status === 'waiting' ? state.waiting.until : paused;
   return {
-    ...{ files, state, why, next, live },
+    ...{ files, why, next, live },
+    state: live ? { ...state, usage: usageNow(files, state) } : state,
     status: live ? liveStatus(state, driverAlive) : status,
     until: live && driverAlive !== false ? until : null,
     notices: () => noticesOf(files, state.loopId),

@@ -49,13 +49,14 @@ export function readHistory(
 
 export function rowOf({ files, state, status, live, why, until }: ShownLoop): LoopRow {
   const { loopId, taskPath, mode, iteration, maxIterations, startedAt } = state;
-  const costUsd = totalCost(state.usage);
+  const costUsd = live ? state.usage.costUsd : totalCost(state.usage);
   const ended = state.status === 'ended' ? state.ended : null;
   return {
     key: keyOf(files),
     name: files.name ?? 'default',
     project: basename(files.projectDir),
     ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd, startedAt },
+    isCostPartial: live && totalCost(state.usage) === null,
     verified: ended?.verified ?? false,
     // If the driver has exited, the last activity counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),

@@ -132,6 +132,8 @@ export interface LoopRow {
   /** 0 if not yet known. */
   readonly maxIterations: number;
   readonly costUsd: number | null;
+  /** True while a run's cost is still unknown: the loop costs at least `costUsd`. */
+  readonly isCostPartial: boolean;
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly waitingUntil: string | null;

@@ -127,8 +127,10 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
   const wanted = word.toLowerCase();
   const matches = rows.filter(({ name, task, project }) => `${name} ${task} ${project}`.toLowerCase().includes(wanted));
   const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
-  const spent = rows.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
-  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${plural(total, 'loop')}` : plural(rows.length, 'loop')} <span class="dim">${costText(spent)} in total</span></h1>
+  const known = rows.flatMap(({ costUsd }) => costUsd ?? []);
+  const isLess = known.length < rows.length || rows.some(({ isCostPartial }) => isCostPartial);
+  const spent = costText(known.length === 0 ? null : known.reduce((sum, each) => sum + each), isLess);
+  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${plural(total, 'loop')}` : plural(rows.length, 'loop')} <span class="dim">${spent} in total</span></h1>
     <div class="filters">
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>
@@ -137,7 +139,8 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
 }
 
 function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
-  const { key, status, iteration, maxIterations, costUsd, startedAt, endedAt, waitingUntil, about } = row;
+  const { key, status, iteration, maxIterations, costUsd, isCostPartial, startedAt, endedAt, waitingUntil, about } =
+    row;
   const seconds = Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000));
   const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : moment(endedAt);
   return html`<li><a href=${`#${key}`}>
@@ -145,7 +148,7 @@ function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
     <span class="dim task" title=${oneLine(row.task)}>${oneLine(row.project)} · ${oneLine(row.task)}</span>
     <span class="figures">
       <span class="count">${maxIterations === 0 ? '–' : html`${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress>`}</span>
-      <span class="number">${costText(costUsd)}</span>
+      <span class="number">${costText(costUsd, isCostPartial)}</span>
       <span class="dim time">${waitingUntil === null ? time : left(waitingUntil, now)}</span>
     </span>
     <span class="about dim">${oneLine(about)}</span>

@@ -53,7 +53,7 @@ function Head({ data: { row, why, next, notices, iterations } }: { readonly data
   const facts = [
     row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
     took >= 0 ? duration(took) : '',
-    costText(row.costUsd),
+    costText(row.costUsd, row.isCostPartial),
     commits > 0 ? plural(commits, 'commit') : '',
     total > 0 ? `${plural(total, 'call')} denied` : '',
     `${row.mode} mode`,

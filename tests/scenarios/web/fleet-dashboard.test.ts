@@ -111,6 +111,11 @@ test('the dashboard of a fleet shows its loops live and sends commands signed', 
   assert.equal(f.status(id).generation, 3);
   await page.click('nav a');
   await page.waitForSelector('.loops li:nth-child(2)');
+  const costs = await page.locator('.loops .number').allInnerTexts();
+  assert.deepEqual(
+    [...costs, await page.innerText('h1 .dim')],
+    [...Array(2).fill('cost unknown'), 'cost unknown in total'],
+  );
   await screenshot(page, 'fleet-dashboard', VIEW);
   await assertAccessible(page);
   await assertFits(page);

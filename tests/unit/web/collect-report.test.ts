@@ -11,11 +11,12 @@ const STATE: LoopState = initialState({
   consented: true,
 });
 
+const FILES = loopFiles('/p', null, { XDG_STATE_HOME: '/s' });
+const SHOWN = { files: FILES, why: '', next: '', until: null, notices: () => [], questions: () => [] };
+
 /** What can be asked of a live loop that has this status. */
 function controlsOf(status: string): readonly string[] {
-  const files = loopFiles('/p', null, { XDG_STATE_HOME: '/s' });
-  const nothing = { why: '', next: '', until: null, notices: () => [], questions: () => [] };
-  return rowOf({ files, state: STATE, status, live: true, ...nothing }).controls;
+  return rowOf({ ...SHOWN, state: STATE, status, live: true }).controls;
 }
 
 test('only what a loop can do in its state is offered', () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
+import { shownLoop } from '../../../../src/cli/web/shown-loop.ts';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { readStream } from '../../../../src/state/event-stream.ts';
 import { lastArchived } from '../../../../src/state/with-state.ts';
+import { rowOf } from '../../../../src/web/model/collect-report.ts';
 import { AT, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 /** The status line stores what the client reports of its whole session. */
@@ -29,6 +31,16 @@ test('an iteration whose cost the client has not reported yet has none, and the 
   await aStop(project, { last_assistant_message: 'Three.' });
   assert.deepEqual(costs(project, loopId), [null, 0.25, null]);
   assert.equal(stateOf(project).usage.costUsd, 0.25);
+});
+
+test('report and dashboard show what the client has reported since the last turn, as status does', async (t) => {
+  const project = aProject(t);
+  start(project, true);
+  report(project, 0.25);
+  await aStop(project);
+  report(project, 0.75);
+  const loop = shownLoop(project.files);
+  assert.equal(loop && rowOf(loop).costUsd, 0.75);
 });
 
 test('a cancelled loop keeps the cost that the client reported after its last turn', async (t) => {
