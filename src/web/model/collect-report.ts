@@ -143,7 +143,13 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
 export function shownText(projectDir: string): (text: string) => string {
   const home = process.env['HOME'] ?? process.env['USERPROFILE'] ?? '';
   return (text) => {
-    const inside = redact(text).replaceAll(`${projectDir}/`, '').replaceAll(projectDir, '.');
-    return home.length > 1 ? inside.replaceAll(home, '~') : inside;
+    const inside = shortened(redact(text).replaceAll(`${projectDir}/`, ''), projectDir, '.');
+    return home.length > 1 ? shortened(inside, home, '~') : inside;
   };
+}
+
+/** Puts `name` in the place of a folder, but not where a longer name begins like it. */
+function shortened(text: string, folder: string, name: string): string {
+  const isLonger = (rest: string): boolean => /^(?:[\w-]|\.\w)/.test(rest);
+  return text.split(folder).reduce((before, rest) => `${before}${isLonger(rest) ? folder : name}${rest}`);
 }

@@ -25,7 +25,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
     ${now?.outcome === 'running' && html`<p class="now"><b>Now:</b> ${oneLine(now.tool)} <code>${oneLine(now.about)}</code> <span class="dim">since ${clock(now.at)}</span></p>`}
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
-    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre>${clean(reason)}</pre></li>`)}</ul>`}
+    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre tabindex="0">${clean(reason)}</pre></li>`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
     <h4>The agent's last message</h4>
     ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
@@ -90,7 +90,7 @@ function lineTone(line: string): string {
   return line.startsWith('+') ? 'good' : line.startsWith('-') ? 'bad' : '';
 }
 
-/** First calls of an iteration, or the newest ones of the current iteration. */
+/** First calls of an iteration, or the newest ones of the current iteration, newest first. */
 function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelProps, 'iteration'>) {
   const [shown, setShown] = useState(SHOWN_CALLS);
   const isOpen = outcome === 'open';
@@ -98,7 +98,7 @@ function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelPr
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Tool calls">
     <table class="calls">
       <thead><tr><th scope="col">At</th><th scope="col">Tool</th><th scope="col">About</th><th scope="col" class="number">Time</th><th scope="col">Result</th></tr></thead>
-      <tbody>${(isOpen ? calls.slice(-shown) : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${isOpen || call.outcome !== 'running' ? call : { ...call, outcome: 'no result' }} />`)}</tbody>
+      <tbody>${(isOpen ? calls.slice(-shown).reverse() : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${isOpen || call.outcome !== 'running' ? call : { ...call, outcome: 'no result' }} />`)}</tbody>
     </table>
     ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${Math.min(500, calls.length - shown)} ${isOpen ? 'earlier' : 'more'}</button>`}
     ${count > calls.length && html`<p class="dim">${plural(count - calls.length, 'more call')} counted, not recorded one by one.</p>`}

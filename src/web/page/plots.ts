@@ -15,8 +15,8 @@ interface Figure {
   readonly steps?: number[];
   /** Limit that ends the loop, drawn as a line. */
   readonly limit?: number;
-  /** True for a figure that grows towards its limit. */
-  readonly isUse?: boolean;
+  /** How much of the limit is used, with what no iteration counts; null if unknown. */
+  readonly used?: number | null;
 }
 
 const WHOLE = [1, 10, 100, 1_000, 10_000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
@@ -46,19 +46,19 @@ export const FIGURES: readonly Figure[] = [
 ];
 
 /** Returns the usage of a limit after each iteration; empty for a limit without a figure. */
-function usedOf({ name, limit }: Limit, iterations: readonly Iteration[]): Figure[] {
+function usedOf({ name, limit, used }: Limit, iterations: readonly Iteration[]): Figure[] {
   const [first] = iterations;
   const own = FIGURES.find((figure) => figure.name.toLowerCase() === name);
   if (first === undefined || own === undefined || iterations.every((each) => own.value(each) === null)) return [];
-  const used = new Map<Iteration, number>();
+  const after = new Map<Iteration, number>();
   let sum = 0;
   for (const each of iterations) {
     // Time includes waits; a clock that was set back takes nothing away.
     const time = Date.parse(each.endedAt ?? each.startedAt) - Date.parse(first.startedAt);
     sum = name === 'time' ? Math.max(sum, time) : sum + (own.value(each) ?? 0);
-    used.set(each, sum);
+    after.set(each, sum);
   }
-  return [{ ...own, name: `${own.name} so far`, value: (each) => used.get(each) ?? null, limit, isUse: true }];
+  return [{ ...own, name: `${own.name} so far`, value: (each) => after.get(each) ?? null, limit, used }];
 }
 
 /** Draws one plot for each figure that is known for any iteration, and for each limit with a figure. */
@@ -81,9 +81,10 @@ function Plot({ figure, iterations }: { readonly figure: Figure; readonly iterat
   const known = values.filter((value) => value !== null);
   const sum = known.reduce((total, value) => total + value, 0);
   const isTotal = ['Cost', 'Time', 'Tokens', 'Denied calls'].includes(figure.name);
-  const most = figure.text(Math.max(...known));
-  const ofAll = figure.isUse === true ? `${most} of ${figure.text(figure.limit ?? 0)}` : `at most ${most}`;
-  const head = isTotal ? `${figure.text(sum)} in total` : ofAll;
+  const { used, limit = 0, text } = figure;
+  const most = text(used ?? Math.max(...known));
+  const ofAll = used === undefined ? `at most ${most}` : `${most} of ${text(limit)}`;
+  const head = isTotal ? `${text(sum)} in total` : ofAll;
   useEffect(() => {
     const element = place.current;
     if (element === null) return;

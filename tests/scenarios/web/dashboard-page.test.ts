@@ -110,10 +110,11 @@ test('the loop at work shows its current call, open questions, and how far it is
   const told = calls.map((call) => `${JSON.stringify(streamed({ ...call, tool: 'Bash', nested: false }))}\n`);
   appendFileSync(files.events, told.join(''));
   await shows(page, '.now', /^Now: Bash call 119 since \d\d:\d\d:\d\d$/);
-  await shows(page, '.calls', /call 119/);
+  await shows(page, '.calls tbody tr:first-child', /call 119/);
   await page.click('.panel button:has-text("earlier")');
   await shows(page, '.calls', /call 0\b/);
   await shows(page, 'figure:has-text("Cost so far") .dim', /^\$\d\.\d\d of \$60\.00$/);
+  await shows(page, 'figure:has-text("Time so far") .dim', /^2h (?:\d+[ms] )?of 2d$/);
   await shows(page, '.buttons', /^Pause\s+Stop after this iteration\s+Cancel$/);
   await page.focus('.controls button.cancel');
   await page.keyboard.press('Enter');

@@ -111,6 +111,32 @@ test('control: a page whose data could end its element runs what an agent wrote'
   await page.context().close();
 });
 
+const LONG = `${'a'.repeat(300)}/${'ü'.repeat(200)}`;
+/** A line that is read from right to left. */
+const HEBREW = 'הבדיקה נכשלה: src/תאריך.ts';
+
+test('long names, paths and outputs fit a narrow window, and each line is read in its own direction', async (t) => {
+  const p = project(t);
+  const { files } = writeLongLoop(p.dir, p.env, { name: 'n'.repeat(60), iterations: 23 });
+  const events = readFileSync(files.events, 'utf8').replaceAll('src/date/parse-iso.ts', LONG);
+  writeFileSync(files.events, events.replaceAll('not ok 4 - slugify keeps 3 dashes', `${HEBREW}\\n${LONG}`));
+  p.ralph(['report', '--out', 'r.html']);
+  for (const width of [320, 768]) {
+    const { page, problems } = await watchedPage(browser, { scheme: 'light', width }, 'file:');
+    await page.goto(pathToFileURL(join(p.dir, 'r.html')).href);
+    await shows(page, '.panel', /Why the claim was rejected/);
+    await screenshot(page, 'report-long', { scheme: 'light', width });
+    await assertFits(page);
+    await assertAccessible(page);
+    for (const output of ['.panel li pre', '.check pre']) {
+      const style = `getComputedStyle(document.querySelector('${output}')).unicodeBidi`;
+      assert.equal(await page.evaluate(style), 'plaintext', output);
+    }
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  }
+});
+
 test('a report is written only over another report', (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });

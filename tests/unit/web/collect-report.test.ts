@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
-import { rowOf } from '../../../src/web/model/collect-report.ts';
+import { rowOf, shownText } from '../../../src/web/model/collect-report.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const STATE: LoopState = initialState({
@@ -24,4 +24,23 @@ test('only what a loop can do in its state is offered', () => {
   assert.deepEqual(controlsOf('waiting'), ['wake', 'steer', 'pause', 'stop', 'cancel']);
   assert.deepEqual(controlsOf('paused'), ['steer', 'resume', 'stop', 'cancel']);
   assert.deepEqual(controlsOf('awaiting-consent'), ['cancel'], 'a person agrees at a terminal');
+});
+
+test('while the cost of a run is unknown, a live loop costs at least the rest, and an ended one is unknown', () => {
+  const costOf = (unpricedRuns: number, live: boolean): unknown[] => {
+    const state = { ...STATE, usage: { ...STATE.usage, costUsd: 1.5, unpricedRuns } };
+    const { costUsd, isCostPartial } = rowOf({ ...SHOWN, state, status: 'running', live });
+    return [costUsd, isCostPartial];
+  };
+  assert.deepEqual(costOf(1, true), [1.5, true]);
+  assert.deepEqual(costOf(0, true), [1.5, false]);
+  assert.deepEqual(costOf(1, false), [null, false]);
+});
+
+test('paths of the project and the home are shortened, those of a neighbour with a longer name are not', () => {
+  const home = process.env['HOME'] ?? '';
+  assert.ok(home.length > 1);
+  const shown = shownText(`${home}/app`);
+  assert.equal(shown(`In ${home}/app/src, "${home}/app" and ${home}/app.`), 'In src, "." and ..');
+  assert.equal(shown(`${home}/app-2/x ${home}/app.old ${home}na/x`), `~/app-2/x ~/app.old ${home}na/x`);
 });
