@@ -156,13 +156,16 @@ test('explain names what led to the end, and nothing of other loops', (t) => {
   const p = project(t);
   const { loopId } = started(p);
   const event = { type: 'completion.rejected', at, loopId, iteration: 1, reasons: ['npm test failed'] };
-  for (const one of [event, { ...event, loopId: 'another' }, { ...event, type: 'iteration.completed' }]) {
+  const routine = [{ type: 'iteration.completed' }, { type: 'agent.ended', outcome: 'ok' }];
+  for (const one of [event, { ...event, loopId: 'another' }, ...routine.map((each) => ({ ...event, ...each }))]) {
     appendFileSync(join(p.dir, RUNTIME, 'ralph-events.jsonl'), `${JSON.stringify(one)}\n`);
   }
   p.ralph(['cancel']);
   const { json } = p.ralph(['explain', '--json']);
   assert.equal(json['status'], 'cancelled');
   assert.deepEqual(json['events'], [event]);
+  // No "1s ago": the pane shows it for longer.
+  assert.match(p.ralph(['explain']).stdout, /^cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/);
 });
 
 test('logs prints iterations and events in order of time, as JSON lines', (t) => {

@@ -6,8 +6,9 @@ import { currentIteration } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { instantText, printable } from '../../term/format.ts';
+import { printable } from '../../term/format.ts';
 import type { LoopRef } from '../../text/message.ts';
+import { localTime } from '../../text/time.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
@@ -88,7 +89,8 @@ function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' |
   const { loopId, iteration } = state;
   const standing = standingOf(state, live === null ? 'archived' : live.clientAlive);
   const events = eventsOf(files, loopId)
-    .filter(({ type }) => !ROUTINE.has(String(type)) && !String(type).startsWith('notice.'))
+    .filter(({ type, outcome }) => !ROUTINE.has(String(type)) && !(type === 'agent.ended' && outcome === 'ok'))
+    .filter(({ type }) => !String(type).startsWith('notice.'))
     .slice(-MAX_EVENTS)
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
   const active = live !== null && state.status !== 'ended';
@@ -113,14 +115,14 @@ export function standingOf(
   return { status: state.status, at: texts.at, ...advised(texts, state) };
 }
 
-function forReading(explanation: Explanation, found: ReadState, { paint, now }: CommandContext): string {
+function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
   const isLive = active && found.kind === 'loop';
   const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';
   const head =
     status === null
       ? printable(why)
-      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${when}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
+      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${when}${at === null ? '' : ` (${localTime(at)})`}: ${printable(why)}`;
   return [
     head,
     ...(events.length === 0
