@@ -1,5 +1,6 @@
+import { usageNow } from '../../drive/records/client-figures.ts';
 import { noticesOf } from '../../drive/records/journal.ts';
-import { liveStatus, usageNow } from '../../drive/status/loop-report.ts';
+import { liveStatus } from '../../drive/status/loop-report.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';

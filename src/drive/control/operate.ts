@@ -6,8 +6,8 @@ import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
+import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { usageNow } from '../status/loop-report.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
 

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { addUsage } from '../../engine/policy/budget.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
@@ -10,6 +12,12 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
   if (!existsSync(files.cost)) return null;
   const { sessionId: owner, costUsd } = readRecord<Record<string, unknown>>(files.cost) ?? {};
   return owner === sessionId && typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
+}
+
+/** Adds the client's figures since the last turn. Until its first report, that file is an earlier client's. */
+export function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
+  const isNew = usage.costBaseUsd === null && usage.costUsd !== null;
+  return sessionId === null || isNew ? usage : addUsage(usage, null, readCost(files, sessionId));
 }
 
 /** Reads session and cost from what the client passes to its status line; null for a status line run by hand. */

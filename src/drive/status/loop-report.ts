@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
-import { addUsage, totalCost } from '../../engine/policy/budget.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
@@ -17,7 +17,7 @@ import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/tas
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
 import { checklistNow } from '../prompt/read-task.ts';
-import { readCost } from '../records/client-figures.ts';
+import { usageNow } from '../records/client-figures.ts';
 import { lastRecord, noticesOf } from '../records/journal.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
@@ -125,12 +125,6 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     ...scenariosOf(files, state.loopId),
     ...ifAny(noticesOf(files, state.loopId)),
   };
-}
-
-/** Adds the client's figures since the last turn. Until its first report, that file is an earlier client's. */
-export function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): LoopState['usage'] {
-  const isNew = usage.costBaseUsd === null && usage.costUsd !== null;
-  return sessionId === null || isNew ? usage : addUsage(usage, null, readCost(files, sessionId));
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {

@@ -7,6 +7,7 @@ import { transition } from '../../engine/transition.ts';
 import { findContract, type LoopFiles, type StoredContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
+import { usageNow } from '../records/client-figures.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
 import { endedState } from '../status/ended-loop.ts';
 
@@ -95,7 +96,9 @@ export function dispatch(turn: Turn, event: EngineEvent): Dispatched {
       return { next: 'keep', result: { turn, effects: [loopOver(turn)] } };
     }
     const now = underContract(loaded, current.state, context.files);
-    const { state, effects } = transition(current.state, event, now.policy);
+    const { state: after, effects } = transition(current.state, event, now.policy);
+    // While checks ran, the client may have reported the cost of the agent's last answer.
+    const state = after.status === 'ended' ? { ...after, usage: usageNow(context.files, after) } : after;
     return { next: state, result: { turn: { ...turn, loaded: { ...now, state } }, effects } };
   });
 }

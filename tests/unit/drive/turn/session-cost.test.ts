@@ -43,6 +43,17 @@ test('report and dashboard show what the client has reported since the last turn
   assert.equal(loop && rowOf(loop).costUsd, 0.75);
 });
 
+test('a loop that ends after its checks has the cost that the client reported while they ran', async (t) => {
+  const late = JSON.stringify({ sessionId: 'session-1', costUsd: 0.75, at: AT });
+  const run = `echo '${late}' > .claude/context/runtime/ralph-cost.json`;
+  const project = aProject(t, `---\nvalidation:\n  - ${JSON.stringify(run)}\n---\nWork.\n`);
+  start(project, true);
+  report(project, 0.25);
+  const answer = await aStop(project, { last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' });
+  const { status, usage } = lastArchived(project.files)?.state ?? {};
+  assert.deepEqual([status, usage?.costUsd], ['ended', 0.75], JSON.stringify(answer));
+});
+
 test('a cancelled loop keeps the cost that the client reported after its last turn', async (t) => {
   const project = aProject(t);
   start(project, true);
