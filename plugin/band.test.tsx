@@ -90,7 +90,7 @@ test('the pane begins with the reason, the next step and the last check, and sho
     'Next: Nothing. Continue now: ralph-loop wake.',
     'The last check, slow, failed:',
     'exit code 1.',
-    'Iteration 2: 2s, $0.25, 0 tool calls; the loop went on.',
+    'Iteration 2: 2s, $0.25 reported, 0 tool calls; the loop went on.',
     'Iteration 1: 1s, 0 tool calls; the agent claimed completion.',
     'What led to it:',
     '  completion.rejected',

@@ -231,8 +231,8 @@ function iterationRows({ recent = [] }: Status): string[] {
     .reverse()
     .map(({ iteration, kind, durationMs, toolCalls = 0, decision = '', agent }) => {
       const name = kind === 'idle' ? 'A look while idle' : `Iteration ${iteration}`;
-      // The client reports a session's cost later.
-      const cost = agent?.costUsd ? `, ${dollarText(agent.costUsd)}` : '';
+      // The client reports a session's cost late: that of an iteration's last answer, while the next one works.
+      const cost = agent?.costUsd ? `, ${dollarText(agent.costUsd)} reported` : '';
       const calls = `${toolCalls} tool call${toolCalls === 1 ? '' : 's'}`;
       const became = DECISIONS[decision] ?? `the loop ended as ${decision}`;
       return `${name}: ${timeText(durationMs ?? 0)}${cost}, ${calls}; ${became}.`;

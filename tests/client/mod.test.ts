@@ -62,7 +62,7 @@ for (const columns of [80, 150]) {
       if (columns >= 144) {
         await terminal.waitFor(
           /│.*Next: [\s\S]*│.*The last check, slow, failed:[\s\S]*│.*slugify keeps 3 dashes[\s\S]*│.*Iteration 1: /,
-          /│.*Iteration 1: \d+s, (?:\$[\d.]+, )?0 tool calls; the agent claimed/,
+          /│.*Iteration 1: \d+s, (?:\$[\d.]+ reported, )?0 tool calls; the agent claimed/,
         );
       } else await terminal.waitFor(/ralph-status opens the pane/);
       // While it works, the band's cost is that of the status line.

@@ -61,8 +61,11 @@ function usedOf({ name, limit, used }: Limit, iterations: readonly Iteration[]):
   return [{ ...own, name: `${own.name} so far`, value: (each) => after.get(each) ?? null, limit, used }];
 }
 
+const LATE =
+  "In a session, Claude Code reports tokens and cost late: those of an iteration's last answer can count for the next one.";
+
 /** Draws one plot for each figure that is known for any iteration, and for each limit with a figure. */
-export function Plots({ iterations, limits }: Pick<ReportData, 'iterations' | 'limits'>) {
+export function Plots({ data: { iterations, limits, row } }: { readonly data: ReportData }) {
   const done = iterations.filter(({ outcome }) => outcome !== 'open');
   const figures = [...FIGURES, ...limits.flatMap((limit) => usedOf(limit, done))];
   const known = figures.filter(({ value, name }) =>
@@ -71,6 +74,7 @@ export function Plots({ iterations, limits }: Pick<ReportData, 'iterations' | 'l
   if (done.length < 2 || known.length === 0) return null;
   return html`<section aria-labelledby="plots">
     <h2 id="plots">Plots</h2>
+    ${row.mode === 'hook' && html`<p class="dim">${LATE}</p>`}
     <div class="plots">${known.map((figure) => html`<${Plot} key=${figure.name} figure=${figure} iterations=${done} />`)}</div>
   </section>`;
 }

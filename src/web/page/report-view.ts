@@ -39,7 +39,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
     </section>`
     }
     <${Changes} iterations=${iterations} uncommitted=${uncommitted} />
-    <${Plots} iterations=${iterations} limits=${data.limits} />
+    <${Plots} data=${data} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
     <${Figures} data=${data} />

@@ -206,14 +206,20 @@ test('a report of a loop whose clock was set back claims neither a time nor a co
   const p = project(t);
   const { files, state } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3 });
   const [archived = ''] = readdirSync(files.archiveDir);
-  const later = { ...state, startedAt: '2026-03-03T21:00:00.000Z', usage: { ...state.usage, costUsd: null } };
+  const later = {
+    ...state,
+    mode: 'hook',
+    startedAt: '2026-03-03T21:00:00.000Z',
+    usage: { ...state.usage, costUsd: null },
+  };
   writeFileSync(join(files.archiveDir, archived), JSON.stringify(later));
   const events = readFileSync(files.events, 'utf8').replaceAll(/"costUsd":[\d.]+/g, '"costUsd":null');
   writeFileSync(files.events, events);
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
-  await shows(page, '.head .facts', /^3 of 100 iterations · cost unknown · runner mode/);
+  await shows(page, '.head .facts', /^3 of 100 iterations · cost unknown · hook mode/);
+  await shows(page, 'section[aria-labelledby=plots] > p', /late: those of an iteration's last answer can count/);
   await counts(page, 'figure:has-text("Time so far")', (count) => count === 1);
   assert.equal(await page.locator('figure:has-text("Cost")').count(), 0, 'no plot of an unknown cost');
   assert.deepEqual(problems, []);
