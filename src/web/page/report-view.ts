@@ -140,9 +140,9 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
 
 function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
   if (decisions.length === 0) return null;
-  const draw = () => html`<div class="scroll tall" tabindex="0" role="region" aria-label="Events"><table>
+  const draw = () => html`<div class="scroll tall" tabindex="0" role="region" aria-label="Events"><table class="events">
       <thead><tr><th scope="col">At</th><th scope="col">Event</th><th scope="col" class="number">After</th><th scope="col">What it says</th></tr></thead>
-      <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
+      <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number" data-label="after">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
     </table></div>`;
   return html`<section aria-labelledby="decisions">
     <h2 id="decisions">Events</h2>
@@ -209,7 +209,7 @@ function Cell({ iteration, isChosen, choose }: Pick<Chosen, 'choose'> & { iterat
     const { sign, label } = OUTCOMES[outcome];
     const notes = `${denied > 0 ? `, ${denied} denied` : ''}${steering.length > 0 ? ', steered' : ''}`;
     const named = outcome === 'idle' ? `Idle after iteration ${number}` : `Iteration ${number}: ${label}`;
-    const name = `${named}, ${duration(durationMs)}${notes}`;
+    const name = `${named}${durationMs === null ? '' : `, ${duration(durationMs)}`}${notes}`;
     return html`<button class=${`cell ${outcome}${denied > 0 ? ' denied' : ''}`} role="option" data-index=${index}
     aria-selected=${isChosen} tabindex=${isChosen ? 0 : -1} aria-label=${name} title=${name} onClick=${() => choose(index)}>${sign}</button>`;
   }, [iteration, isChosen]);

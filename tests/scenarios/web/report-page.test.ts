@@ -125,6 +125,10 @@ test('long names, paths and outputs fit a narrow window, and each line is read i
     const { page, problems } = await watchedPage(browser, { scheme: 'light', width }, 'file:');
     await page.goto(pathToFileURL(join(p.dir, 'r.html')).href);
     await shows(page, '.panel', /Why the claim was rejected/);
+    await page.click('section[aria-labelledby=decisions] summary');
+    await page.waitForSelector('.events td');
+    const height = await page.$eval('.events td', ({ clientHeight }) => clientHeight);
+    assert.ok(height < 40, 'a time is in one line');
     await screenshot(page, 'report-long', { scheme: 'light', width });
     await assertFits(page);
     await assertAccessible(page);
@@ -245,6 +249,9 @@ test('on paper a report is dark on light, with what is folded away on the screen
   await page.evaluate("dispatchEvent(new Event('beforeprint'))");
   await counts(page, figures, (count) => count === 40);
   assert.equal(await page.evaluate(colour), 'rgb(29, 32, 36)');
+  // The width of A4 without its margins: a wider table would shrink every letter.
+  await page.setViewportSize({ width: 718, height: 1_000 });
+  await assertFits(page);
   await screenshot(page, 'report-printed', { scheme: 'dark', width: 1_000 });
   assert.deepEqual(problems, []);
   await page.context().close();
