@@ -254,3 +254,13 @@ export function log(files: LoopFiles, at: string, where: string, message: string
     // There is no other place to report to: stdout and stderr belong to the protocol.
   }
 }
+
+/** Returns the result of work that affects no decision, or undefined after its failure was logged. */
+export function orLogged<T>(files: LoopFiles, at: string, where: string, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    log(files, at, where, (error as Error).message);
+    return undefined;
+  }
+}

@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hookDriver, type StopAnswer } from '../../src/drive/hook/hook-driver.ts';
+import type { HookAnswer } from '../../src/claude/hook-io/stdio.ts';
+import { hookDriver } from '../../src/drive/hook/hook-driver.ts';
 import { stop } from '../../src/drive/hook/stop.ts';
 import { isStep, newTurn, type Step } from '../../src/drive/turn/turn.ts';
 import type { Effect, EngineEvent } from '../../src/engine/events.ts';
@@ -106,7 +107,7 @@ function asOurs(state: LoopState, begun: LoopState, at: string): LoopState {
 }
 
 /** Decides one Stop over a state; a wait that this Stop begins ends because the client cancels the hook. */
-async function decided(project: Project, { payload }: Case, at: string): Promise<StopAnswer | null> {
+async function decided(project: Project, { payload }: Case, at: string): Promise<HookAnswer | null> {
   const cancelled = new AbortController();
   const timer = setInterval(() => {
     const current = readState(project.files.state);

@@ -23,7 +23,22 @@ function readSome(descriptor: number, chunk: Buffer): number {
   }
 }
 
-export function writeStdout(answer: object): void {
+/** Answer of a hook, as the client reads it. Each event uses a part of it. */
+export interface HookAnswer {
+  readonly continue?: false;
+  readonly stopReason?: string;
+  readonly decision?: 'block';
+  readonly reason?: string;
+  readonly systemMessage?: string;
+  readonly hookSpecificOutput?: {
+    readonly hookEventName: string;
+    readonly permissionDecision?: 'deny' | 'allow';
+    readonly permissionDecisionReason?: string;
+    readonly additionalContext?: string;
+  };
+}
+
+export function writeStdout(answer: HookAnswer): void {
   const bytes = Buffer.from(JSON.stringify(answer));
   for (let at = 0; at < bytes.length; ) {
     try {

@@ -1,7 +1,7 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { type LoopFiles, log, readState } from '../../state/loop-files.ts';
-import { runFiles, type TakenFlags, takeFlags } from '../../state/task-folder/run-files.ts';
+import { type LoopFiles, orLogged, readState } from '../../state/loop-files.ts';
+import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { operate } from './operate.ts';
 
@@ -21,19 +21,11 @@ export function applyFlagFiles(
   if (!hasTaskFolder(contract)) return false;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) return false;
-  const { stop, cancel } = flags(files, at, contract);
+  const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
+  const { stop = false, cancel = false } = orLogged(files, at, 'flags', () => takeFlags(run)) ?? {};
   if (cancel) {
     beforeCancel?.(current.state);
     operate(files, env, at, () => ({ kind: 'cancel', flag: true }));
   } else if (stop) operate(files, env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
   return cancel;
-}
-
-function flags(files: LoopFiles, at: string, { taskPath }: Contract): TakenFlags {
-  try {
-    return takeFlags(runFiles(taskFolder(files.projectDir, taskPath)));
-  } catch (error) {
-    log(files, at, 'flags', (error as Error).message);
-    return { stop: false, cancel: false };
-  }
 }

@@ -2,7 +2,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { placeholderPaths } from '../../sandbox/placeholders.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { type LoopFiles, log } from '../../state/loop-files.ts';
+import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
@@ -170,12 +170,9 @@ function recordRestored(
     recordNotice(files, loop, { at: id, kind: 'change', text, key: `failed ${id}`, ...details(failed) });
   }
   const { tool, callId } = found.when === 'call' ? found : { tool: found.when, callId: `restored ${id}` };
-  try {
-    const call = { type: 'tool.denied', at: id, ...loop, tool, callId };
-    appendEvent(files, { ...call, rule: 'protected_files: put back' });
-  } catch (error) {
-    log(files, id, 'calls', (error as Error).message); // the notice is stored, which matters more than the count
-  }
+  const call = { type: 'tool.denied', at: id, ...loop, tool, callId, rule: 'protected_files: put back' };
+  // The notice is stored, which matters more than the count.
+  orLogged(files, id, 'calls', () => appendEvent(files, call));
 }
 
 function recordUsers(

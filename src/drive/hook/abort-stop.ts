@@ -1,3 +1,4 @@
+import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { StoredContract } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
@@ -7,7 +8,6 @@ import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { clientIdentity, type DriverContext, launcherGone, ownership } from '../turn/ownership.ts';
 import { CLIENT_GONE } from '../turn/turn.ts';
-import type { StopAnswer } from './hook-driver.ts';
 
 const POLL_MS = 2_000;
 
@@ -28,7 +28,7 @@ export function clientGone(context: DriverContext): AbortSignal {
 }
 
 /** Applies the flag files of a task folder at a Stop. Returns the answer after a cancel, else null. */
-export function applyStopFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
+export function applyStopFlags(context: DriverContext, stored: StoredContract | null): HookAnswer | null {
   // Stops of a session are sequential, so a missing record will never arrive.
   const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));
   if (!applyFlags(context, stored, lost)) return null;

@@ -1,3 +1,4 @@
+import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -7,15 +8,8 @@ import { announcement, withPrefix } from '../turn/messages.ts';
 import type { Driver, Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
-export interface StopAnswer {
-  readonly decision?: 'block';
-  readonly reason?: string;
-  readonly systemMessage?: string;
-  readonly hookSpecificOutput?: { readonly hookEventName: 'Stop'; readonly additionalContext: string };
-}
-
 /** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null means no output. */
-export function hookDriver(notes: string[], files: LoopFiles): Driver<StopAnswer | null> {
+export function hookDriver(notes: string[], files: LoopFiles): Driver<HookAnswer | null> {
   let record: Tell | null = null;
   return {
     deliver: async (turn, prompt) => ({ answer: block(turn, prompt, notes) }),
@@ -30,7 +24,7 @@ export function hookDriver(notes: string[], files: LoopFiles): Driver<StopAnswer
   };
 }
 
-function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer {
+function block(turn: Turn, prompt: Prompt, notes: readonly string[]): HookAnswer {
   const { state, policy } = turn.loaded;
   const { reason, context } = deliveryOf(prompt, policy.reinject, state.taskPath);
   const announced = announcement(prompt.step.steering);
@@ -39,11 +33,11 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer
     decision: 'block',
     reason,
     systemMessage: [...(announced === null ? [] : [announced]), ...lines.map((each) => withPrefix(each))].join('\n'),
-    ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: context } }),
+    ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop', additionalContext: context } }),
   };
 }
 
-async function allow(turn: Turn, message: string | null, notes: readonly string[]): Promise<StopAnswer | null> {
+async function allow(turn: Turn, message: string | null, notes: readonly string[]): Promise<HookAnswer | null> {
   const { signal, loaded, context } = turn;
   const lines = message === null ? notes : [...notes, `${message}${await reportOf(loaded.state, context)}`];
   // After an abort the client ignores the answer.

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import { blockOverridden, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { bindSession } from '../../engine/initial-state.ts';
@@ -19,13 +20,8 @@ import type { DriverContext } from '../turn/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../turn/ownership.ts';
 import { changeOwnLoop } from './own-loop.ts';
 
-interface SessionAnswer {
-  readonly systemMessage?: string;
-  readonly hookSpecificOutput?: { readonly hookEventName: 'SessionStart'; readonly additionalContext: string };
-}
-
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
-export async function sessionStart(context: DriverContext): Promise<SessionAnswer | null> {
+export async function sessionStart(context: DriverContext): Promise<HookAnswer | null> {
   const { env, files, input } = context;
   // For the agent's shell, including after /clear: clients started there take no part in the loop.
   if (env['CLAUDE_ENV_FILE']) appendFileSync(env['CLAUDE_ENV_FILE'], 'export RALPH_ACTIVE=0\n');
@@ -54,13 +50,13 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
 }
 
 /** Announces that the loop continues after the next message: the client does not run a Stop hook after `/clear`. */
-function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): SessionAnswer | null {
+function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): HookAnswer | null {
   if (status !== 'running' && status !== 'waiting') return null;
   return toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
 }
 
 /** Adds the project memory to a session that the user begins; a launcher puts it into its prompt. */
-function toNewContext(systemMessage: string | null, { files }: DriverContext): SessionAnswer | null {
+function toNewContext(systemMessage: string | null, { files }: DriverContext): HookAnswer | null {
   const additionalContext = memoryText(projectMemory(files.projectDir));
   const told = systemMessage === null ? null : { systemMessage };
   if (additionalContext === null) return told;

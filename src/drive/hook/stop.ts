@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HookInput } from '../../claude/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -21,7 +22,7 @@ import type { Dispatched, Driver, Loaded, Turn } from '../turn/turn.ts';
 import { dispatch, handleAbort, loadedUnder, newTurn } from '../turn/turn.ts';
 import { waitUntil } from '../turn/wait.ts';
 import { applyStopFlags } from './abort-stop.ts';
-import { hookDriver, type StopAnswer } from './hook-driver.ts';
+import { hookDriver } from './hook-driver.ts';
 
 interface StopOptions {
   /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */
@@ -35,7 +36,7 @@ const MISSING = 'state.missing';
 const ANSWER_MARGIN_MS = 20_000;
 
 /** Decides one Stop. Throws disk errors; the caller then allows the stop. */
-export async function stop(context: DriverContext, options: StopOptions): Promise<StopAnswer | null> {
+export async function stop(context: DriverContext, options: StopOptions): Promise<HookAnswer | null> {
   const deadline = Date.now() + Math.max(1_000, options.timeoutMs - ANSWER_MARGIN_MS);
   if (isCancelled(context)) {
     clearCancellation(context.files);
@@ -60,7 +61,7 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
 }
 
 /** Reports once that the state file of this session's loop is missing. */
-function vanished(context: DriverContext, stored: StoredContract | null, found: ReadState['kind']): StopAnswer | null {
+function vanished(context: DriverContext, stored: StoredContract | null, found: ReadState['kind']): HookAnswer | null {
   const { env, files, now } = context;
   const loopId = env['RALPH_LOOP_ID'];
   if (found !== 'absent' || loopId === undefined || stored?.contract.loopId !== loopId) return null;
@@ -113,8 +114,8 @@ async function originOf(
 async function waitForBackground(
   tasks: HookInput['backgroundTasks'],
   open: () => OpenedTurn,
-  driver: Driver<StopAnswer | null>,
-): Promise<{ readonly answer: StopAnswer | null } | 'decide'> {
+  driver: Driver<HookAnswer | null>,
+): Promise<{ readonly answer: HookAnswer | null } | 'decide'> {
   const running = tasks.filter((task) => task.running);
   if (running.length === 0) return 'decide';
   const opened = open();
@@ -134,7 +135,7 @@ async function waitForBackground(
     taskPath: null,
     tasks: taskIds,
   });
-  const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: StopAnswer | null }> => ({
+  const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: HookAnswer | null }> => ({
     answer: await runEffects(after, driver, effects),
   });
   const at = turn.context.now();
@@ -157,13 +158,13 @@ async function waitForBackground(
   }
 }
 
-function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<StopAnswer | null>): Turn {
+function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<HookAnswer | null>): Turn {
   applyEffects(turn.context.files, turn.context.now(), effects);
   for (const effect of effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
   return turn;
 }
 
-type OpenedTurn = { readonly turn: Turn } | { readonly answer: StopAnswer | null; readonly found: ReadState['kind'] };
+type OpenedTurn = { readonly turn: Turn } | { readonly answer: HookAnswer | null; readonly found: ReadState['kind'] };
 
 /** Loads this session's own loop under the lock, with its state restored if necessary. */
 export function openTurn(context: DriverContext, signal: AbortSignal, deadline: number): OpenedTurn {

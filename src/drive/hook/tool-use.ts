@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { toolCall } from '../../claude/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { toolSubject } from '../../claude/tool-subject.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -7,7 +8,14 @@ import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../guard/guard.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { log, loopFiles, loopNamesIn, readContract, readState, type StoredContract } from '../../state/loop-files.ts';
+import {
+  loopFiles,
+  loopNamesIn,
+  orLogged,
+  readContract,
+  readState,
+  type StoredContract,
+} from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { beat, runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, hasTaskFolder, taskFolder, taskKind } from '../../task/task-file.ts';
@@ -19,25 +27,8 @@ import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn 
 import { guardRules } from './guard-context.ts';
 import type { Live } from './own-loop.ts';
 
-export interface PreToolAnswer {
-  readonly continue?: false;
-  readonly systemMessage?: string;
-  readonly stopReason?: string;
-  readonly hookSpecificOutput?: {
-    readonly hookEventName: 'PreToolUse';
-    readonly permissionDecision?: 'deny' | 'allow';
-    readonly permissionDecisionReason?: string;
-    readonly additionalContext?: string;
-  };
-}
-
-export interface PostToolAnswer {
-  readonly hookSpecificOutput?: { readonly hookEventName: string; readonly additionalContext: string };
-  readonly systemMessage?: string;
-}
-
 /** Decides a tool call, journals it, and delivers steering. Throws if it cannot decide; the call is then denied. */
-export async function preToolUse(context: DriverContext): Promise<PreToolAnswer | null> {
+export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
   if (isCancelled(context)) return turnEnds();
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
@@ -116,7 +107,7 @@ function isCheck(
   return [...validation, ...(task?.commands ?? [])].some(({ run }) => run.trim() === command);
 }
 
-function turnEnds(): PreToolAnswer {
+function turnEnds(): HookAnswer {
   const stopReason = withPrefix(HOOK_TEXTS.cancelledStop);
   return { continue: false, stopReason, hookSpecificOutput: denied(HOOK_TEXTS.cancelled) };
 }
@@ -128,7 +119,7 @@ function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contrac
 }
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */
-export async function postToolUse(context: DriverContext): Promise<PostToolAnswer | null> {
+export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const call = toolCall(context.input);
@@ -179,7 +170,7 @@ function timeIsUp(loop: Live | Blind, stored: StoredContract | null, now: string
   return { decision: 'deny', rule: 'timeout', message: HOOK_TEXTS.timeIsUp };
 }
 
-function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']> {
+function denied(reason: string): NonNullable<HookAnswer['hookSpecificOutput']> {
   return { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason };
 }
 
@@ -198,27 +189,18 @@ function note(
   // Later events of a call are matched by its id.
   const subject = phase === 'asked' || phase === 'denied' ? { about: toolSubject(input, files.projectDir) } : {};
   const agent = agentId === null ? {} : { agentId };
-  try {
-    appendEvent(files, { type: `tool.${phase}`, at, loopId, iteration, tool, callId, ...subject, ...more, ...agent });
-  } catch (error) {
-    // A full disk must not stop the agent's tools.
-    log(files, at, 'calls', (error as Error).message);
-  }
-}
-
-interface Answer {
-  readonly continue?: false;
-  readonly systemMessage?: string;
-  readonly hookSpecificOutput?: { readonly permissionDecision?: 'deny' | 'allow'; readonly additionalContext?: string };
+  const event = { type: `tool.${phase}`, at, loopId, iteration, tool, callId, ...subject, ...more, ...agent };
+  // A full disk must not stop the agent's tools.
+  orLogged(files, at, 'calls', () => appendEvent(files, event));
 }
 
 /** Runs a tool hook for the loop, or, in a router's subagent, for all loops of the project: any denial wins. */
-export async function forEachLoopOfSession<T extends Answer>(
+export async function forEachLoopOfSession(
   context: DriverContext,
-  decide: (context: DriverContext) => Promise<T | null> | T | null,
-): Promise<T | null> {
+  decide: (context: DriverContext) => Promise<HookAnswer | null> | HookAnswer | null,
+): Promise<HookAnswer | null> {
   if (context.env['RALPH_DRIVER'] !== 'router') return decide(context);
-  let answer: T | null = null;
+  let answer: HookAnswer | null = null;
   const { runtimeDir, projectDir } = context.files;
   // A cancelled loop has no state any more, but its agent must still be informed. Throws if the folder cannot be read: a
   // guard then denies the call.
@@ -231,7 +213,8 @@ export async function forEachLoopOfSession<T extends Answer>(
   return answer;
 }
 
-function together<T extends Answer>(one: T, other: T): T {
+function together(one: HookAnswer, other: HookAnswer): HookAnswer {
+  const [first, second] = [other, one].flatMap(({ hookSpecificOutput }) => hookSpecificOutput ?? []);
   const context = joined(
     ...[one, other].map(({ hookSpecificOutput }) => hookSpecificOutput?.additionalContext ?? null),
   );
@@ -239,9 +222,7 @@ function together<T extends Answer>(one: T, other: T): T {
   return {
     ...one,
     ...(systemMessage !== null && { systemMessage }),
-    ...(context !== null && {
-      hookSpecificOutput: { ...other.hookSpecificOutput, ...one.hookSpecificOutput, additionalContext: context },
-    }),
+    ...(first && context !== null && { hookSpecificOutput: { ...first, ...second, additionalContext: context } }),
   };
 }
 
@@ -249,13 +230,11 @@ function together<T extends Answer>(one: T, other: T): T {
 function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
   const at = now();
-  try {
+  orLogged(files, at, 'mirror', () => {
     // The agent can write the state, so the folder is the one that the contract names.
     const contract = readContract(files)?.contract;
     if (contract?.task && contract.loopId === loopId) {
       beat(runFiles(taskFolder(files.projectDir, contract.taskPath)), loopId, at);
     }
-  } catch (error) {
-    log(files, at, 'mirror', (error as Error).message);
-  }
+  });
 }

@@ -1,3 +1,4 @@
+import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { isNotification } from '../../claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../claude/transcript/transcript.ts';
 import type { Effect, EngineEvent } from '../../engine/events.ts';
@@ -15,7 +16,7 @@ import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
 /** Dispatches a prompt of the session with its author, and shows the user the consequences for the loop. */
-export async function userPromptSubmit(context: DriverContext): Promise<UserPromptAnswer | null> {
+export async function userPromptSubmit(context: DriverContext): Promise<HookAnswer | null> {
   if (isCancelled(context)) clearCancellation(context.files);
   const state = ownLoop(context);
   if (state === null) return null;
@@ -42,13 +43,8 @@ export async function userPromptSubmit(context: DriverContext): Promise<UserProm
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
   const all = [...notes, ...(seen?.toUser ?? []).map((text) => withPrefix(text))];
   if (all.length === 0) return null;
-  const hookSpecificOutput = { hookEventName: 'UserPromptSubmit' as const, additionalContext: seen?.toAgent ?? '' };
+  const hookSpecificOutput = { hookEventName: 'UserPromptSubmit', additionalContext: seen?.toAgent ?? '' };
   return { systemMessage: all.join('\n'), ...(seen?.toAgent != null && { hookSpecificOutput }) };
-}
-
-interface UserPromptAnswer {
-  readonly systemMessage: string;
-  readonly hookSpecificOutput?: { readonly hookEventName: 'UserPromptSubmit'; readonly additionalContext: string };
 }
 
 /** Restores protected files that were changed by background work that has just ended. */

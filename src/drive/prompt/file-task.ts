@@ -12,7 +12,7 @@ import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
-import { type LoopFiles, log, makeRuntimeDir } from '../../state/loop-files.ts';
+import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { makeRunDir, pathKind, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
 import { missingFiles } from '../../task/commands/check-task-outputs.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
@@ -218,12 +218,7 @@ function keepPlainPrompt(files: LoopFiles, whole: string): string {
 
 /** Runs a write that affects no decision; a failure is logged. */
 function note<T>({ files, now }: TaskPromptRequest, what: string, write: () => T): T | null {
-  try {
-    return write();
-  } catch (error) {
-    log(files, now(), what, (error as Error).message);
-    return null;
-  }
+  return orLogged(files, now(), what, write) ?? null;
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;

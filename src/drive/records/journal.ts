@@ -6,7 +6,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, lastWhere, streamed } from '../../state/event-stream.ts';
 import { appendLine, lastEntry, readLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
-import { type LoopFiles, log, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
 
 /** Appends the records among the effects to the event stream. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
@@ -52,11 +52,7 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
   const found = effects.find((effect) => effect.type === 'record-iteration');
   if (found === undefined) return;
   const records = effects.filter(({ type }) => type === 'record-iteration' || type === 'record-event');
-  try {
-    writeRecord(files.outbox, { record: found.record, effects: records });
-  } catch (error) {
-    log(files, at, 'outbox', (error as Error).message);
-  }
+  orLogged(files, at, 'outbox', () => writeRecord(files.outbox, { record: found.record, effects: records }));
 }
 
 /** Delivers the entries that a killed runner left, each once, if the state counts the iteration. The caller holds the lease. */

@@ -2,7 +2,7 @@ import type { Effect } from '../../engine/events.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { type LoopFiles, log, readContract } from '../../state/loop-files.ts';
+import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
 import {
   keepOutOfGit,
   putRunAway,
@@ -43,13 +43,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
   if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
   const { task } = contract;
   const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
-  const tried = (write: () => void): void => {
-    try {
-      write();
-    } catch (error) {
-      log(files, at, 'mirror', (error as Error).message);
-    }
-  };
+  const tried = (write: () => void): void => orLogged(files, at, 'mirror', write);
   const directory = loopDirectory(files.projectDir, contract.taskPath);
   const events = (effects: readonly Effect[]): void => {
     for (const effect of effects) {

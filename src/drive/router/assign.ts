@@ -5,7 +5,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
-import { type LoopFiles, log, makeRuntimeDir } from '../../state/loop-files.ts';
+import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
@@ -84,16 +84,14 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
 /** Writes the prompt, which is also in the answer, to a project file for a host that cannot copy it. */
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
-  try {
+  const shown = orLogged(files, at, 'prompt', () => {
     if (readRegularFile(path, Buffer.byteLength(prompt)) !== prompt) {
       makeRuntimeDir(files);
       writeAtomically(path, prompt);
     }
     return relative(files.projectDir, path);
-  } catch (error) {
-    log(files, at, 'prompt', (error as Error).message);
-    return null;
-  }
+  });
+  return shown ?? null;
 }
 
 const ANY_AGENT = 'general-purpose';

@@ -1,7 +1,7 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { findContract, log, readLoop } from '../../state/loop-files.ts';
+import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
@@ -23,17 +23,15 @@ export function watchOperator(runner: Runner): () => void {
   const isOurs = (state: LoopState): boolean => state.loopId === loopId;
   let shown = Date.now();
   const timer = setInterval(() => {
-    try {
+    // The disk may work at the next poll; otherwise the end of the iteration reports the error.
+    orLogged(files, now(), 'runner', () => {
       if (Date.now() - shown >= BEAT_MS) {
         shown = Date.now();
         projectionOf(files, now()).status(now());
       }
       if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs });
       pollForChanges(runner);
-    } catch (error) {
-      // The disk may work at the next poll; otherwise the end of the iteration reports the error.
-      log(files, now(), 'runner', (error as Error).message);
-    }
+    });
   }, POLL_MS);
   return () => clearInterval(timer);
 }
@@ -90,12 +88,10 @@ export function acknowledge(runner: Runner, id: string): void {
   const { sent, files } = runner;
   if (!sent.has(id)) return;
   sent.set(id, 'acknowledged');
-  try {
+  orLogged(files, now(), 'runner', () => {
     const state = readLoop(files, runner.loopId);
     if (state !== null) takeAcknowledged(runner, state);
-  } catch (error) {
-    log(files, now(), 'runner', (error as Error).message);
-  }
+  });
 }
 
 function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }: LoopState): void {

@@ -15,9 +15,9 @@ import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
   findEndedContract,
   type LoopFiles,
-  log,
   loopFiles,
   makeRuntimeDir,
+  orLogged,
   PROJECT_FILE,
   readContract,
   readState,
@@ -63,7 +63,11 @@ export interface StartedLoop {
 export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
-  tidy(files, at);
+  // A failure to remove the files of dead processes does not prevent a start.
+  orLogged(files, at, 'sweep', () => {
+    sweepLeftovers(files);
+    removePlaceholders(files);
+  });
   const prepared = prepareContract(request);
   requireAgreed(request, prepared.resolved);
   makeRuntimeDir(files);
@@ -226,21 +230,7 @@ function nameProject(files: LoopFiles, at: string): void {
   const { projectDir, outsideDir } = files;
   const path = join(outsideDir, PROJECT_FILE);
   if (existsSync(path)) return;
-  try {
-    writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600);
-  } catch (error) {
-    log(files, at, 'start', (error as Error).message);
-  }
-}
-
-/** Removes files of dead processes. A failure is logged and does not prevent a start. */
-function tidy(files: LoopFiles, at: string): void {
-  try {
-    sweepLeftovers(files);
-    removePlaceholders(files);
-  } catch (error) {
-    log(files, at, 'sweep', (error as Error).message);
-  }
+  orLogged(files, at, 'start', () => writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600));
 }
 
 /** Returns a warning if another live loop of the folder protects other files, which it restores whoever changed them; or null. */

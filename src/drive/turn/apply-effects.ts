@@ -4,7 +4,7 @@ import type { Effect } from '../../engine/events.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
 import { realPath } from '../../guard/own-files/comparable-path.ts';
 import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
-import { dropContract, type LoopFiles, log } from '../../state/loop-files.ts';
+import { dropContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
 import { archiveState, LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
@@ -50,13 +50,11 @@ export function recordLesson(
   at: string,
   effect: Extract<Effect, { type: 'add-sign' | 'archive' }>,
 ): void {
-  try {
+  // Lessons are optional; the loop of a read-only project ends normally.
+  orLogged(files, at, 'memory', () => {
     if (effect.type === 'add-sign') addSign(files, effect.sign);
     else addLearning(files, at, effect);
-  } catch (error) {
-    // Lessons are optional; the loop of a read-only project ends normally.
-    log(files, at, 'memory', (error as Error).message);
-  }
+  });
 }
 
 function addSign({ projectDir }: LoopFiles, sign: Extract<Effect, { type: 'add-sign' }>['sign']): void {

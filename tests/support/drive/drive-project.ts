@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
-import type { StopAnswer } from '../../../src/drive/hook/hook-driver.ts';
+import type { HookAnswer } from '../../../src/claude/hook-io/stdio.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { type StartedLoop, startLoop } from '../../../src/drive/start/start-loop.ts';
 import { type DriverContext, driverContext } from '../../../src/drive/turn/ownership.ts';
@@ -66,7 +66,7 @@ export function aStop(
   project: Project,
   payload: Record<string, unknown> = {},
   more: Record<string, string> = {},
-): Promise<StopAnswer | null> {
+): Promise<HookAnswer | null> {
   const context = aHook(project, 'Stop', { last_assistant_message: 'Some work.', ...payload }, more);
   return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
 }

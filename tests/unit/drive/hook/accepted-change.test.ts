@@ -35,7 +35,7 @@ test('the next tool call reports an accepted change to user and agent, once', as
   const call = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: 'c', cwd: project.directory };
   const answer = await postToolUse(aHook(project, 'PostToolUse', call));
   assert.ok(answer?.systemMessage?.includes(CHANGE), JSON.stringify(answer));
-  assert.ok(answer?.hookSpecificOutput?.additionalContext.includes(CHANGE));
+  assert.ok(answer?.hookSpecificOutput?.additionalContext?.includes(CHANGE));
   assert.equal(await postToolUse(aHook(project, 'PostToolUse', call)), null);
 });
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import type { HookAnswer } from '../../../../src/claude/hook-io/stdio.ts';
+import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
 import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
@@ -14,7 +15,7 @@ function aLiveLoop(t: TestContext): TaskFolder {
   return project;
 }
 
-function call(project: Project, session = 'session-1'): Promise<PreToolAnswer | null> {
+function call(project: Project, session = 'session-1'): Promise<HookAnswer | null> {
   const payload = { tool_name: 'Read', tool_input: { file_path: 'a' }, tool_use_id: 'c', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...payload, session_id: session }, JOB);
   return preToolUse({ ...context, now: () => AT });

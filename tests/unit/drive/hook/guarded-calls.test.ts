@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import type { HookAnswer } from '../../../../src/claude/hook-io/stdio.ts';
+import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { readContract, writeContract } from '../../../../src/state/loop-files.ts';
 import { AT, aHook, aProject, type Project, put, rewrite, start } from '../../../support/drive/drive-project.ts';
@@ -35,13 +36,13 @@ interface Asked {
   readonly now?: string;
 }
 
-function ask(project: Project, { tool = 'Bash', input, payload, env, now }: Asked): Promise<PreToolAnswer | null> {
+function ask(project: Project, { tool = 'Bash', input, payload, env, now }: Asked): Promise<HookAnswer | null> {
   const call = { tool_name: tool, tool_input: input, tool_use_id: 'call-1', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...call, ...payload }, env);
   return preToolUse({ ...context, now: () => now ?? AT });
 }
 
-function reasonOf(answer: PreToolAnswer | null): string | undefined {
+function reasonOf(answer: HookAnswer | null): string | undefined {
   return answer?.hookSpecificOutput?.permissionDecisionReason;
 }
 

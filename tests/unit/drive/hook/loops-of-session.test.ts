@@ -13,8 +13,8 @@ const STATES = [
   'ralph-events.jsonl',
 ];
 const ROUTER = { RALPH_DRIVER: 'router' };
-const says = (text: string): { hookSpecificOutput: { additionalContext: string } } => ({
-  hookSpecificOutput: { additionalContext: text },
+const says = (text: string): { hookSpecificOutput: { hookEventName: 'PreToolUse'; additionalContext: string } } => ({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: text },
 });
 
 test("a tool hook in a router's subagent decides for every loop of the project and reports all messages", async (t) => {
@@ -27,13 +27,13 @@ test("a tool hook in a router's subagent decides for every loop of the project a
     return says(files.name ?? 'default');
   });
   assert.deepEqual(asked.sort(), ['lint', null].sort());
-  assert.deepEqual(answer?.hookSpecificOutput.additionalContext.split('\n').sort(), ['default', 'lint']);
+  assert.deepEqual(answer?.hookSpecificOutput?.additionalContext?.split('\n').sort(), ['default', 'lint']);
 });
 
 test('the first loop that refuses the call decides', async (t) => {
   const project = aProject(t);
   for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
-  const denied = { hookSpecificOutput: { permissionDecision: 'deny' as const } };
+  const denied = { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny' as const } };
   const context = aHook(project, 'PreToolUse', {}, ROUTER);
   assert.equal(await forEachLoopOfSession(context, ({ files }) => (files.name === 'lint' ? denied : null)), denied);
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type PostToolAnswer, postToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import type { HookAnswer } from '../../../../src/claude/hook-io/stdio.ts';
+import { postToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { DEAD_MS, liveBeats, runFiles } from '../../../../src/state/task-folder/run-files.ts';
 import { AT, aHook, aProject, type Project, rewrite, start } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder } from '../../../support/drive/folder-project.ts';
@@ -12,7 +13,7 @@ function called(
   now: string,
   more: Record<string, unknown> = {},
   loop = 'job',
-): Promise<PostToolAnswer | null> {
+): Promise<HookAnswer | null> {
   const call = { tool_name: 'Bash', tool_input: {}, tool_use_id: 'c', cwd: project.directory, ...more };
   const context = aHook(project, 'PostToolUse', call, loop === '' ? {} : { RALPH_LOOP: loop });
   return postToolUse({ ...context, now: () => now });
