@@ -11,7 +11,7 @@ import { addLoop, loopNamed } from './queue/loop-index.ts';
 import type { LoopProgress } from './worker/loop-result.ts';
 
 /** Key with which a member of the fleet signs, and the server that receives its requests. */
-interface FleetMember {
+export interface FleetMember {
   readonly server: FleetServer;
   readonly key: FleetKey;
 }

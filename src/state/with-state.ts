@@ -6,7 +6,7 @@ import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 
-interface Change<T> {
+export interface Change<T> {
   /** New state, `keep` for no change, or `remove` once it is in the archive. */
   readonly next: LoopState | 'keep' | 'remove';
   readonly result: T;

@@ -1,5 +1,5 @@
-import { realpathSync, statSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { orElse } from '../text/or-else.ts';
 
 /** Returns whether an absolute path is the folder itself or below it; links are not resolved. */
@@ -19,4 +19,19 @@ export function isProjectFile(projectDir: string, path: string): boolean {
   const whole = join(projectDir, path);
   // Missing, unreadable, or an invalid name.
   return orElse(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
+}
+
+/** Returns the project's folder in its repository, with a final slash; '' for the repository itself, null without one. */
+export function prefixInRepository(projectDir: string): string | null {
+  try {
+    const real = realpathSync(projectDir);
+    for (let at = real; ; at = dirname(at)) {
+      if (lstatSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined) {
+        return at === real ? '' : `${relative(at, real).split(sep).join('/')}/`;
+      }
+      if (at === dirname(at)) return null;
+    }
+  } catch {
+    return null; // the project is missing or inaccessible
+  }
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
+import type { FleetMember } from '../../fleet/control.ts';
 import { type FleetPlace, placeAt } from '../../fleet/git/place.ts';
-import { type FleetKey, WORD } from '../../fleet/job.ts';
+import { WORD } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { FleetServer, type LostServer, loadPackages } from '../../fleet/queue/connect.ts';
 import { bundleDir } from '../../install/places.ts';
@@ -9,10 +10,7 @@ import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 
 /** A command line of the fleet, connected to its server. */
-export interface FleetContext extends CommandContext {
-  readonly server: FleetServer;
-  readonly key: FleetKey;
-}
+export interface FleetContext extends CommandContext, FleetMember {}
 
 /** Connects to the server that RALPH_FLEET_URL names. */
 export function connectFleet({ projectDir }: CommandContext, lostServer: LostServer): Promise<FleetServer> {

@@ -1,7 +1,7 @@
 import type { BatchTask } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
-import type { BatchEnd } from '../../drive/parallel/run-batch.ts';
+import type { BatchEnd } from '../../drive/parallel/side-by-side-runner.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { printable, table } from '../../term/format.ts';

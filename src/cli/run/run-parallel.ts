@@ -4,7 +4,8 @@ import { claimBatch, readBatch, refuseRunning } from '../../drive/parallel/batch
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import { PlanRunner } from '../../drive/parallel/plan-runner.ts';
-import { type BatchEnd, type BatchRun, BatchRunner, batchCode } from '../../drive/parallel/run-batch.ts';
+import { BatchRunner, batchCode } from '../../drive/parallel/run-batch.ts';
+import type { BatchEnd, BatchRun } from '../../drive/parallel/side-by-side-runner.ts';
 import { fitName } from '../../drive/start/find-task.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';

@@ -7,7 +7,12 @@ import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Turn } from '../turn/turn.ts';
 import { isAgentBusy } from './agent-busy.ts';
 import type { Found } from './messages.ts';
-import { type ProtectionContext, type ProtectionReport, restoreProtected } from './restore-protected.ts';
+import {
+  type ProtectionContext,
+  type ProtectionReport,
+  type ProtectionRequest,
+  restoreProtected,
+} from './restore-protected.ts';
 
 /** Examines protected files before a call (`call` is null; changes are the user's unless the agent is busy) or after one. */
 export function examineAroundCall(
@@ -15,11 +20,9 @@ export function examineAroundCall(
   state: LoopState,
   call: HookToolCall | null,
 ): ProtectionReport | null {
-  const contract = readContract(context.files)?.contract;
-  if (contract?.loopId !== state.loopId) return null;
   const isUsers = call === null && !isAgentBusy(context.files, state);
   const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, context.files.projectDir);
-  return restoreProtected(context, { state, contract, found, depth: 'stamps', isUsers });
+  return examineFor(context, state, { found, depth: 'stamps', isUsers });
 }
 
 /** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
@@ -41,9 +44,16 @@ export function examineAll(
 
 /** Examines every protected file after background work of the agent has ended. */
 export function examineAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
+  return examineFor(context, state, { found: { when: 'background' }, depth: 'all', isUsers: false });
+}
+
+function examineFor(
+  context: ProtectionContext,
+  state: LoopState,
+  how: Pick<ProtectionRequest, 'found' | 'depth' | 'isUsers'>,
+): ProtectionReport | null {
   const contract = readContract(context.files)?.contract;
-  if (contract?.loopId !== state.loopId) return null;
-  return restoreProtected(context, { state, contract, found: { when: 'background' }, depth: 'all', isUsers: false });
+  return contract?.loopId === state.loopId ? restoreProtected(context, { state, contract, ...how }) : null;
 }
 
 const GIT =

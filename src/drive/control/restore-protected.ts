@@ -79,7 +79,7 @@ export function protectedChanges(files: LoopFiles, contract: Contract, env: Node
 
 export type ProtectionContext = Pick<TurnContext, 'files' | 'env' | 'now'>;
 
-interface ProtectionRequest {
+export interface ProtectionRequest {
   readonly state: Pick<LoopState, 'loopId' | 'iteration' | 'name' | 'mode'>;
   readonly contract: Contract;
   readonly found: Found;

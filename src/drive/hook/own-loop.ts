@@ -1,5 +1,7 @@
+import type { Effect, EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
 import { readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
@@ -12,6 +14,19 @@ export function ownLoop(context: DriverContext): Live | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
   return ownership(current.state, context) === 'ours' ? current.state : null;
+}
+
+/** Dispatches events to the live loop of this session. Returns the effects; null if it no longer belongs to this session. */
+export function dispatchOwn(context: DriverContext, events: readonly EngineEvent[]): Effect[] | null {
+  return changeOwnLoop(context, (before, policy) => {
+    let state: LoopState = before;
+    const result = events.flatMap((event) => {
+      const next = transition(state, event, policy);
+      state = next.state;
+      return next.effects;
+    });
+    return { state, result };
+  });
 }
 
 /** Changes the live loop of this session under the lock. Returns null if it no longer belongs to this session (`isOurs`). */

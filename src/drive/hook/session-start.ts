@@ -6,7 +6,6 @@ import { blockOverridden, transcriptSize } from '../../claude/transcript/transcr
 import { bindSession } from '../../engine/initial-state.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { transition } from '../../engine/transition.ts';
 import { readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
@@ -18,7 +17,7 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../turn/ownership.ts';
-import { changeOwnLoop } from './own-loop.ts';
+import { dispatchOwn } from './own-loop.ts';
 
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
 export async function sessionStart(context: DriverContext): Promise<HookAnswer | null> {
@@ -104,10 +103,7 @@ function recordApiError(before: LoopState, context: DriverContext): void {
   const event = { type: 'api.error', at, loopId, iteration, error: kind, reason: message, resetsAt };
   recordJournal(files, at, [{ type: 'record-event', event }]);
   if (resetsAt === null || isBefore(resetsAt, at)) return;
-  const effects = changeOwnLoop(context, (state, policy) => {
-    const next = transition(state, { type: 'api-error', at, error: { kind, message, resetsAt } }, policy);
-    return { state: next.state, result: next.effects };
-  });
+  const effects = dispatchOwn(context, [{ type: 'api-error', at, error: { kind, message, resetsAt } }]);
   applyEffects(files, at, effects ?? []);
 }
 

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { ApiError } from '../../engine/events.ts';
-import { transition } from '../../engine/transition.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
-import { changeOwnLoop, ownLoop } from './own-loop.ts';
+import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Maximum age of the error's line in the transcript; an older line belongs to an earlier error. */
 const YOUNG_MS = 10_000;
@@ -17,10 +16,7 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
   if (ownLoop(context) === null) return null; // nothing to record, so nothing to wait for
   const error = await failure(context);
   const at = context.now();
-  const effects = changeOwnLoop(context, (state, policy) => {
-    const next = transition(state, { type: 'api-error', at, error }, policy);
-    return { state: next.state, result: next.effects };
-  });
+  const effects = dispatchOwn(context, [{ type: 'api-error', at, error }]);
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));

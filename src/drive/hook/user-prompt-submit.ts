@@ -1,7 +1,7 @@
 import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { isNotification } from '../../claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../claude/transcript/transcript.ts';
-import type { Effect, EngineEvent } from '../../engine/events.ts';
+import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { transition } from '../../engine/transition.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
@@ -10,7 +10,7 @@ import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
-import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
+import { changeOwnLoop, dispatchOwn, type Live, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
@@ -27,16 +27,7 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   const overridden = ourWordStands && blockOverridden(transcriptPath, state.lastDecision?.at ?? at);
   const events: EngineEvent[] = [{ type: 'user-prompt', at, promptId, by }];
   if (overridden) events.unshift({ type: 'block-overridden', at });
-  const effects = changeOwnLoop(context, (current, policy) => {
-    let next: typeof current | ReturnType<typeof transition>['state'] = current;
-    const all: Effect[] = [];
-    for (const event of events) {
-      const step = transition(next, event, policy);
-      next = step.state;
-      all.push(...step.effects);
-    }
-    return { state: next, result: all };
-  });
+  const effects = dispatchOwn(context, events);
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
   const seen = by === 'notification' ? await examineAfterBackground(context, state) : null;

@@ -18,7 +18,7 @@ import { worktreePlace } from '../worktree/worktree-place.ts';
 import { type BatchTask, NEW_END, type PlanBatch } from './batch.ts';
 import type { LoopEnd } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import type { BatchRun } from './run-batch.ts';
+import type { BatchRun } from './side-by-side-runner.ts';
 
 /** Returns the existing record of a task that is about to begin, or a new one under a name that no worktree has. */
 export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id }: PlanFileTask): BatchTask {

@@ -1,18 +1,30 @@
 import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
-import { onSignals } from '../../state/process/signals.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
-import { type ActiveTask, slotsHeld } from './active-task.ts';
 import { type BatchTask, dropBatch, type PlanBatch, writeBatch } from './batch.ts';
-import { type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
+import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, type PlanEnd, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
-import type { BatchEnd, BatchRun, SideBySideRunner } from './run-batch.ts';
-import { SharedBudget } from './shared-budget.ts';
+import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervised.ts';
+
+/** Task of a plan that is being worked on. */
+interface ActiveTask {
+  readonly id: string;
+  readonly process: LoopProcess;
+  /** Occupies a slot for agents: from its start until its work waits to be committed. */
+  holdsSlot: boolean;
+  /** Answers a run that waits for its turn, or for a free slot. */
+  turn: ((turn: PlanTurn) => void) | null;
+  permit: (() => void) | null;
+}
+
+function slotsHeld(tasks: Iterable<ActiveTask>): number {
+  return [...tasks].filter(({ holdsSlot }) => holdsSlot).length;
+}
 
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
@@ -22,20 +34,14 @@ const PROCESSES_EACH = 4;
  * project decides what is done. Tasks commit one at a time, in the order of sequential execution. Once a task is blocked or
  * ends in another way, no further task begins, and the active ones are still committed.
  */
-export class PlanRunner implements SideBySideRunner {
-  readonly #options: BatchRun & { readonly batch: PlanBatch };
+export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: PlanEnd }> {
   readonly #active = new Map<string, ActiveTask>();
-  readonly #budget: SharedBudget;
   readonly #plan: PlanSource;
   #record: PlanBatch;
   /** Commits of the tasks committed in this run, by loop name. */
   readonly #commits = new Map<string, string>();
   /** The plan as last read. */
   #tasks: readonly PlanFileTask[] = [];
-  #pressed = 0;
-  /** No further task may begin. */
-  #closed = false;
-  #refused: string | null = null;
   /** Loop whose work may be committed now. */
   #inTurn: string | null = null;
   /** Reason why nothing more is committed. */
@@ -44,49 +50,48 @@ export class PlanRunner implements SideBySideRunner {
   #failure: unknown = null;
 
   constructor(options: BatchRun & { readonly batch: PlanBatch }) {
-    this.#options = options;
+    super(options);
     this.#record = options.batch;
     this.#plan = new PlanSource(options.projectDir, options.batch.plan.path);
-    this.#budget = new SharedBudget(options.batch);
   }
 
-  async run(): Promise<BatchEnd & { readonly plan: PlanEnd }> {
-    const quiet = onSignals({ press: () => this.press(), leave: () => this.#leave() });
-    try {
-      this.#save({});
-      this.#takeUp();
-      await Promise.all([...this.#active.values()].map(({ process }) => process.over));
+  protected async work(): Promise<void> {
+    this.#save({});
+    this.#takeUp();
+    await Promise.all(this.processes().map(({ over }) => over));
+    await this.#arrange();
+    while (this.#active.size > 0) {
+      await Promise.race(this.processes().map(({ over }) => over));
       await this.#arrange();
-      while (this.#active.size > 0) {
-        await Promise.race([...this.#active.values()].map(({ process }) => process.over));
-        await this.#arrange();
-      }
-    } finally {
-      quiet();
     }
+  }
+
+  protected end(): BatchEnd & { readonly plan: PlanEnd } {
     const failure = this.#failure ?? this.#plan.failure;
     if (failure !== null) throw failure;
-    const { projectDir, env } = this.#options;
-    const end = planEnd(projectDir, this.#record, { refused: this.#refused, pressed: this.#pressed > 0 });
+    const { projectDir, env } = this.options;
+    const end = planEnd(projectDir, this.#record, { refused: this.refused, pressed: this.pressed > 0 });
     if (end.isOver) dropBatch(projectDir, env);
-    return { tasks: this.#record.tasks, refused: this.#refused, plan: end };
+    return { tasks: this.#record.tasks, refused: this.refused, plan: end };
   }
 
-  /** First call: the iterations end, and no further task begins. Second call: the loops are cancelled. */
-  press(): void {
-    this.#pressed += 1;
-    this.#closed = true;
-    this.#options.notice(this.#pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
+  protected processes(): readonly LoopProcess[] {
+    return [...this.#active.values()].map(({ process }) => process);
+  }
+
+  protected stopLoops(how: 'stop' | 'cancel'): void {
     for (const { process, permit } of this.#active.values()) {
       // A task that waits for a slot has no agent and gets none.
       if (permit !== null) process.signal('SIGTERM');
-      else process.stop(this.#pressed === 1 ? 'stop' : 'cancel');
+      else process.stop(how);
     }
     void this.#arrange();
   }
 
-  operate(name: string, command: Parameters<SideBySideRunner['operate']>[1]): void {
-    operateLoop({ ...this.#options, name }, command);
+  protected override permit(): Permit {
+    const permit = super.permit();
+    if (permit.kind === 'budget') this.closed = true;
+    return permit;
   }
 
   /** Handles the consequences of a change: turns, slots, tasks that may begin. Runs are serialised. */
@@ -96,48 +101,38 @@ export class PlanRunner implements SideBySideRunner {
         await this.#arrangeNow();
       } catch (error) {
         this.#failure ??= error;
-        this.#leave();
+        this.leave();
       }
     });
     return this.#arranging;
   }
 
   async #arrangeNow(): Promise<void> {
-    const { projectDir, env } = this.#options;
+    const { projectDir, env } = this.options;
     // The task whose turn it is may be writing plan and branch.
     if (this.#inTurn === null || !this.#active.has(this.#inTurn)) this.#tasks = await this.#plan.withScopes(env);
     const tasks = this.#tasks;
-    if (this.#plan.failure !== null) this.#closed = true;
+    if (this.#plan.failure !== null) this.closed = true;
     const { from, maxTasks, done, branch } = this.#record.plan;
     const most = Math.max(0, maxTasks - done.length);
     const order = sequentialOrder(tasks, from, most).map(({ id }) => planKey(id));
     this.#giveSlots();
     this.#giveTurn(tasks, order);
-    if (this.#closed) return;
+    if (this.closed) return;
     const current = userGit(projectDir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env).text.trim();
     if (current !== branch) {
-      this.#closed = true;
-      this.#options.notice(PARALLEL_TEXTS.planBranch(current, branch));
+      this.closed = true;
+      this.options.notice(PARALLEL_TEXTS.planBranch(current, branch));
       return;
     }
     const atWork = new Set([...this.#active.values()].map(({ id }) => planKey(id)));
     for (const task of tasksToBegin(tasks, { from, most, atWork })) {
       const isFirst = planKey(task.id) === order[0];
       const isCrowded = this.#active.size >= PROCESSES_EACH * this.#record.atOnce && !isFirst;
-      if (slotsHeld(this.#active.values()) >= this.#record.atOnce || isCrowded || !this.#mayBegin()) return;
+      if (slotsHeld(this.#active.values()) >= this.#record.atOnce || isCrowded) return;
+      if (this.permit().kind === 'budget') return;
       this.#start(entryOf(this.#record, projectDir, task));
     }
-  }
-
-  #mayBegin(): boolean {
-    const permit = this.#budget.permit(Date.now());
-    if (permit.kind === 'budget') this.#refuse(permit.reading);
-    return permit.kind !== 'budget';
-  }
-
-  #refuse(reading: string): void {
-    this.#refused = reading;
-    this.#closed = true;
   }
 
   /** Gives free slots to active tasks that wait for one, before new tasks begin. */
@@ -162,7 +157,7 @@ export class PlanRunner implements SideBySideRunner {
     this.#inTurn = null;
     const keys = [...this.#active.values()].map(({ id }) => planKey(id));
     // Once no further task may begin, the active ones are committed in their order.
-    const next = this.#closed || order.length === 0 ? order.concat(keys).find((key) => keys.includes(key)) : order[0];
+    const next = this.closed || order.length === 0 ? order.concat(keys).find((key) => keys.includes(key)) : order[0];
     const [name, active] = waiting.find(([, { id, turn }]) => planKey(id) === next && turn !== null) ?? [];
     if (name === undefined || active === undefined) return;
     this.#inTurn = name;
@@ -172,11 +167,11 @@ export class PlanRunner implements SideBySideRunner {
 
   /** Starts tasks of a killed run that are done or blocked in the plan: their loops may still have to record that. */
   #takeUp(): void {
-    const { projectDir, env } = this.#options;
+    const { projectDir, env } = this.options;
     const tasks = this.#plan.now();
     for (const entry of this.#record.tasks) {
       const status = tasks.find(({ id }) => planKey(id) === planKey(entry.planTask ?? ''))?.status;
-      if (entry.step === 'ended' && entry.end?.status === 'complete') removeDone(this.#options, entry.name);
+      if (entry.step === 'ended' && entry.end?.status === 'complete') removeDone(this.options, entry.name);
       if (entry.step === 'ended') continue;
       if (status === undefined) this.#saveTask({ ...entry, step: 'ended', end: entry.end ?? endNow('stopped').end });
       if (status !== 'done' && status !== 'blocked') continue;
@@ -186,13 +181,13 @@ export class PlanRunner implements SideBySideRunner {
   }
 
   #start(entry: BatchTask): void {
-    const { projectDir, env, program, tell } = this.#options;
+    const { projectDir, env, program, tell } = this.options;
     const { name, planTask: id = '' } = entry;
     const { branch, done } = this.#record.plan;
     const words = wordsFor(this.#record, projectDir, env, entry);
     this.#saveTask({ ...entry, step: 'started' });
     const process = new LoopProcess({
-      ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
+      ...{ projectDir, env, name, program, words, budget: this.budget, over: this.options.over },
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {
@@ -213,13 +208,12 @@ export class PlanRunner implements SideBySideRunner {
 
   /** Answers whether the agent of a task may run: at once if it holds a slot, otherwise when one is free. */
   #permit(name: string): Permit | Promise<Permit> {
-    const permit = this.#budget.permit(Date.now());
+    const permit = this.permit();
     const active = this.#active.get(name);
-    if (permit.kind === 'budget') this.#refuse(permit.reading);
     if (permit.kind !== 'go' || active === undefined || active.holdsSlot) return permit;
     if (this.#inTurn === name) this.#inTurn = null;
     return new Promise((resolve) => {
-      active.permit = () => resolve(this.#budget.permit(Date.now()));
+      active.permit = () => resolve(this.budget.permit(Date.now()));
       void this.#arrange();
     });
   }
@@ -240,22 +234,22 @@ export class PlanRunner implements SideBySideRunner {
     const isDone = status === 'done' && end.status === 'complete';
     const isBlocked = status === 'blocked' && end.status === 'blocked';
     if (isDone) this.#countDone(id);
-    else this.#closed = true;
+    else this.closed = true;
     const integrated = isDone ? PARALLEL_TEXTS.committed(id) : null;
     const commit = this.#commits.get(entry.name) ?? null;
     this.#saveTask({ ...entry, step: isDone || isBlocked ? 'ended' : 'started', end: { ...end, integrated, commit } });
-    if (isDone) removeDone(this.#options, entry.name);
+    if (isDone) removeDone(this.options, entry.name);
   }
 
   /** Lets the next task proceed, although this loop has not ended yet. */
   #turnOver(name: string, id: string): void {
     if (this.#inTurn === name) this.#inTurn = null;
     const status = this.#plan.statusOf(id);
-    const { projectDir, env } = this.#options;
+    const { projectDir, env } = this.options;
     const commit = status === 'done' ? headOf(projectDir, env) : null;
     if (commit !== null) this.#commits.set(name, commit);
     if (status === 'done') this.#countDone(id);
-    if (status === 'blocked') this.#closed = true;
+    if (status === 'blocked') this.closed = true;
     void this.#arrange();
   }
 
@@ -273,11 +267,6 @@ export class PlanRunner implements SideBySideRunner {
 
   #save(change: Partial<Pick<PlanBatch, 'tasks' | 'plan'>>): void {
     this.#record = { ...this.#record, ...change };
-    writeBatch(this.#options.projectDir, this.#options.env, this.#record);
-  }
-
-  #leave(): void {
-    this.#closed = true;
-    for (const { process } of this.#active.values()) process.signal('SIGTERM');
+    writeBatch(this.options.projectDir, this.options.env, this.#record);
   }
 }

@@ -32,11 +32,10 @@ export class PlanSource {
 
   /** Returns the tasks; the scopes of open ones have folders instead of package names. */
   async withScopes(env: NodeJS.ProcessEnv): Promise<readonly PlanFileTask[]> {
-    const options = { env, signal: new AbortController().signal };
     const resolved: PlanFileTask[] = [];
     for (const task of this.now()) {
       const isOpen = task.status === 'open' && task.scope.length > 0;
-      resolved.push(isOpen ? { ...task, scope: await resolveScope(this.#projectDir, task.scope, options) } : task);
+      resolved.push(isOpen ? { ...task, scope: await resolveScope(this.#projectDir, task.scope, { env }) } : task);
     }
     return resolved;
   }

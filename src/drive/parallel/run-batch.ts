@@ -1,93 +1,47 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OperatorCommand } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { onSignals } from '../../state/process/signals.ts';
 import { elapsed } from '../../text/time.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { type Batch, type BatchTask, dropBatch, NEW_END, writeBatch } from './batch.ts';
+import { type BatchTask, dropBatch, NEW_END, writeBatch } from './batch.ts';
 import { integrate } from './integrate.ts';
-import { type LoopEnd, LoopProcess, operateLoop } from './loop-process.ts';
-import { PARALLEL_TEXTS } from './messages.ts';
-import { SharedBudget } from './shared-budget.ts';
-
-export interface BatchRun {
-  readonly projectDir: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly batch: Batch;
-  /** Program and options of node, to which the words of a command are appended. */
-  readonly program: readonly string[];
-  readonly tell: (name: string, event: RunnerEvent) => void;
-  readonly notice: (text: string) => void;
-  /** Called once a loop is over, before its worktree may be removed. */
-  readonly over?: (name: string) => Promise<void>;
-}
-
-export interface BatchEnd {
-  readonly tasks: readonly BatchTask[];
-  /** Message about the shared budget if it is used up. */
-  readonly refused: string | null;
-}
-
-/** Interface between the user's terminal and loops that run side by side. */
-export interface SideBySideRunner {
-  /** Runs the loops until all have ended or the user stops them. The record remains while anything can be resumed. */
-  readonly run: () => Promise<BatchEnd>;
-  /** Handles Ctrl+C. First: the loops end after their iterations, and no further one begins. Again: they are cancelled. */
-  readonly press: () => void;
-  /** Sends a command to one of the loops. Throws RalphError if that is not possible. */
-  readonly operate: (name: string, command: (state: LoopState) => OperatorCommand) => void;
-}
+import { type LoopEnd, LoopProcess } from './loop-process.ts';
+import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 
 /** Exit code of a complete loop whose work was not integrated and is left to the user. */
 const NOT_INTEGRATED = 3;
 
-/** Runs tasks side by side, each in its own worktree and process, until all have ended or the user stops them. */
-export class BatchRunner implements SideBySideRunner {
-  readonly #options: BatchRun;
+/** Runs independent tasks side by side, and integrates the work of those that are complete. */
+export class BatchRunner extends SideBySideRunner<BatchEnd> {
   readonly #active = new Map<string, LoopProcess>();
-  readonly #budget: SharedBudget;
   #tasks: readonly BatchTask[];
-  #pressed = 0;
-  #leaving = false;
-  #refused: string | null = null;
 
   constructor(options: BatchRun) {
-    const { batch } = options;
-    this.#options = options;
-    this.#tasks = batch.tasks;
-    this.#budget = new SharedBudget(batch);
+    super(options);
+    this.#tasks = options.batch.tasks;
   }
 
-  async run(): Promise<BatchEnd> {
-    const quiet = onSignals({ press: () => this.press(), leave: () => this.#leave() });
-    try {
-      const lanes = Array.from({ length: this.#options.batch.atOnce }, () => this.#lane());
-      await Promise.all(lanes);
-      this.#integrate();
-    } finally {
-      quiet();
-    }
-    const { projectDir, env } = this.#options;
+  protected async work(): Promise<void> {
+    await Promise.all(Array.from({ length: this.options.batch.atOnce }, () => this.#lane()));
+    this.#integrate();
+  }
+
+  protected end(): BatchEnd {
+    const { projectDir, env } = this.options;
     if (this.#tasks.every(({ step }) => step === 'ended')) dropBatch(projectDir, env);
-    return { tasks: this.#tasks, refused: this.#refused };
+    return { tasks: this.#tasks, refused: this.refused };
   }
 
-  press(): void {
-    this.#pressed += 1;
-    const { notice } = this.#options;
-    notice(this.#pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
-    for (const process of this.#active.values()) process.stop(this.#pressed === 1 ? 'stop' : 'cancel');
+  protected processes(): readonly LoopProcess[] {
+    return [...this.#active.values()];
   }
 
-  operate(name: string, command: (state: LoopState) => OperatorCommand): void {
-    operateLoop({ ...this.#options, name }, command);
+  protected stopLoops(how: 'stop' | 'cancel'): void {
+    for (const process of this.processes()) process.stop(how);
   }
 
   async #lane(): Promise<void> {
@@ -95,12 +49,7 @@ export class BatchRunner implements SideBySideRunner {
   }
 
   #next(): BatchTask | undefined {
-    if (this.#pressed > 0 || this.#leaving) return undefined;
-    const permit = this.#budget.permit(Date.now());
-    if (permit.kind === 'budget') {
-      this.#refused = permit.reading;
-      return undefined;
-    }
+    if (this.closed || this.permit().kind === 'budget') return undefined;
     return this.#tasks.find(({ step, name }) => step !== 'ended' && !this.#active.has(name) && !this.#tried.has(name));
   }
 
@@ -112,15 +61,11 @@ export class BatchRunner implements SideBySideRunner {
     const words = this.#wordsFor(task);
     if (words === null) return;
     this.#save({ ...task, step: 'started' });
-    const { projectDir, env, program, tell } = this.#options;
+    const { projectDir, env, program, tell } = this.options;
     const process = new LoopProcess({
-      ...{ projectDir, env, name, program, words, budget: this.#budget, over: this.#options.over },
+      ...{ projectDir, env, name, program, words, budget: this.budget, over: this.options.over },
       tell: (event) => tell(name, event),
-      onPermit: () => {
-        const permit = this.#budget.permit(Date.now());
-        if (permit.kind === 'budget') this.#refused = permit.reading;
-        return permit;
-      },
+      onPermit: () => this.permit(),
     });
     this.#active.set(name, process);
     const end = await process.over;
@@ -130,7 +75,7 @@ export class BatchRunner implements SideBySideRunner {
 
   /** Returns the words of the command that begins or resumes the task; null if its loop has ended already. */
   #wordsFor(task: BatchTask): readonly string[] | null {
-    const { batch, projectDir, env } = this.#options;
+    const { batch, projectDir, env } = this.options;
     const { name, taskPath } = task;
     const rest = batch.rest.length === 0 ? [] : ['--', ...batch.rest];
     const common = ['--loop', name, '--worktree', '--json', ...batch.words, ...task.words, ...rest];
@@ -175,12 +120,12 @@ export class BatchRunner implements SideBySideRunner {
   }
 
   #endedByBudget(status: string): boolean {
-    return status === 'budget-exhausted' && this.#refused !== null;
+    return status === 'budget-exhausted' && this.refused !== null;
   }
 
   #integrate(): void {
-    const { batch, projectDir, env, notice } = this.#options;
-    if (batch.integrate === 'none' || this.#pressed > 0 || this.#leaving) return;
+    const { batch, projectDir, env, notice } = this.options;
+    if (batch.integrate === 'none' || this.closed) return;
     for (const task of this.#tasks) {
       if (task.end?.status !== 'complete' || task.end.integrated !== null) continue;
       const { message, outcome } = integrate({
@@ -198,14 +143,9 @@ export class BatchRunner implements SideBySideRunner {
   }
 
   #save(task: BatchTask): void {
-    const { batch, projectDir, env } = this.#options;
+    const { batch, projectDir, env } = this.options;
     this.#tasks = this.#tasks.map((one) => (one.name === task.name ? task : one));
     writeBatch(projectDir, env, { ...batch, tasks: [...this.#tasks] });
-  }
-
-  #leave(): void {
-    this.#leaving = true;
-    for (const process of this.#active.values()) process.signal('SIGTERM');
   }
 }
 

@@ -23,10 +23,6 @@ export function readIntent({ files }: PlanPlace): CommitIntent | null {
   return readRecord<CommitIntent>(files.commitIntent) as CommitIntent | null;
 }
 
-export function clearIntent({ files }: PlanPlace): void {
-  removeIfThere(files.commitIntent);
-}
-
 /** Recovers an interrupted commit: returns the task's id if the commit was made (its record stays), else rolls back. */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
@@ -36,7 +32,7 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
     if (last?.parent === intent.parent && last.subject === intent.subject) return intent.task;
     await rollBack(place, intent);
   }
-  if (intent !== null) clearIntent(place);
+  if (intent !== null) removeIfThere(files.commitIntent);
   return null;
 }
 

@@ -5,10 +5,10 @@ import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
-import { readRegularFile, writeRecord } from '../../state/files/regular-file.ts';
+import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { oneLine } from '../../text/excerpt.ts';
-import { type CommitIntent, clearIntent, replaceText, rollBack } from './commit-journal.ts';
+import { type CommitIntent, replaceText, rollBack } from './commit-journal.ts';
 import { commitTask } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
@@ -47,7 +47,7 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
   const committed = await commitTask(place, task, intent.subject);
   if (committed.ok) return { problem: null, notes: committed.notes };
   await rollBack(place, intent);
-  clearIntent(place);
+  removeIfThere(files.commitIntent);
   return { problem: failed(committed.said) };
 }
 

@@ -6,7 +6,7 @@ import { readRecord, readRegularFile, removeIfThere, writeRecord } from '../../s
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
-import { clearIntent, readIntent, recoverCommit, rollBack } from './commit-journal.ts';
+import { readIntent, recoverCommit, rollBack } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
 import { examineWork } from './examine-work.ts';
 import { type CheckedWork, finishTask, progressTitle } from './finish-task.ts';
@@ -95,7 +95,7 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
   const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', intent.parent, '--'] });
   if (!undone.ok) throw new RalphError('refused', undone.said);
   await rollBack(place, intent);
-  clearIntent(place);
+  removeIfThere(files.commitIntent);
   return false;
 }
 

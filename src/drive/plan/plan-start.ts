@@ -39,7 +39,7 @@ export async function checkPlanStart(request: PlanStartRequest) {
   const progress = progressPath(planPath);
   const standing = lstatSync(join(projectDir, progress), { throwIfNoEntry: false });
   if (standing?.isFile() === false) problems.push(PLAN_TEXTS.noProgressFile(progress));
-  const stands = await readRepository(projectDir, { env, signal: new AbortController().signal });
+  const stands = await readRepository(projectDir, { env });
   let mainBranch: string | null = null;
   if (typeof stands === 'string') problems.push(PLAN_TEXTS.noRepository(stands));
   else if (stands.head === null) problems.push(PLAN_TEXTS.noCommit);
@@ -92,8 +92,7 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
 
 /** Returns git's error if commits must be signed and cannot be. Asks for a passphrase while the user is present. */
 async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv, sandbox?: Confinement): Promise<string | null> {
-  const options = { env, signal: new AbortController().signal };
-  const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], options);
+  const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], { env });
   if (wanted.kind !== 'answer' || wanted.text.trim() !== 'true') return null;
   const words = ['commit-tree', '-S', '-m', 'Can this be signed?', 'HEAD^{tree}'];
   const signed = await changeByGit({ directory, words, env, sandbox });
@@ -106,16 +105,14 @@ export async function requireConfinedSignature(
   terms: Sandbox,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const options = { env, signal: new AbortController().signal };
-  const objects = await runGit(directory, ['rev-parse', '--git-path', 'objects'], options);
+  const objects = await runGit(directory, ['rev-parse', '--git-path', 'objects'], { env });
   const gitDir = objects.kind === 'answer' ? dirname(resolve(directory, objects.text.trim())) : '';
   const said = await whyUnsigned(directory, env, { terms, writable: directory, readable: directory, gitDir });
   if (said !== null) throw new RalphError('task-invalid', PLAN_TEXTS.cannotSign(said, true));
 }
 
 export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const options = { env, signal: new AbortController().signal };
-  const found = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], options);
+  const found = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], { env });
   return found.kind === 'answer';
 }
 

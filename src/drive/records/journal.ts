@@ -68,10 +68,6 @@ export function deliverOutbox(files: LoopFiles, at: string): void {
       effects.filter((effect) => !isDelivered(files, effect)),
     );
   }
-  clearOutbox(files);
-}
-
-export function clearOutbox(files: LoopFiles): void {
   removeIfThere(files.outbox);
 }
 

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRegularFile, writeAtomically, writeRecord } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -15,7 +15,7 @@ import { readOpenTask } from '../plan/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { lockOptions, type Prompt } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { lastSpawn, type Router, readSpawn, type SpawnAnswer, type SpawnRecord, writeSpawn } from './router.ts';
+import { lastSpawn, type Router, readSpawn, type SpawnAnswer, type SpawnRecord } from './router.ts';
 
 export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
   const contract = router.turn.loaded.stored?.contract;
@@ -76,7 +76,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
         prompt,
       },
     };
-    writeSpawn(files, record);
+    writeRecord(files.spawn, record);
     return { next: 'keep', result: record };
   });
 }

@@ -2,10 +2,11 @@ import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../..
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { onSignals } from '../../state/process/signals.ts';
-import { LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { type Change, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { RalphError } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
@@ -26,7 +27,6 @@ import {
   RouterLeft,
   type RouterOptions,
   type StopAnswer,
-  writeSpawn,
 } from './router.ts';
 import { answerNow } from './router-driver.ts';
 import { busy, over, trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
@@ -108,14 +108,11 @@ function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void
   };
 }
 
-interface Found {
-  readonly next: LoopState | 'keep';
-  readonly result: {
-    readonly answer: StopAnswer | null;
-    readonly effects: readonly Effect[];
-    readonly loop?: { readonly state: LoopState; readonly stored: StoredContract };
-  };
-}
+type Found = Change<{
+  readonly answer: StopAnswer | null;
+  readonly effects: readonly Effect[];
+  readonly loop?: { readonly state: LoopState; readonly stored: StoredContract };
+}>;
 
 /** Opens this host's loop, taking over one whose holder has exited, or returns the answer instead. */
 export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
@@ -183,7 +180,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
     const sameKind = !host.client && state.sessionId.startsWith(OUTSIDE);
     // Before the state: after a crash, the next process finds the spawn with either the old or the new holder.
     const inHand = sameKind ? assignedSpawn(files, state) : null;
-    if (inHand !== null) writeSpawn(files, { ...inHand, epoch: held.epoch });
+    if (inHand !== null) writeRecord(files.spawn, { ...inHand, epoch: held.epoch });
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }

@@ -96,11 +96,6 @@ export interface SpawnRecord extends Omit<StoredSpawn, 'answer'> {
   readonly answer: Omit<SpawnAnswer, 'notes' | 'next' | 'promptFile'>;
 }
 
-/** Stores a spawn. Called under the lock of the loop's state. Throws system errors. */
-export function writeSpawn(files: LoopFiles, record: SpawnRecord): void {
-  writeRecord(files.spawn, record);
-}
-
 /** Returns the last spawn of the last router loop here, or null. Never throws. */
 export function readSpawn(files: LoopFiles): SpawnRecord | null {
   const record = readRecord<SpawnRecord>(files.spawn);
@@ -142,7 +137,7 @@ export function updateSpawn(
   withState(files, LOCK_WAIT, () => {
     const now = readSpawn(files);
     const same = now?.loopId === of.loopId && now.epoch === of.epoch && now.answer.spawn === of.answer.spawn;
-    if (same) writeSpawn(files, { ...now, ...more });
+    if (same) writeRecord(files.spawn, { ...now, ...more });
     return { next: 'keep', result: undefined };
   });
 }

@@ -49,6 +49,4 @@ export const RUNNER_TEXTS = {
     `The agent may run the check ${check} only in these words. Allow this call, too: ${option}`,
   lostLines: (lines: number): string =>
     `${lines === 1 ? '1 unreadable line' : `${lines} unreadable lines`} of the agent's stream ${lines === 1 ? 'was' : 'were'} skipped.`,
-  badDuration: (name: string, value: string): string =>
-    `Invalid ${name} "${value}": use a duration such as 90s or 5m, longer than 0.`,
 } as const;

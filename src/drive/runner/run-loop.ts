@@ -3,11 +3,12 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { spentOf, totalCost } from '../../engine/policy/budget.ts';
 import type { RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { removeIfThere } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { lastWordsText } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
-import { clearOutbox, deliverOutbox } from '../records/journal.ts';
+import { deliverOutbox } from '../records/journal.ts';
 import { loopStarted, recordLive } from '../records/live-events.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { reportAtEnd } from '../status/end-report.ts';
@@ -52,7 +53,7 @@ export async function runLoop(
       options.live?.(liveControls(runner));
       const { turn, effects } = startFreshTurn(runner.begun);
       const end = await runEffects(turn, runnerDriver(runner), effects);
-      clearOutbox(files);
+      removeIfThere(files.outbox);
       return await tellEnd(runner, end);
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;

@@ -10,11 +10,11 @@ import { amendArchived, LOCK_WAIT, quarantine, withState } from '../../state/wit
 import type { LiveControls } from '../../term/live/live-view.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
-import { parseDuration } from '../../text/time.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { isRewritten } from '../turn/tampering.ts';
 import { loadedUnder, lockOptions, newTurn, type Turn } from '../turn/turn.ts';
+import { durationIn } from '../turn/wait.ts';
 import type { Lease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
@@ -135,17 +135,9 @@ interface RunnerTimeouts {
 /** Reads RALPH_SILENCE (20m) and RALPH_RETRY_WAIT (5s). Throws RalphError `usage` for an invalid duration. */
 export function runnerTimeouts(env: NodeJS.ProcessEnv): RunnerTimeouts {
   return {
-    silenceMs: duration(env, 'RALPH_SILENCE', 20 * 60_000),
-    retryMs: duration(env, 'RALPH_RETRY_WAIT', 5_000),
+    silenceMs: durationIn(env, 'RALPH_SILENCE', 20 * 60_000),
+    retryMs: durationIn(env, 'RALPH_RETRY_WAIT', 5_000),
   };
-}
-
-function duration(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
-  const value = env[name];
-  if (!value) return otherwise;
-  const milliseconds = parseDuration(value);
-  if (milliseconds === null || milliseconds <= 0) throw new RalphError('usage', RUNNER_TEXTS.badDuration(name, value));
-  return milliseconds;
 }
 
 export const MOST_RETRIES = 5;

@@ -121,10 +121,14 @@ export function rateLimitWait(env: NodeJS.ProcessEnv, nth: number): number {
 
 /** Returns the delay before retry `nth` (from 0), doubled up to `most`; the variable `name` sets the first one. */
 export function doubled(env: NodeJS.ProcessEnv, name: string, nth: number, otherwise: number, most: number): number {
-  const named = env[name];
-  const first = named ? parseDuration(named) : otherwise;
-  if (first === null || first <= 0) {
-    throw new RalphError('usage', `${name} is "${named}": use a duration such as 90s or 5m.`);
-  }
+  const first = durationIn(env, name, otherwise);
   return Math.min(first * 2 ** nth, Math.max(first, most));
+}
+
+/** Returns the duration that a variable sets. Throws RalphError `usage` for an invalid one. */
+export function durationIn(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
+  const named = env[name];
+  const milliseconds = named ? parseDuration(named) : otherwise;
+  if (milliseconds !== null && milliseconds > 0) return milliseconds;
+  throw new RalphError('usage', `${name} is "${named}": use a duration such as 90s or 5m.`);
 }

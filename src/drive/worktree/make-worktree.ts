@@ -12,7 +12,7 @@ import { WORKTREE_TEXTS } from './messages.ts';
 import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,
-  isBeingMade,
+  readFreeRecord,
   readWorktreeRecord,
   type WorktreePlace,
   worktreeLock,
@@ -61,10 +61,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
 /** Throws RalphError if the loop cannot have a worktree. Changes nothing. */
 export function checkWorktree({ projectDir, name, existing, env }: WorktreeRequest): void {
   const { dir, branch } = worktreePlace(projectDir, name);
-  const record = readWorktreeRecord(projectDir, name, env);
-  if (record !== null && isBeingMade(record)) {
-    throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));
-  }
+  const record = readFreeRecord(projectDir, name, env);
   // The remains of a killed run are removed first.
   if (record?.step === 'making' || record?.step === 'removing') return;
   if (!existsSync(dir)) {

@@ -10,8 +10,7 @@ import { WORKTREE_TEXTS } from './messages.ts';
 import { askGit, changedFiles, isRegistered, ownCommits, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,
-  isBeingMade,
-  readWorktreeRecord,
+  readFreeRecord,
   type WorktreePlace,
   worktreeLock,
   worktreePlace,
@@ -32,10 +31,7 @@ export function removeWorktree(
   const lock = worktreeLock(projectDir, name, env);
   mkdirSync(dirname(lock), { recursive: true, mode: 0o700 });
   return withLock(lock, LOCK_WAIT, () => {
-    const record = readWorktreeRecord(projectDir, name, env);
-    if (record !== null && isBeingMade(record)) {
-      throw new RalphError('refused', WORKTREE_TEXTS.busy(name, record.maker.pid));
-    }
+    const record = readFreeRecord(projectDir, name, env);
     const registered = isRegistered(projectDir, dir, env);
     if (!registered && record === null) throw new RalphError('no-loop', WORKTREE_TEXTS.noWorktree(name));
     const { step = 'ready', base = '', hadBranch = false } = record ?? {};

@@ -1,9 +1,12 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { namesIn, readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
+import { prefixInRepository } from '../../task/project-file.ts';
 import { WORKTREES } from '../../task/task-file.ts';
+import { RalphError } from '../../text/message.ts';
+import { WORKTREE_TEXTS } from './messages.ts';
 
 /** Location of a loop's worktree, existing or not. Paths are absolute. */
 export interface WorktreePlace {
@@ -18,7 +21,7 @@ export interface WorktreePlace {
 /** Returns the location for the loop `name` (a LOOP_NAME), without calling git. */
 export function worktreePlace(projectDir: string, name: string): WorktreePlace {
   const dir = join(projectDir, WORKTREES, name);
-  return { name, branch: `ralph/${name}`, dir, projectDir: join(dir, prefixOf(projectDir)) };
+  return { name, branch: `ralph/${name}`, dir, projectDir: resolve(dir, prefixInRepository(projectDir) ?? '') };
 }
 
 /** Returns all worktrees of a project, by name. */
@@ -43,15 +46,6 @@ export function projectOfLoop(projectDir: string, name: string | null, env: Node
 
 function changedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
-/** Returns the project's folder in its repository; '' for the repository itself. */
-function prefixOf(projectDir: string): string {
-  const real = realpathSync(projectDir);
-  for (let dir = real; ; dir = dirname(dir)) {
-    if (existsSync(join(dir, '.git'))) return relative(dir, real);
-    if (dirname(dir) === dir) return '';
-  }
 }
 
 /** Progress of a worktree's creation or removal, stored outside the project, out of reach of its agents. */
@@ -87,9 +81,12 @@ export function dropWorktreeRecord(projectDir: string, name: string, env: NodeJS
   removeIfThere(path(projectDir, name, env));
 }
 
-/** Returns whether another process is creating or removing it. */
-export function isBeingMade({ step, maker }: WorktreeRecord): boolean {
-  return step !== 'ready' && maker.pid !== process.pid && isAlive(maker);
+/** Reads the record. Throws `refused` while another process is creating or removing the worktree. */
+export function readFreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
+  const record = readWorktreeRecord(projectDir, name, env);
+  const { step = 'ready', maker = null } = record ?? {};
+  if (step === 'ready' || maker === null || maker.pid === process.pid || !isAlive(maker)) return record;
+  throw new RalphError('refused', WORKTREE_TEXTS.busy(name, maker.pid));
 }
 
 /** Lock for creating or removing a worktree. */

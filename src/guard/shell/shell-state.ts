@@ -1,14 +1,12 @@
 import { posix } from 'node:path';
 import type * as Shell from '../../text/shell/parse-shell.ts';
 import {
-  type FileAccess,
-  type NamedWords,
   type ReadOptions,
   type SearchedTree,
   type ShellCommand,
+  type ShellReading,
   type ShellWord,
   UNKNOWN,
-  type Undecidable,
   type UndecidableKind,
 } from './shell-reading.ts';
 
@@ -134,16 +132,10 @@ export interface Outcome {
   readonly output: Stream;
 }
 
+type Growing<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer Element)[] ? Element[] : never };
+
 /** Facts gathered so far, which alone change while a command is read. */
-export interface Facts {
-  readonly commands: ShellCommand[];
-  readonly opened: ShellCommand[];
-  readonly pipelines: Array<Array<ShellCommand[]>>;
-  readonly writes: FileAccess[];
-  readonly reads: FileAccess[];
-  readonly named: NamedWords[];
-  readonly undecidable: Undecidable[];
-  readonly assigned: string[];
+export interface Facts extends Growing<ShellReading> {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
   steps: number;

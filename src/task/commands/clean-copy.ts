@@ -28,7 +28,7 @@ interface CopyRequest {
   readonly projectDir: string;
   /** Folder outside the project for all copies. */
   readonly root: string;
-  readonly options: GitOptions;
+  readonly options: GitOptions & { readonly signal: AbortSignal };
   /** Time limit of the set-up. */
   readonly timeoutMs: number;
 }

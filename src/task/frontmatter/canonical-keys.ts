@@ -16,24 +16,20 @@ export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProb
   const renamed: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const name = known.includes(key) ? key : known.find((candidate) => camelCase(candidate) === key);
-    if (name === undefined) problems.push(unknown(key, item, known, at));
-    else if (name !== key && Object.hasOwn(value, name)) problems.push(shadowed(key, name, item, at));
-    else if (item === null) problems.push(empty(name, at));
+    if (name === undefined) {
+      const why = `is not a known key and does nothing.${suggestion(key, known)}`;
+      problems.push(idle([...at, key], item, 'unknown-key', why));
+    } else if (name !== key && Object.hasOwn(value, name)) {
+      const why = `does nothing, because ${keyPath([...at, name])} is also set and takes precedence.`;
+      problems.push(idle([...at, key], item, 'alias', why));
+    } else if (item === null) problems.push(empty(name, at));
     else renamed[name] = canonicalKeys(item, shape[name], problems, [...at, name]);
   }
   return renamed;
 }
 
-function unknown(key: string, value: unknown, known: string[], at: Keys): KeyProblem {
-  const keys = [...at, key];
-  const message = `${keyPath(keys)} is not a known key and does nothing.${suggestion(key, known)}`;
-  return { keys, value: printableValue(value), rule: 'unknown-key', message, severity: 'warning' };
-}
-
-function shadowed(alias: string, name: string, value: unknown, at: Keys): KeyProblem {
-  const keys = [...at, alias];
-  const message = `${keyPath(keys)} does nothing, because ${keyPath([...at, name])} is also set and takes precedence.`;
-  return { keys, value: printableValue(value), rule: 'alias', message, severity: 'warning' };
+function idle(keys: Keys, value: unknown, rule: string, why: string): KeyProblem {
+  return { keys, value: printableValue(value), rule, message: `${keyPath(keys)} ${why}`, severity: 'warning' };
 }
 
 /** Keys that protect the user: an empty one is an error, because the loop would run without its rule. */

@@ -6,16 +6,16 @@ import { parseDuration } from '../../text/time.ts';
 /** Types of frontmatter values. Each message states the rule and follows the key's path. */
 
 export function integer(least: number, most?: number) {
-  const error =
-    most === undefined ? `must be an integer of at least ${least}` : `must be an integer from ${least} to ${most}`;
-  const open = z.int({ error }).min(least, { error });
-  return most === undefined ? open : open.max(most, { error });
+  return bounded('an integer', z.int, least, most);
 }
 
 export function numberFrom(least: number, most?: number) {
-  const error =
-    most === undefined ? `must be a number of at least ${least}` : `must be a number from ${least} to ${most}`;
-  const open = z.number({ error }).min(least, { error });
+  return bounded('a number', z.number, least, most);
+}
+
+function bounded(what: string, of: typeof z.int | typeof z.number, least: number, most?: number) {
+  const error = `must be ${what} ${most === undefined ? `of at least ${least}` : `from ${least} to ${most}`}`;
+  const open = of({ error }).min(least, { error });
   return most === undefined ? open : open.max(most, { error });
 }
 

@@ -1,8 +1,8 @@
-import { lstatSync, realpathSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import type { GitState, Marks } from '../../engine/schema/stored-views.ts';
 import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
+import { prefixInRepository } from '../project-file.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
 
 export interface GitLimits {
@@ -133,20 +133,6 @@ async function committedSince({ ask, taskDir }: Look, since: string, head: strin
   const all = partsOf(diff.text);
   const files = all.filter((path) => !isLeftOut(path, taskDir));
   return { since, files: files.slice(0, MAX_COMMITTED), onlyLeftOut: all.length > 0 && files.length === 0 };
-}
-
-function prefixInRepository(projectDir: string): string | null {
-  try {
-    const real = realpathSync(projectDir);
-    for (let at = real; ; at = dirname(at)) {
-      if (lstatSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined) {
-        return at === real ? '' : `${relative(at, real).split(sep).join('/')}/`;
-      }
-      if (at === dirname(at)) return null;
-    }
-  } catch {
-    return null; // the project is missing or inaccessible
-  }
 }
 
 /** Parsed output of `git status --porcelain=v2 --branch -z`. Paths are relative to the root of the work tree. */

@@ -12,7 +12,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface GitOptions {
   readonly env: Environment;
   readonly timeMs?: number;
-  readonly signal: AbortSignal;
+  /** Ends the query; absent for one that is not aborted. */
+  readonly signal?: AbortSignal;
   /** Folder of the loop's view of the repository (git-view.ts), if it has one. */
   readonly view?: string | null | undefined;
   /** `view`: git uses this folder and working tree, and only the folder's configuration. */
@@ -55,7 +56,7 @@ export async function runGit(
   settings: Settings = [],
 ): Promise<GitAnswer> {
   const { env, signal } = given;
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   const program = onPath('git', env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
@@ -64,7 +65,7 @@ export async function runGit(
       resolve(error === null ? { kind: 'answer', text } : failure(error)),
     );
   });
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   return answer;
 }
 
@@ -76,7 +77,7 @@ export async function eachOfGit(
   take: (part: string) => void,
 ): Promise<boolean> {
   const { env, signal } = given;
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   const program = onPath('git', env);
   if (program === null) return false;
   const answered = await new Promise<boolean>((resolve) => {
@@ -91,7 +92,7 @@ export async function eachOfGit(
     child.once('error', () => resolve(false));
     child.once('close', (code) => resolve(code === 0));
   });
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   return answered;
 }
 

@@ -37,18 +37,14 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   return { ok: true, policy, settings: { ...settings, task }, values, sources, problems };
 }
 
+const GROUPS = ['idle', 'breaker', 'budget', 'guardrails', 'notify', 'sandbox'] as const;
+
 /** Merges groups key by key, lists as a whole. */
 function merge(layers: readonly Layer[]): Frontmatter {
   const merged: Frontmatter = {};
   for (const { settings } of layers.toReversed()) {
-    const { idle, breaker, budget, guardrails, notify, sandbox } = merged;
-    Object.assign(merged, settings);
-    if (idle) merged.idle = { ...idle, ...settings.idle };
-    if (breaker) merged.breaker = { ...breaker, ...settings.breaker };
-    if (budget) merged.budget = { ...budget, ...settings.budget };
-    if (guardrails) merged.guardrails = { ...guardrails, ...settings.guardrails };
-    if (notify) merged.notify = { ...notify, ...settings.notify };
-    if (sandbox) merged.sandbox = { ...sandbox, ...settings.sandbox };
+    const groups = GROUPS.flatMap((key) => (merged[key] ? [[key, { ...merged[key], ...settings[key] }]] : []));
+    Object.assign(merged, settings, Object.fromEntries(groups));
   }
   return merged;
 }

@@ -1,0 +1,83 @@
+import type { OperatorCommand } from '../../engine/events.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { onSignals } from '../../state/process/signals.ts';
+import type { Permit } from '../runner/runner.ts';
+import type { Batch, BatchTask } from './batch.ts';
+import { type LoopProcess, operateLoop } from './loop-process.ts';
+import { PARALLEL_TEXTS } from './messages.ts';
+import { SharedBudget } from './shared-budget.ts';
+
+export interface BatchRun {
+  readonly projectDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly batch: Batch;
+  /** Program and options of node, to which the words of a command are appended. */
+  readonly program: readonly string[];
+  readonly tell: (name: string, event: RunnerEvent) => void;
+  readonly notice: (text: string) => void;
+  /** Called once a loop is over, before its worktree may be removed. */
+  readonly over?: (name: string) => Promise<void>;
+}
+
+export interface BatchEnd {
+  readonly tasks: readonly BatchTask[];
+  /** Message about the shared budget if it is used up. */
+  readonly refused: string | null;
+}
+
+/** Runs loops side by side, each in its own worktree and process. Answers the user's terminal and the shared budget. */
+export abstract class SideBySideRunner<End extends BatchEnd> {
+  protected readonly options: BatchRun;
+  protected readonly budget: SharedBudget;
+  protected pressed = 0;
+  /** No further loop may begin. */
+  protected closed = false;
+  protected refused: string | null = null;
+
+  constructor(options: BatchRun) {
+    this.options = options;
+    this.budget = new SharedBudget(options.batch);
+  }
+
+  /** Runs the loops until all have ended or the user stops them. The record remains while anything can be resumed. */
+  async run(): Promise<End> {
+    const quiet = onSignals({ press: () => this.press(), leave: () => this.leave() });
+    try {
+      await this.work();
+    } finally {
+      quiet();
+    }
+    return this.end();
+  }
+
+  /** Handles Ctrl+C. First: the loops end after their iterations, and no further one begins. Again: they are cancelled. */
+  press(): void {
+    this.pressed += 1;
+    this.closed = true;
+    this.options.notice(this.pressed === 1 ? PARALLEL_TEXTS.finishing : PARALLEL_TEXTS.cancelling);
+    this.stopLoops(this.pressed === 1 ? 'stop' : 'cancel');
+  }
+
+  /** Sends a command to one of the loops. Throws RalphError if that is not possible. */
+  operate(name: string, command: (state: LoopState) => OperatorCommand): void {
+    operateLoop({ ...this.options, name }, command);
+  }
+
+  protected leave(): void {
+    this.closed = true;
+    for (const process of this.processes()) process.signal('SIGTERM');
+  }
+
+  /** Answers whether another agent run may start. */
+  protected permit(): Permit {
+    const permit = this.budget.permit(Date.now());
+    if (permit.kind === 'budget') this.refused = permit.reading;
+    return permit;
+  }
+
+  protected abstract work(): Promise<void>;
+  protected abstract end(): End;
+  protected abstract processes(): readonly LoopProcess[];
+  protected abstract stopLoops(how: 'stop' | 'cancel'): void;
+}
