@@ -72,18 +72,17 @@ export function confine(sandbox: Confinement | undefined, run: ConfinedRun): Con
   const options = [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...existing(HIDDEN).flatMap((path) => ['--tmpfs', path]),
-    ...existing(needed).flatMap((path) => ['--ro-bind', path, path]),
-    ...existing(terms.allowWrite).flatMap((path) => ['--bind', path, path]),
+    ...bound('--ro-bind', needed),
+    ...bound('--bind', terms.allowWrite),
     ...existing([outsideRoot(env)]).flatMap(hidden),
     // After the state folder, which contains the clean copies of projects.
-    ...existing([writable]).flatMap((path) => ['--bind', path, path]),
-    ...existing([...controlFiles(writable, env, gitDir !== ''), ...terms.denyWrite]).flatMap((path) => [
+    ...bound('--bind', [writable]),
+    ...bound('--ro-bind', [...controlFiles(writable, env, gitDir !== ''), ...terms.denyWrite]),
+    ...bound('--bind', [gitDir]),
+    ...bound(
       '--ro-bind',
-      path,
-      path,
-    ]),
-    ...existing([gitDir]).flatMap((path) => ['--bind', path, path]),
-    ...existing(['config', 'hooks'].map((name) => join(gitDir, name))).flatMap((path) => ['--ro-bind', path, path]),
+      ['config', 'hooks'].map((name) => join(gitDir, name)),
+    ),
     ...existing(terms.denyRead).flatMap(hidden),
     ...[...POWERLESS, '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent', '--new-session'],
     ...(terms.network === true ? [] : ['--unshare-net']),
@@ -100,6 +99,10 @@ export function confine(sandbox: Confinement | undefined, run: ConfinedRun): Con
           if (isThere(servers)) renameSync(servers, `${servers}.disabled`);
         },
   };
+}
+
+function bound(option: '--bind' | '--ro-bind', paths: readonly string[]): string[] {
+  return existing(paths).flatMap((path) => [option, path, path]);
 }
 
 function isThere(path: string): boolean {

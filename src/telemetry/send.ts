@@ -142,10 +142,7 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
   };
 }
 
-interface Times {
-  readonly startedAt: string;
-  readonly endedAt: string;
-}
+type Times = Pick<Span, 'startedAt' | 'endedAt'>;
 
 /** Returns the times of a check. Starts are recorded at once, results after the last check: each ends at the next start. */
 function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {

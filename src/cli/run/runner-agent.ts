@@ -2,7 +2,7 @@ import type { StartAgent } from '../../claude/agent/agent-run.ts';
 import { startAgent } from '../../claude/agent/start-claude.ts';
 import { startCommandAgent } from '../../claude/agent/start-command-agent.ts';
 import type { FoundClient } from '../../claude/find-client.ts';
-import { allowedChecks } from '../../drive/start/allowed-tools.ts';
+import { allowedChecks, clientOptions } from '../../drive/start/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { bundleDir } from '../../install/places.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
@@ -63,16 +63,14 @@ function withUserRules(
 
 function clientArgs(
   own: AgentSettings,
-  { permissionMode, model, effort, isolation }: StartedLoop['settings'],
+  { isolation, permissionMode, ...settings }: StartedLoop['settings'],
   rest: readonly string[],
 ): string[] {
   return [
     ...['--settings', JSON.stringify(own)],
     // Leaves out the user's hooks and servers; those of the project are part of the loop.
     ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
-    ...(modeIn(rest) === null && permissionMode !== null ? ['--permission-mode', permissionMode] : []),
-    ...(model === null ? [] : ['--model', model]),
-    ...(effort === null ? [] : ['--effort', effort]),
+    ...clientOptions({ ...settings, permissionMode: modeIn(rest) === null ? permissionMode : null }),
     ...rest,
   ];
 }

@@ -1,6 +1,7 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
+import type { Settings } from '../../task/settings/resolve.ts';
 
 /** Returns the commands that the user named as checks of this loop: validation, evidence and scenarios. */
 export function checkCommands(files: LoopFiles, { validation, task, tdd }: Contract): string[] {
@@ -20,4 +21,13 @@ export function allowedChecks(files: LoopFiles, contract: Contract | null): stri
 export function allowRule(tool: string, command: string): string | null {
   if (tool !== 'Bash') return tool;
   return command.includes('*') || command === '' ? null : `Bash(${command})`;
+}
+
+export type ClientSettings = Pick<Settings, 'permissionMode' | 'model' | 'effort'>;
+
+/** Returns the client's options for settings of the loop. */
+export function clientOptions(settings: ClientSettings): string[] {
+  const { permissionMode, model, effort } = settings;
+  const named = { '--permission-mode': permissionMode, '--model': model, '--effort': effort };
+  return Object.entries(named).flatMap(([option, value]) => (value === null ? [] : [option, value]));
 }

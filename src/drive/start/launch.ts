@@ -24,17 +24,14 @@ import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import { type Dispatched, dispatch, isStep, loadedUnder, newTurn, startFreshTurn, type Turn } from '../turn/turn.ts';
 import { doubled, rateLimitWait, remainingMs } from '../turn/wait.ts';
-import { allowedChecks } from './allowed-tools.ts';
+import { allowedChecks, type ClientSettings, clientOptions } from './allowed-tools.ts';
 import type { StartedLoop } from './start-loop.ts';
 
-interface LaunchOptions {
+interface LaunchOptions extends ClientSettings {
   readonly client: string;
   readonly headless: boolean;
   /** Our settings for the client: hooks, environment, status line, as one JSON text. */
   readonly settings: string;
-  readonly permissionMode: string | null;
-  readonly model: string | null;
-  readonly effort: string | null;
   /** Options passed through to the client unchanged. */
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -111,7 +108,7 @@ async function runClient(
 ): Promise<void> {
   const prompt = await firstPrompt(turn, options);
   if (prompt === null) return;
-  const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
+  const { client, headless, settings, rest, env } = options;
   const { files } = turn.context;
   const args = [
     ...(headless ? ['-p'] : []),
@@ -120,9 +117,7 @@ async function runClient(
     ...allowedChecks(files, turn.loaded.stored?.contract ?? null),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),
-    ...(permissionMode === null ? [] : ['--permission-mode', permissionMode]),
-    ...(model === null ? [] : ['--model', model]),
-    ...(effort === null ? [] : ['--effort', effort]),
+    ...clientOptions(options),
     ...rest,
   ];
   const child = spawn(client, args, {

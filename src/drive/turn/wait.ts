@@ -130,5 +130,5 @@ export function durationIn(env: NodeJS.ProcessEnv, name: string, otherwise: numb
   const named = env[name];
   const milliseconds = named ? parseDuration(named) : otherwise;
   if (milliseconds !== null && milliseconds > 0) return milliseconds;
-  throw new RalphError('usage', `${name} is "${named}": use a duration such as 90s or 5m.`);
+  throw new RalphError('usage', `Invalid ${name} "${named}": use a duration such as 90s or 5m, longer than 0.`);
 }

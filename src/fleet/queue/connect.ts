@@ -62,9 +62,9 @@ export const KEYS = {
   commands: (loop: string): string => `ralph:commands:${loop}`,
 } as const;
 
-/** Time limit for the server to accept a command's connection. */
 /** Time after which the server forgets a loop that has ended, with its events and commands. */
 export const KEPT_SECONDS = 30 * 24 * 3600;
+/** Time limit for the server to accept a command's connection. */
 const CONNECT_MS = 5_000;
 
 /** Requests while the server is away: they fail with the connection, wait, or fail while the connection is renewed. */

@@ -10,7 +10,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { leasePaths } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { endGroup } from '../../state/process/group.ts';
+import { endGroup, signalGroup } from '../../state/process/group.ts';
 import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { scratch } from '../git/place.ts';
 import { WORKER_TEXTS } from '../messages.ts';
@@ -252,20 +252,12 @@ export class LoopHolder {
 async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<void> {
   const agent = agentOf(files);
   // The runner first, because it would start another agent.
-  if (runner !== undefined) killGroup(runner);
+  if (runner !== undefined) signalGroup(runner, 'SIGKILL');
   if (agent !== null) {
-    killGroup(agent.pid);
+    signalGroup(agent.pid, 'SIGKILL');
     await endGroup(agent.pid);
   }
   if (runner !== undefined) await endGroup(runner);
-}
-
-function killGroup(leader: number): void {
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /** Returns the agent recorded by the runner of this loop; null if none is alive. */

@@ -78,7 +78,7 @@ async function gone(leader: number, within: number): Promise<boolean> {
 }
 
 /** Sends a signal to the group. Returns false if no process is left. */
-function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   if (process.platform === 'win32') {
     // There is no group and no graceful way: the whole tree ends at once.
     if (signal !== 0) spawnSync('taskkill', ['/pid', String(leader), '/T', '/F'], { windowsHide: true });
