@@ -57,11 +57,19 @@ test('cancel ends the running agent and publishes nothing', async (t) => {
 });
 
 test('no command on a complete loop advises to queue it again', async (t) => {
-  const f = await fleet(t, { tasks: [{ name: 'a' }], agent: '#!/bin/sh\ncat > /dev/null\necho "<promise>DONE</promise>"\n' });
+  const f = await fleet(t, {
+    tasks: [{ name: 'a' }],
+    agent: '#!/bin/sh\ncat > /dev/null\necho "<promise>DONE</promise>"\n',
+  });
   const id = f.add('jobs/a');
   f.worker('one');
   assert.equal((await f.ended(id)).outcome, 'complete');
-  for (const words of [['steer', id, 'x'], ['pause', id], ['cancel', id], ['retry', id]]) {
+  for (const words of [
+    ['steer', id, 'x'],
+    ['pause', id],
+    ['cancel', id],
+    ['retry', id],
+  ]) {
     assert.equal(f.ask(words).stderr, `ralph-loop: ${id} has ended (complete).\n`, words[0]);
   }
 });

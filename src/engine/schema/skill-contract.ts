@@ -90,7 +90,9 @@ export const skillOutput = z.union([
       allowedScope: z.array(text).nullable(),
     })
     .describe('router: assign this work to a subagent.'),
-  z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: there is nothing to do until this wait ends.'),
+  z
+    .object({ action: z.literal('wait'), why: text, message: text })
+    .describe('router: there is nothing to do until this wait ends.'),
   z
     .object({ action: z.literal('stop'), status: text, message: text, verified: z.boolean() })
     .describe('router: the loop has ended, or another session drives it.'),

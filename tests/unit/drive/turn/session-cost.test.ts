@@ -7,6 +7,7 @@ import { readStream } from '../../../../src/state/event-stream.ts';
 import { lastArchived } from '../../../../src/state/with-state.ts';
 import { rowOf } from '../../../../src/web/model/collect-report.ts';
 import { AT, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
+import '../../../support/starts-processes.ts';
 
 /** The status line stores what the client reports of its whole session. */
 const report = ({ files }: Project, costUsd: number): void =>
