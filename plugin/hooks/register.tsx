@@ -29,10 +29,10 @@ export const register: Register = (on) => {
   on('session.start', async ($, e, next) => {
     const started = await next(e);
     if (!e.isInteractive || (await $.env.get('RALPH_MOD')) === '0') return started;
-    await $.command.register({ name: 'ralph-status', description: 'How the loop stands, without a call of the model' });
+    await $.command.register({ name: 'ralph-status', description: 'Show the loop, without calling the model' });
     await $.command.register({
       name: 'ralph-explain',
-      description: 'Why the loop is where it is, without a call of the model',
+      description: 'Explain the loop, without calling the model',
     });
     if ((await $.env.get('RALPH_ACTIVE')) !== '1') return started;
     const name = (await $.env.get('RALPH_LOOP')) ?? '';

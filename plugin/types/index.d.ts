@@ -1,4 +1,4 @@
-/** How the loop stands, as the band and the pane show it. */
+/** State of the loop, as the band and the pane show it. */
 export interface LoopView {
   /** One line: state, iteration, cost. */
   readonly line: string;

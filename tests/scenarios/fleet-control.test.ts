@@ -64,13 +64,8 @@ test('no command on a complete loop advises to queue it again', async (t) => {
   const id = f.add('jobs/a');
   f.worker('one');
   assert.equal((await f.ended(id)).outcome, 'complete');
-  for (const words of [
-    ['steer', id, 'x'],
-    ['pause', id],
-    ['cancel', id],
-    ['retry', id],
-  ]) {
-    assert.equal(f.ask(words).stderr, `ralph-loop: ${id} has ended (complete).\n`, words[0]);
+  for (const command of ['pause', 'cancel', 'retry']) {
+    assert.equal(f.ask([command, id]).stderr, `ralph-loop: ${id} has ended (complete).\n`, command);
   }
 });
 

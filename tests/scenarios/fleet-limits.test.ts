@@ -73,6 +73,7 @@ test('a loop paused by the budget continues with a higher one', async (t) => {
   assert.equal((await f.ended(id)).outcome, 'fleet-budget');
   first.child.kill('SIGTERM');
   await first.over;
+  assert.match(f.ask(['status', id]).stdout, new RegExp(`^continue +ralph-loop fleet resume ${id}$`, 'm'));
   assert.equal(f.ask(['resume', id]).code, 0);
   f.worker('two', ['--max-cost', '100'], env);
   await f.reaches(id, 'it works again', ({ progress }) => (progress?.iteration ?? 0) >= 2);

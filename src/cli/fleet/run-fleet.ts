@@ -176,16 +176,8 @@ async function addTasks(context: FleetContext): Promise<number> {
   return 0;
 }
 
-function publishOf(value: unknown): Submission['publish'] {
-  switch (value) {
-    case undefined:
-    case 'branch':
-      return 'branch';
-    case 'none':
-      return 'none';
-    case 'pr':
-      return 'pull-request';
-    default:
-      throw new RalphError('usage', FLEET_TEXTS.integrate(String(value)));
-  }
+function publishOf(value: unknown = 'branch'): Submission['publish'] {
+  if (value === 'pr') return 'pull-request';
+  if (value === 'branch' || value === 'none') return value;
+  throw new RalphError('usage', FLEET_TEXTS.integrate(String(value)));
 }

@@ -1,4 +1,5 @@
 import { counted } from '../../engine/messages.ts';
+import { controlsOf } from '../../fleet/control.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
 import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
@@ -82,7 +83,7 @@ export function costOf({ progress, result }: FleetLoop): number | null {
 function oneLoop(loop: FleetLoop): string[] {
   const { loopId, task, repository, by, at, generation, progress, result, failure, until } = loop;
   const cost = costOf(loop);
-  const again = result?.outcome === 'paused' ? 'resume' : 'retry';
+  const [again] = controlsOf(loop);
   const rows: (readonly [string, string])[] = [
     ['loop', loopId],
     ['state', stateText(loop)],
@@ -106,7 +107,7 @@ function oneLoop(loop: FleetLoop): string[] {
           ['verified', result.verified ? 'yes' : 'no'],
           ['branch', result.branch ?? 'none'],
           ['cost', cost === null ? 'unknown' : dollarText(cost)],
-          ...(result.outcome === 'complete' ? [] : [['continue', `ralph-loop fleet ${again} ${loopId}`] as const]),
+          ...(again === undefined ? [] : [['continue', `ralph-loop fleet ${again} ${loopId}`] as const]),
         ] as const)),
     ...(failure === null ? [] : [['failure', failure] as const]),
   ];

@@ -40,7 +40,7 @@ export const RUN_COMMAND: Command = {
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
       'agent CMD': 'Use another command-line agent, without guardrails.',
-      'parallel N': 'Work on N tasks, also of a plan, at once; or auto.',
+      'parallel N': 'Tasks to work on at once; auto is half of the cores.',
       'integrate HOW': 'Afterwards merge, rebase or pr; default: none.',
     }),
     ...PLAN_OPTIONS,

@@ -23,7 +23,7 @@ export const DRAFT_COMMAND: Command = {
   name: 'draft',
   summary: 'Draft a task folder from plain words, or review one.',
   usage: '[--name NAME] "TEXT" | PATH',
-  help: "Drafts a RALPH.md from TEXT, whose English words decide the kind of work (fix, migration, analysis, general), and from the project's checks. In a terminal it shows the draft for you to start, edit, keep or cancel; otherwise it writes the draft and prints its path. The PATH of an existing task folder opens that one instead.",
+  help: "Drafts a RALPH.md from TEXT and the project's checks; English words in TEXT decide the kind of work (fix, migration, analysis, general). In a terminal it shows the draft for you to start, edit, keep or cancel; otherwise it writes the draft and prints its path. The PATH of an existing task folder opens that one instead.",
   example: 'ralph-loop draft "Fix the failing tests of the parser"',
   options: options({ 'name NAME': 'Name of the new task folder; default: from the words of TEXT.' }),
   async run(context) {

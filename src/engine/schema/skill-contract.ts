@@ -90,9 +90,7 @@ export const skillOutput = z.union([
       allowedScope: z.array(text).nullable(),
     })
     .describe('router: assign this work to a subagent.'),
-  z
-    .object({ action: z.literal('wait'), why: text, message: text })
-    .describe('router: there is nothing to do until this wait ends.'),
+  z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: nothing to do yet.'),
   z
     .object({ action: z.literal('stop'), status: text, message: text, verified: z.boolean() })
     .describe('router: the loop has ended, or another session drives it.'),

@@ -43,8 +43,7 @@ export class LoopHolder {
 
   constructor(holding: Holding) {
     this.#holding = holding;
-    const { live, lastState } = describeLoop(holding.files, holding.env);
-    this.#maxIterations = (live ?? lastState)?.maxIterations ?? 0;
+    this.#maxIterations = this.#state()?.maxIterations ?? 0;
   }
 
   /** Throws `LostLoop` with nothing published, or `PutBack` after the death of a runner. */
