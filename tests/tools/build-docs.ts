@@ -94,7 +94,8 @@ function keyRows(schema: Schema, defaults: unknown, prefix = ''): string[] {
     return [
       `| \`${key}\` | ${valueText(value)} | ${shown} | ${description} |`,
       ...keyRows(value, name === 'idle' ? IDLE : (own ?? null), `${key}.`),
-      ...entries.flatMap((entry) => keyRows(entry, null, `${key}[].`)),
+      // Forms of an entry share keys.
+      ...new Set(entries.flatMap((entry) => keyRows(entry, null, `${key}[].`))),
     ];
   });
 }
