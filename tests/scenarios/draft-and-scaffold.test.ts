@@ -191,6 +191,7 @@ test('text that looks like a path is never a task', (t) => {
     ['./gone', /no such task folder exists/],
     ['gone/', /no such task folder exists/],
     ['gone/RALPH.md', /no such task folder exists/],
+    ['gone.md', /gone\.md: no such file exists/],
     ['./empty', /empty has no RALPH\.md/],
     [join(p.home, 'other'), /is outside the project/],
     ['../home/other', /is outside the project/],

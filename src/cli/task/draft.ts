@@ -205,7 +205,7 @@ function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['e
 }
 
 /** Pattern for text that can only be a path. */
-const PATH_ALONE = /^(?:\.{0,2}\/\S*|\S*\/|(?:\S*\/)?RALPH\.md)$/;
+const PATH_ALONE = /^(?:\.{0,2}\/\S*|\S*\/|\S+\.md)$/;
 
 /** Returns the RALPH.md that the only argument names; null for plain words. Throws `usage` for any other path. */
 function taskToOpen({ values, positionals, projectDir, err }: CommandContext): string | null {
