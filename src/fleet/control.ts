@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Job } from 'bullmq';
 import { show } from '../state/process/program.ts';
 import { advise, RalphError } from '../text/message.ts';
+import { shellWord } from '../text/quote.ts';
 import { envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
 import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
 import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
@@ -24,10 +25,30 @@ interface Controlled {
 }
 
 /** Returns the controls that a loop accepts in its current state. */
-export function controlsOf({ state, result }: Pick<FleetLoop, 'state' | 'result'>): FleetControl[] {
+export function controlsOf(loop: Pick<FleetLoop, 'state' | 'result' | 'progress'>): FleetControl[] {
+  const { state, result } = loop;
   if (state === 'forgotten' || result?.outcome === 'complete') return [];
   if (state !== 'ended' && state !== 'failed') return ['steer', 'pause', 'cancel'];
+  if (isUsedUp(loop)) return [];
   return isPaused(result) ? ['resume'] : ['retry'];
+}
+
+/**
+ * Returns the command that continues an ended loop, null if it is complete; a used-up one continues in another loop, which
+ * begins with what it published.
+ */
+export function wayOn(loop: FleetLoop): string | null {
+  const { loopId, task, repository, result } = loop;
+  if (result?.outcome === 'complete') return null;
+  if (!isUsedUp(loop)) return `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
+  const base = result?.branch ? ` --base ${result.branch}` : '';
+  return `fleet add ${shellWord(task)} --repo ${shellWord(repository)}${base} --max-iterations N`;
+}
+
+/** Returns whether a loop has had all iterations of its terms, which no command changes. */
+function isUsedUp({ result, progress }: Pick<FleetLoop, 'result' | 'progress'>): boolean {
+  const most = progress?.maxIterations ?? 0;
+  return most > 0 && result !== null && result.iterations >= most;
 }
 
 export function isPaused(result: FleetLoop['result']): boolean {
@@ -46,8 +67,9 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
   }
   if (kind === 'retry') {
     if (result?.outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, 'complete'));
-    if (state === 'ended' || state === 'failed') return nextGeneration(member, loop);
-    throw new RalphError('refused', FLEET_TEXTS.notEnded(id, state));
+    if (state !== 'ended' && state !== 'failed') throw new RalphError('refused', FLEET_TEXTS.notEnded(id, state));
+    if (!isUsedUp(loop)) return nextGeneration(member, loop);
+    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id), 'Continue in another loop', wayOn(loop)));
   }
   return command(member, loop, kind, text);
 }
@@ -56,11 +78,10 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
 async function command(member: FleetMember, loop: FleetLoop, kind: CommandKind, text: string): Promise<Controlled> {
   const { server, key } = member;
   const { loopId, generation, state, result, account } = loop;
-  const accepted = controlsOf(loop);
-  if (!accepted.includes(kind)) {
+  if (!controlsOf(loop).includes(kind)) {
     const said = FLEET_TEXTS.ended(loopId, result?.outcome ?? state);
-    const advised = advise(said, 'Queue it again', `fleet ${accepted[0]} ${loopId}`);
-    throw new RalphError('refused', accepted.length === 0 ? said : show(advised));
+    const way = wayOn(loop);
+    throw new RalphError('refused', way === null ? said : show(advise(said, 'Queue it again', way)));
   }
   await sendCommand(server, key, { kind, text, loop: loopId, generation, by: `${userInfo().username}@${hostname()}` });
   if (state === 'waiting') await promote(await server.job(account, loopId, generation));

@@ -56,6 +56,7 @@ export const FLEET_TEXTS = {
     `configuration files of the repository start programs or widen permissions:\n${lines.map((line) => `  ${line}`).join('\n')}\nAgree to them with --yes.`,
   ended: (id: string, outcome: string): string => `${id} has ended (${outcome}).`,
   notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
+  usedUp: (id: string): string => `${id} has used all iterations of its terms, which do not change.`,
   notPaused: (id: string, state: string): string => `${id} is ${state}, not paused.`,
   forgotten: (id: string): string =>
     `the queue no longer has the job of ${id}. Queue it again: ralph-loop fleet doctor --requeue --repo URL ${id}`,
@@ -93,5 +94,6 @@ export const WORKER_TEXTS = {
   ready: (slots: number, account: string): string =>
     `waiting for loops of the account ${account}, at most ${slots} at once.`,
   lockTime: (name: string, value: string): string => `${name} ${value}: give a duration of at least 1s.`,
+  begins: (taskPath: string): string => `working on ${taskPath}`,
   leaving: 'stopping after the current iterations; a second signal stops them now.',
 } as const;

@@ -36,13 +36,21 @@ test('status says why a loop ended and how the fleet continues it, without advic
   const agent = '#!/bin/sh\ncat > /dev/null\n[ "$RALPH_LOOP" = a ] && exit 0\necho "No key." >&2; exit 127\n';
   const f = await fleet(t, { tasks: [limited, failing], agent });
   const ids = [f.add('jobs/a'), f.add('jobs/b')];
-  f.worker('one');
+  const worker = f.worker('one');
   for (const id of ids) {
     const { reason, report } = await f.ended(id);
     assert.doesNotMatch(reason, /ralph-loop|\.\.|\."/, reason);
     assert.match(report, /^ {2}\d+ iterations? of \d+, /m);
     assert.doesNotMatch(report, /ralph-loop|Undo/);
     assert.match(reason, /^Stopped/);
-    assert.match(f.ask(['status', id]).stdout, new RegExp(`^continue +ralph-loop fleet retry ${id}$`, 'm'));
   }
+  const [used = '', failed = ''] = ids;
+  assert.match(f.ask(['status', failed]).stdout, new RegExp(`^continue +ralph-loop fleet retry ${failed}$`, 'm'));
+  const another = /ralph-loop fleet add 'jobs\/a\/RALPH\.md' --repo '\S+' (--base \S+ )?--max-iterations N/;
+  assert.match(f.ask(['status', used]).stdout, another);
+  const refused = f.ask(['retry', used]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /has used all iterations of its terms/);
+  assert.match(refused.stderr, another, 'a retry would end at once');
+  assert.match(worker.said(), new RegExp(`${failed}: working on jobs/b/RALPH\\.md\n[^]*${failed}: error: Stopped`));
 });

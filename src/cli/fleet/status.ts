@@ -1,9 +1,10 @@
 import { counted } from '../../engine/messages.ts';
-import { controlsOf } from '../../fleet/control.ts';
+import { wayOn } from '../../fleet/control.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
 import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
+import { programName } from '../../state/process/program.ts';
 import { printable, table } from '../../term/format.ts';
 import { dollarText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
@@ -83,7 +84,7 @@ export function costOf({ progress, result }: FleetLoop): number | null {
 function oneLoop(loop: FleetLoop): string[] {
   const { loopId, task, repository, by, at, generation, progress, result, failure, until } = loop;
   const cost = costOf(loop);
-  const [again] = controlsOf(loop);
+  const way = wayOn(loop);
   const rows: (readonly [string, string])[] = [
     ['loop', loopId],
     ['state', stateText(loop)],
@@ -107,7 +108,7 @@ function oneLoop(loop: FleetLoop): string[] {
           ['verified', result.verified ? 'yes' : 'no'],
           ['branch', result.branch ?? 'none'],
           ['cost', cost === null ? 'unknown' : dollarText(cost)],
-          ...(again === undefined ? [] : [['continue', `ralph-loop fleet ${again} ${loopId}`] as const]),
+          ...(way === null ? [] : [['continue', `${programName()} ${way}`] as const]),
         ] as const)),
     ...(failure === null ? [] : [['failure', failure] as const]),
   ];

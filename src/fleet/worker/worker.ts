@@ -119,7 +119,7 @@ export class FleetWorker {
   }
 
   async #claim(job: Job, lost: AbortSignal): Promise<LoopResult> {
-    const { server, key, place, env, program, limits, account } = this.#options;
+    const { server, key, place, env, program, limits, account, notice } = this.#options;
     const envelope = envelopeOf(job.data);
     if (envelope === null || !key.hasSealed(envelope) || jobIdOf(envelope.submission) !== job.id) {
       return this.#refuse(job);
@@ -138,11 +138,14 @@ export class FleetWorker {
       if (!lost.aborted) await job.updateProgress(now);
     };
     const own = loopEnvironment(place, env);
-    return workOn({
+    notice(`${submission.loopId}: ${WORKER_TEXTS.begins(submission.task.path)}`);
+    const result = await workOn({
       ...{ submission, server, key, program, limits, told, lost, progress, env: own },
       place: { ...place, env: own },
       ...{ leaving: this.#leaving.signal, hurry: this.#hurry.signal },
     });
+    notice(`${submission.loopId}: ${result.outcome}: ${result.reason}`);
+    return result;
   }
 
   async #refuse(job: Job): Promise<LoopResult> {
