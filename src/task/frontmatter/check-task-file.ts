@@ -22,7 +22,8 @@ const MAX_FRONTMATTER = 256 * 1024;
  */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
   const split = splitFrontmatter(text);
-  const whole = wholeFileProblem(kind, split);
+  const encoding = encodingProblem(text);
+  const whole = encoding?.severity === 'error' ? encoding : wholeFileProblem(kind, split);
   if (whole !== null) return { kind, frontmatter: null, problems: [whole] };
   const first = split.frontmatterLine ?? 1;
   const yaml = readYaml(split.frontmatter);
@@ -41,7 +42,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
     return { ...problem, path: keyPath(keys), line: line + first - 1, column };
   };
   problems.push(...found.map(placed));
-  problems.push(...doubts(split, yaml, first, settings));
+  problems.push(...(encoding === null ? [] : [encoding]), ...doubts(split, yaml, first, settings));
   const { args, commands } = yaml.mapping;
   // The body of a prompt file without arguments and commands is plain text.
   if (hasFolder(kind) || (kind === 'prompt' && (args !== undefined || commands !== undefined)))
@@ -88,6 +89,23 @@ function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
     return { ...problem, line: split.frontmatterLine ?? 1, rule: 'too-large', message };
   }
   return null;
+}
+
+/** Finds what a file that is not UTF-8 text reads as: a binary file or UTF-16 has zeros, other text has replaced letters. */
+function encodingProblem(text: string): Problem | null {
+  const at = text.search(/[\0\ufffd]/);
+  if (at === -1) return null;
+  const severity = text.includes('\0') ? 'error' : 'warning';
+  const message = 'this is not UTF-8 text, and the agent would read other letters. Save the file as UTF-8.';
+  return {
+    path: '',
+    line: text.slice(0, at).split('\n').length,
+    column: 1,
+    value: null,
+    rule: 'not-utf-8',
+    message,
+    severity,
+  };
 }
 
 function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Frontmatter | null): Problem[] {

@@ -372,3 +372,12 @@ test('warns of commands that cannot run in the project, and of no others', (t) =
   ];
   for (const run of [...fine, ...shell]) assert.equal(check(run), undefined, run);
 });
+
+test('a file that is not UTF-8 text is named: an error if it is no text at all, a warning for replaced letters', () => {
+  const of = (bytes: Buffer): unknown => brief(checkTaskFile('PROMPT.md', bytes.toString('utf8')));
+  const text = 'Be brief.\nGrüße an alle.\n';
+  assert.deepEqual(of(Buffer.from(text)), [], 'control');
+  assert.deepEqual(of(Buffer.from(text, 'latin1')), [['', 2, 1, 'not-utf-8', 'warning']]);
+  assert.deepEqual(of(Buffer.from(`\ufeff${text}`, 'utf16le')), [['', 1, 1, 'not-utf-8', 'error']]);
+  assert.deepEqual(of(Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0])), [['', 1, 1, 'not-utf-8', 'error']]);
+});
