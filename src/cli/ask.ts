@@ -58,7 +58,7 @@ export function askInPerson(files: LoopFiles, { command, refusal, heading, lines
   try {
     const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));
     writeSync(output, wrapText(text.join('\n'), Math.min(columnsOf(1), columnsOf(2))));
-    const answer = readAnswer(input);
+    const answer = readAnswer(input, output);
     return answer === 'yes' ? { terminal, processes: processChain() } : null;
   } finally {
     closeSync(input);
@@ -81,7 +81,7 @@ function openTerminal(refusal: Message | string): [input: number, output: number
  * Reads one line. A background process cannot read from its terminal, which counts as no answer. Ctrl+C ends the program at
  * once: a library's handler would run only after the line.
  */
-function readAnswer(input: number): string {
+function readAnswer(input: number, output: number): string {
   const bytes = Buffer.alloc(LONGEST_ANSWER);
   let length = 0;
   const handlers = process.listeners('SIGINT');
@@ -92,6 +92,8 @@ function readAnswer(input: number): string {
       length += read;
       if (read === 0 || bytes[length - 1] === 0x0a) break;
     }
+    // The cursor is still behind the question.
+    if (bytes[length - 1] !== 0x0a) writeSync(output, '\n');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
   } finally {

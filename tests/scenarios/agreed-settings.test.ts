@@ -79,6 +79,7 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
 
 for (const [how, key, code, said] of [
   ['a no', 'n', 1, /Nothing was started: only the word yes agrees to these settings\./],
+  ['the end of the input', 'C-d', 1, /Type yes to agree:\nralph-loop: Nothing was started/],
   ['Ctrl+C', 'C-c', 130, /Type yes to agree: \^C/],
 ] as const) {
   test(`${how} at the question about settings ends the command at once, and starts nothing`, async (t) => {

@@ -123,7 +123,7 @@ function termLine([key, value]: ConsentTerms[number]): string {
 
 /** Returns the terms for people, one line each, without control characters that could disguise them. */
 export function showTerms(terms: ConsentTerms): string[] {
-  const width = Math.min(24, Math.max(0, ...terms.map(([key]) => printableLine(key).length)));
+  const width = Math.min(26, Math.max(0, ...terms.map(([key]) => printableLine(key).length)));
   return terms.map(([key, value]) => `  ${printableLine(key).padEnd(width)}  ${printableLine(value)}`);
 }
 
