@@ -54,6 +54,12 @@ test('a loop in a worktree works on its own branch, and the main work tree stays
   assert.equal(status, '');
   const inside = p.ralph(['status', '--loop', 'fix', '--json'], {}, tree(p)).json;
   assert.equal((inside['lastLoop'] as { status: string }).status, 'complete');
+  const { next, restore } = inside['report'] as { next: string; restore: string };
+  assert.match(p.sh(next).stdout, /\+done/, 'run where the user is');
+  p.write('src/a.txt', 'mine\n');
+  assert.equal(p.sh(restore).code, 0, restore);
+  assert.equal(p.read('src/a.txt'), 'mine\n', 'the changes of the user stay');
+  assert.equal(existsSync(tree(p, 'src/b.txt')), false, 'those of the loop are undone');
 });
 
 test('a worktree whose agent committed nothing offers its changes, and status names its loop, not an older one', (t) => {

@@ -57,7 +57,7 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   const contract = findEndedContract(files, loopId)?.contract;
   const options = { env, signal, sandbox: contract?.sandbox };
   const changes = point && (await changesSince(files.projectDir, point, options));
-  const commands = point && wayBack(point);
+  const commands = point && wayBack(files.projectDir, point);
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);

@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { shellWord } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
+import { WORKTREES } from '../task-file.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import { type GitOptions, partsOf, runGit } from './run-git.ts';
@@ -58,12 +60,20 @@ async function untrackedFiles(projectDir: string, options: GitOptions): Promise<
   return answer.kind === 'answer' ? partsOf(answer.text).slice(0, MOST_UNTRACKED) : [];
 }
 
-/** Returns shell commands that show the changes and undo them; untracked files stay. */
-export function wayBack({ head, stash }: StartPoint): { readonly show: string; readonly restore: string } {
-  const restore = `git reset --hard ${shortened(head)}`;
+/**
+ * Returns shell commands that show the changes and undo them; untracked files stay. Those of a loop in a worktree name it,
+ * because its user is in the main project, whose own changes they would undo there.
+ */
+export function wayBack(
+  projectDir: string,
+  { head, stash }: StartPoint,
+): { readonly show: string; readonly restore: string } {
+  const isWorktree = projectDir.replaceAll('\\', '/').includes(`/${WORKTREES}/`);
+  const git = isWorktree ? `git -C ${shellWord(projectDir)}` : 'git';
+  const restore = `${git} reset --hard ${shortened(head)}`;
   return {
-    show: `git diff ${shortened(stash ?? head)}`,
-    restore: stash === null ? restore : `${restore} && git stash apply --index ${shortened(stash)}`,
+    show: `${git} diff ${shortened(stash ?? head)}`,
+    restore: stash === null ? restore : `${restore} && ${git} stash apply --index ${shortened(stash)}`,
   };
 }
 
