@@ -32,3 +32,16 @@ test('bypassPermissions at a terminal asks for the sandbox, remembers an answer,
   await later.waitForExit();
   assert.doesNotMatch(await later.history(), QUESTION);
 });
+
+test('a mistyped answer about the sandbox is asked again, and Ctrl+C there starts nothing', async (t) => {
+  const where = project(t);
+  where.write('.claude/ralph/PROMPT.md', '---\nvalidation: ["true"]\n---\n\nDo it.\n');
+  const asked = await peopleTerminal(t, where, START);
+  await asked.waitFor(QUESTION);
+  await asked.submit('yse');
+  await asked.waitFor((screen) => screen.split('Sandbox [').length === 3);
+  await asked.key('C-c');
+  assert.equal(await asked.waitForExit(), 1);
+  assert.match(await asked.history(), /Nothing was started\./);
+  assert.ok(!where.has('.claude/context/runtime/ralph-state.json'));
+});

@@ -202,12 +202,15 @@ export async function askSandbox(context: CommandContext, request: StartRequest)
   return mode === null ? request : { ...request, flags: { ...request.flags, 'sandbox.mode': mode } };
 }
 
-/** Returns the mode that the user chooses; null if they decline or cannot be asked. */
+/** Returns the mode that the user chooses; null if they decline or cannot be asked. Throws `refused` at the end of the input. */
 export async function askSandboxMode(context: CommandContext): Promise<'on' | 'off' | null> {
   const { mayAsk, values, env, projectDir, err } = context;
   if (!mayAsk || values['yes'] === true || clientSandboxProblem(env) !== null) return null;
   err(withPrefix(SANDBOX_TEXTS.question));
-  const answer = ((await ask('Sandbox [Y/n/always/never]: ')) ?? 'n').toLowerCase();
+  let answer: string | undefined;
+  do answer = (await ask('Sandbox [Y/n/always/never]: '))?.toLowerCase();
+  while (answer !== undefined && !/^(?:y(?:es)?|no?|always|never)?$/.test(answer));
+  if (answer === undefined) throw new RalphError('refused', 'Nothing was started.');
   const isOn = ['', 'y', 'yes', 'always'].includes(answer);
   if (answer === 'always' || answer === 'never') remember(configFiles(projectDir, env)['user config'], isOn);
   if (isOn) return 'on';
