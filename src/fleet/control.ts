@@ -33,14 +33,15 @@ export function controlsOf(loop: Pick<FleetLoop, 'state' | 'result' | 'progress'
   return isPaused(result) ? ['resume'] : ['retry'];
 }
 
-/**
- * Returns the command that continues an ended loop, null if it is complete; a used-up one continues in another loop, which
- * begins with what it published.
- */
+/** Returns the command that continues an ended loop; null if it is complete. */
 export function wayOn(loop: FleetLoop): string | null {
-  const { loopId, task, repository, result } = loop;
+  const { loopId, result } = loop;
   if (result?.outcome === 'complete') return null;
-  if (!isUsedUp(loop)) return `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
+  return isUsedUp(loop) ? inAnotherLoop(loop) : `fleet ${isPaused(result) ? 'resume' : 'retry'} ${loopId}`;
+}
+
+/** Returns the command for a loop that begins with what this one published. */
+function inAnotherLoop({ task, repository, result }: FleetLoop): string {
   const base = result?.branch ? ` --base ${result.branch}` : '';
   return `fleet add ${shellWord(task)} --repo ${shellWord(repository)}${base} --max-iterations N`;
 }
@@ -69,7 +70,7 @@ export async function controlLoop(member: FleetMember, id: string, kind: FleetCo
     if (result?.outcome === 'complete') throw new RalphError('refused', FLEET_TEXTS.ended(id, 'complete'));
     if (state !== 'ended' && state !== 'failed') throw new RalphError('refused', FLEET_TEXTS.notEnded(id, state));
     if (!isUsedUp(loop)) return nextGeneration(member, loop);
-    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id), 'Continue in another loop', wayOn(loop)));
+    throw new RalphError('refused', advise(FLEET_TEXTS.usedUp(id), 'Continue in another loop', inAnotherLoop(loop)));
   }
   return command(member, loop, kind, text);
 }
