@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { liveLoop } from '../drive/status/project-loops.ts';
+import { removeDrafts } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { about, advise, RalphError } from '../text/message.ts';
 import { RUNTIME_IGNORE } from './files/planned-files.ts';
@@ -28,7 +29,8 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
     const verdict = isOurs(projectDir, path, digest);
     if (verdict !== 'gone') (verdict === 'ours' ? removed : kept).push(path);
   }
-  for (const path of removed) removeFile(projectDir, path);
+  // Of a file that an init did not complete, a draft may be left.
+  for (const path of Object.keys(manifest.files)) if (!kept.includes(path)) removeFile(projectDir, path);
   // Before the manifest as well, so that a uninit after a crash still knows them.
   removeEmptyDirectories(projectDir, manifest.directories);
   removeFile(projectDir, MANIFEST_PATH);
@@ -37,7 +39,9 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
 }
 
 function withdrawSettings(projectDir: string, record: SettingsRecord | null): 'removed' | 'restored' | 'unchanged' {
-  const before = readText(safePath(projectDir, SETTINGS_PATH));
+  const real = safePath(projectDir, SETTINGS_PATH);
+  removeDrafts(real);
+  const before = readText(real);
   if (before === null || record === null) return 'unchanged';
   const text = withdrawRegistration(before, record, SETTINGS_PATH);
   if (text === null) {

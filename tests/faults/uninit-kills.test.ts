@@ -1,50 +1,29 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { isKilledAt } from '../support/faults/kill-command.ts';
 import { type Project, project } from '../support/project.ts';
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
 const STEP = Number(process.env['KILL_STEP'] ?? 11);
 
-/** Kills its process at the KILL_AT-th change of the disk. */
-const KILLER = `const fs = require('node:fs');
-let left = Number(process.env.KILL_AT);
-for (const name of ['writeFileSync', 'renameSync', 'mkdirSync', 'unlinkSync', 'rmdirSync', 'writeSync', 'fsyncSync', 'chmodSync']) {
-  const real = fs[name];
-  fs[name] = (...words) => {
-    if (--left === 0) process.kill(process.pid, 'SIGKILL');
-    return real(...words);
-  };
-}
-`;
-
 const SETTINGS = '.claude/settings.json';
 
 function place(t: TestContext): Project {
   const p = project(t);
-  p.write('../killer.cjs', KILLER);
   p.write(SETTINGS, '{\n  "model": "opus"\n}\n');
   return p;
 }
 
-/** Returns whether the command was killed. */
-function killed(p: Project, command: string, at: number): boolean {
-  const NODE_OPTIONS = `--require ${join(p.dir, '../killer.cjs')}`;
-  const { code, stderr } = p.ralph([command], { NODE_OPTIONS, KILL_AT: String(at) });
-  assert.ok(code === null || code === 0, stderr);
-  return code === null;
-}
-
-/** Files and empty folders, without the manifest's folder, which only the manifest names, and without drafts. */
-const left = (p: Project): string[] =>
-  Object.keys(p.tree()).filter((path) => path !== '.claude/ralph/' && !path.endsWith('.tmp'));
+/** Files and empty folders, without the manifest's folder, which only the manifest names. */
+const left = (p: Project): string[] => Object.keys(p.tree()).filter((path) => path !== '.claude/ralph/');
+const drafts = (p: Project): string[] => Object.keys(p.tree()).filter((path) => path.endsWith('.tmp'));
 
 test('after an uninit that was killed, another one removes what is left', (t) => {
   for (let at = 2; ; at += STEP) {
     const p = place(t);
     const before = left(p);
     assert.equal(p.ralph(['init']).code, 0);
-    if (!killed(p, 'uninit', at)) break;
+    if (!isKilledAt(p, ['uninit'], at)) break;
     const { code, stderr } = p.ralph(['uninit']);
     if (code !== 0) assert.match(stderr, /was not set up by init/);
     assert.deepEqual(left(p), before, `call ${at}`);
@@ -58,4 +37,38 @@ test('control: without its manifest, an uninit leaves what another one removes',
   p.sh('rm .claude/ralph/.install.json');
   assert.equal(p.ralph(['uninit']).code, 1);
   assert.notDeepEqual(left(p), before);
+});
+
+test('after an init that was killed, another one completes it, and an uninit removes what is left', (t) => {
+  const whole = place(t);
+  const before = left(whole);
+  assert.equal(whole.ralph(['init']).code, 0);
+  const wanted = whole.tree();
+  let withDrafts = 0;
+  for (let at = 1; ; at += STEP) {
+    const [p, other] = [place(t), place(t)];
+    const isKilled = isKilledAt(p, ['init'], at);
+    assert.equal(isKilledAt(other, ['init'], at), isKilled);
+    if (!isKilled) break;
+    withDrafts += drafts(p).length;
+    assert.equal(p.ralph(['init']).code, 0);
+    assert.deepEqual(p.tree(), wanted, `call ${at}`);
+    // Without a manifest it refuses, and nothing is there yet.
+    if (other.ralph(['uninit']).code === 0) assert.deepEqual(left(other), before, `call ${at}`);
+    else
+      assert.deepEqual(
+        left(other).filter((path) => !/install\.json/.test(path)),
+        before,
+        `call ${at}`,
+      );
+  }
+  assert.ok(withDrafts > 0, 'control: a kill leaves drafts');
+});
+
+test('control: the draft of a process that lives stays', (t) => {
+  const p = place(t);
+  const draft = `${SETTINGS}.${process.pid.toString(36)}-1-123456789.tmp`;
+  p.write(draft, '');
+  assert.equal(p.ralph(['init']).code, 0);
+  assert.ok(p.has(draft));
 });

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRegularFile, removeDrafts, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
@@ -24,6 +24,7 @@ export async function writeReport(context: Place, loop: ShownLoop, out: string):
 
 /** Writes a report to an approved place and returns its path, relative to the current directory. */
 export function writePage(path: string, data: ReportData | BatchData): string {
+  removeDrafts(path);
   writeAtomically(path, reportPage(data));
   return relative(process.cwd(), path) || path;
 }

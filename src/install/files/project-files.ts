@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { removeDrafts, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
 
@@ -66,6 +66,7 @@ export function placeFile(projectDir: string, path: string, content: string, mod
   const real = safePath(projectDir, path);
   const before = statSync(real, { throwIfNoEntry: false });
   mkdirSync(dirname(real), { recursive: true });
+  removeDrafts(real);
   const wanted = before === undefined ? mode : before.mode & 0o777;
   writeAtomically(real, content, wanted);
   // The umask has reduced a mode that was set on purpose.
@@ -73,7 +74,9 @@ export function placeFile(projectDir: string, path: string, content: string, mod
 }
 
 export function removeFile(projectDir: string, path: string): void {
-  removeIfThere(safePath(projectDir, path));
+  const real = safePath(projectDir, path);
+  removeDrafts(real);
+  removeIfThere(real);
 }
 
 /** Path of the manifest, relative to the project. */

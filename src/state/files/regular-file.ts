@@ -11,8 +11,9 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { jsonOrNull } from '../../text/or-else.ts';
+import { isAlive } from '../process/identity.ts';
 
 /** Size limit of every task and configuration file: parsing several gigabytes would never end. */
 export const TASK_FILE_BYTES = 8 * 1024 * 1024;
@@ -81,6 +82,15 @@ export function writeAtomically(path: string, content: string | Uint8Array, mode
   if (durably) syncDirectory(dirname(path));
 }
 
+/** Removes the drafts of processes that were killed while they wrote this file. */
+export function removeDrafts(path: string): void {
+  const start = `${basename(path)}.`;
+  for (const name of namesIn(dirname(path))) {
+    const isDraft = name.startsWith(start) && name.endsWith('.tmp');
+    if (isDraft && isOfDeadProcess(name.slice(start.length, -'.tmp'.length))) removeIfThere(join(dirname(path), name));
+  }
+}
+
 /** Opens a file, passes its descriptor to `work` and closes it. */
 export function withDescriptor<T>(path: string, flags: string, mode: number, work: (descriptor: number) => T): T {
   const descriptor = openSync(path, flags, mode);
@@ -136,7 +146,12 @@ export function writeWhole(descriptor: number, content: string | Uint8Array, pat
 let serial = 0;
 
 /** Form of a token; its first part is the process id in base 36. */
-export const UNIQUE_TOKEN = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/;
+const UNIQUE_TOKEN = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/;
+
+export function isOfDeadProcess(token: string): boolean {
+  const pid = UNIQUE_TOKEN.exec(token)?.[1];
+  return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
+}
 
 /** Returns a name that no other process or call uses. Unique, not secret: node:crypto would cost a hook 2.5 ms. */
 export function uniqueToken(): string {

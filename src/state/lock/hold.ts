@@ -1,7 +1,7 @@
 import { mkdirSync, utimesSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { namesIn, removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { removeDrafts, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { withLock } from './lock.ts';
 import { isOwnedBy, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
 
@@ -32,7 +32,7 @@ export function takeHold(path: string): Hold | null {
   const owner = newOwner();
   const taken = withLock(`${path}.lock`, LOCK, () => {
     if (isHeld(path)) return false;
-    for (const draft of draftsOf(path)) removeIfThere(draft);
+    removeDrafts(path);
     writeAtomically(path, JSON.stringify(owner));
     return true;
   });
@@ -64,15 +64,6 @@ export async function awaitHold(path: string, waitMs: number, signal?: AbortSign
     if (hold !== null || performance.now() >= end) return hold;
     signal?.throwIfAborted();
   }
-}
-
-/** Lists the drafts of a process that was killed while writing the file. Under the lock no other process writes it. */
-function draftsOf(path: string): string[] {
-  const [folder, start] = [dirname(path), `${basename(path)}.`];
-  const names = namesIn(folder).filter(
-    (name) => name.startsWith(start) && /^[^.]+\.tmp$/.test(name.slice(start.length)),
-  );
-  return names.map((name) => join(folder, name));
 }
 
 function renew(path: string, owner: LockOwner): void {

@@ -1,8 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { namesIn, removeIfThere, UNIQUE_TOKEN } from '../files/regular-file.ts';
+import { isOfDeadProcess, namesIn, removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
-import { isAlive } from '../process/identity.ts';
 import { tddFiles } from '../tdd-store.ts';
 import { ownerLives, readOwner, removeFolder, removeLock } from './owner.ts';
 
@@ -41,8 +40,7 @@ export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
 
 function isDeadDraft(name: string): boolean {
   const token = DRAFT.exec(name)?.[1];
-  const pid = token === undefined ? undefined : UNIQUE_TOKEN.exec(token)?.[1];
-  return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
+  return token !== undefined && isOfDeadProcess(token);
 }
 
 /** Returns whether this is the marker of a dead reaper for a token that is no longer in its lock. */
