@@ -54,8 +54,9 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
       lost = true;
       onLost();
     };
-    const giveUp = lock(path, own, lose);
+    // Noted first: a runner that is killed before it has the lock is known to be dead.
     note(null);
+    const giveUp = lock(path, own, lose, () => removeIfThere(holder));
     return {
       noteAgent: (pid) => {
         if (own()) note(identityOf(pid));
@@ -73,7 +74,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
 }
 
 /** Holds the lock at `path`. proper-lockfile alone would also remove a lock that now belongs to another process (`own`). */
-function lock(path: string, own: () => boolean, onCompromised: () => void): () => void {
+function lock(path: string, own: () => boolean, onCompromised: () => void, onRefused: () => void) {
   let held = false;
   const rmdirSync: typeof fs.rmdirSync = (lease, options) => {
     if (!held || own()) fs.rmdirSync(lease, options);
@@ -85,6 +86,7 @@ function lock(path: string, own: () => boolean, onCompromised: () => void): () =
     held = true;
     return release;
   } catch (error) {
+    onRefused();
     if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw error;
     throw new RalphError('refused', RUNNER_TEXTS.heldElsewhere, error);
   }
