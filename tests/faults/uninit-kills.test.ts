@@ -43,7 +43,9 @@ test('after an init that was killed, another one completes it, and an uninit rem
   const whole = place(t);
   const before = left(whole);
   assert.equal(whole.ralph(['init']).code, 0);
-  const wanted = whole.tree();
+  /** The manifest of a repeated init does not name the folder that the first one made for it. */
+  const placed = (p: Project): object => ({ ...p.tree(), '.claude/ralph/.install.json': null });
+  const wanted = placed(whole);
   let withDrafts = 0;
   for (let at = 1; ; at += STEP) {
     const [p, other] = [place(t), place(t)];
@@ -52,7 +54,7 @@ test('after an init that was killed, another one completes it, and an uninit rem
     if (!isKilled) break;
     withDrafts += drafts(p).length;
     assert.equal(p.ralph(['init']).code, 0);
-    assert.deepEqual(p.tree(), wanted, `call ${at}`);
+    assert.deepEqual(placed(p), wanted, `call ${at}`);
     // Without a manifest it refuses, and nothing is there yet.
     if (other.ralph(['uninit']).code === 0) assert.deepEqual(left(other), before, `call ${at}`);
     else

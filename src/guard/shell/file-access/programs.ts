@@ -54,18 +54,12 @@ const TALKERS =
 
 export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   __proto__: null as never,
-  'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum shellcheck vale':
+  // A value of an option (`head -n 5`) counts as a file that is read, without effect.
+  'cat tac bat batcat nl head tail fold fmt base32 column expand unexpand hd hexdump cut paste cmp od strings file b2sum shasum cksum more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum shellcheck vale':
     {},
-  'bat batcat': { values: '-l -r --language --line-range' },
-  nl: { values: '-b -w -s' },
-  'head tail': { values: '-n -c -s --lines --bytes --pid' },
   less: { values: '-p', out: '-o -O --log-file' },
-  'fold fmt base32': { values: '-w' },
   shuf: { values: '-n', out: '-o --output' },
-  column: { values: '-s -N -o -c' },
-  'expand unexpand': { values: '-t' },
   iconv: { values: '-f -t', out: '-o --output' },
-  'hd hexdump': { values: '-n -s -e' },
   'diff colordiff': { values: '-U -C --label', recursive: '-r --recursive' },
   'gh glab': {
     values:
@@ -73,16 +67,10 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
     in: '-f -F --body-file --notes-file --input --env-file',
     unsure: true,
   },
-  'cut paste': { values: '-d -f -c -b --delimiter --fields' },
-  cmp: { values: '-n -i' },
   uniq: { values: '-f -s -w', operands: 'converts' },
   xxd: { values: '-c -g -l -s -n -o', operands: 'converts' },
   split: { values: '-b -C -l -n -a --bytes --lines', operands: 'converts' },
   base64: { values: '-w', in: '-i', out: '-o' },
-  od: { values: '-A -j -N -t -w' },
-  strings: { values: '-n -t -e' },
-  file: { values: '-m -F' },
-  'b2sum shasum cksum': { values: '-l -a' },
   jq: { values: '--indent', in: '-f --from-file', skip: 1 },
   xargs: { in: '-a --arg-file', operands: 'free' },
   tree: { values: '-L -P -I', out: '-o', operands: 'free' },
