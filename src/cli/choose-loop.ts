@@ -155,7 +155,6 @@ export function activeText(path: string, status?: string): Message {
   });
 }
 
-/** Throws `no-loop` with this text. */
 export function noLoop(text: string): never {
   throw new RalphError('no-loop', advise(text, 'List the loops', 'list'));
 }

@@ -9,7 +9,6 @@ import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 
-/** A command line of the fleet, connected to its server. */
 export interface FleetContext extends CommandContext, FleetMember {}
 
 /** Connects to the server that RALPH_FLEET_URL names. */

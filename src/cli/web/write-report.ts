@@ -29,7 +29,6 @@ export function writePage(path: string, data: ReportData | BatchData): string {
   return relative(process.cwd(), path) || path;
 }
 
-/** Returns the data of a loop's report. */
 export async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData> {
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);

@@ -74,7 +74,6 @@ export function settingsRefusal({ name, mode = 'hook' }: StartRequest, open: rea
   return about(START_TEXTS.settingsUnagreed(open.map(({ line }) => line)), { name, mode });
 }
 
-/** Remembers the settings as agreed to. */
 export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly RiskySetting[]): void {
   const all = new Set([...agreed(env), ...settings.map(({ digest }) => digest)]);
   writeRecord(pathOf(env), [...all].slice(-MOST));

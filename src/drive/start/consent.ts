@@ -17,7 +17,6 @@ import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 
-/** Returns the contract with its consent digest. */
 export function withConsentDigest(contract: Contract, list: TddRecord | null): StoredContract {
   const digested = { ...contract, consentDigest: consentDigest(consentTerms(contract, list)) };
   return { hash: hashContract(digested), contract: digested };

@@ -71,7 +71,6 @@ export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 
 export type Resolved = Extract<ResolvedPolicy, { ok: true }>;
 
-/** Content of a contract. */
 export interface PreparedContract {
   readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;

@@ -24,7 +24,6 @@ export function worktreePlace(projectDir: string, name: string): WorktreePlace {
   return { name, branch: `ralph/${name}`, dir, projectDir: resolve(dir, prefixInRepository(projectDir) ?? '') };
 }
 
-/** Returns all worktrees of a project, by name. */
 export function worktreePlaces(projectDir: string): WorktreePlace[] {
   const folder = join(projectDir, WORKTREES);
   return (existsSync(folder) ? namesIn(folder) : [])

@@ -3,7 +3,6 @@ import { isVacuous, type TestCount } from '../../text/no-tests-run.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
-/** End of a command. */
 export type CommandEnd =
   | { readonly kind: 'exit'; readonly code: number }
   | { readonly kind: 'signal'; readonly signal: string }

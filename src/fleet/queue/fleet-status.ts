@@ -5,7 +5,6 @@ import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '..
 import { type FleetServer, KEYS } from './connect.ts';
 import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';
 
-/** State of a job in the queue. */
 type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
 
 /** Loop of the fleet as `fleet status` shows it. */

@@ -39,7 +39,6 @@ export type HeldEnd =
   | { readonly kind: 'ended'; readonly outcome: string; readonly reason: string; readonly report: string }
   | { readonly kind: 'waits'; readonly until: number; readonly why: string };
 
-/** Returns the files of the loop in its workspace. */
 export function filesIn(ws: Workspace, { name }: Submission, env: NodeJS.ProcessEnv): LoopFiles {
   return loopFiles(ws.dir, name, env);
 }

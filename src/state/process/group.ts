@@ -52,7 +52,6 @@ export async function endGroup(leader: number): Promise<void> {
   await gone(leader, AFTER_KILL_MS);
 }
 
-/** Returns whether a process of the group is running. */
 export function groupLives(leader: number): boolean {
   if (process.platform === 'win32' || !signalGroup(leader, 0)) return false;
   // If /proc belongs to another process namespace, trust the signal.

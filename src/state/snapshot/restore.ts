@@ -35,7 +35,6 @@ interface RestoreIntent<Cause> {
   readonly cause: Cause;
 }
 
-/** Results of the changes. */
 export interface Restored<Cause> {
   readonly intent: RestoreIntent<Cause>;
   readonly restored: readonly FileChange[];
