@@ -2,7 +2,7 @@ import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, sharedBudgetText } from './messages.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
-import { end, event, pause, type Transition, withChecklist } from './transitions/build.ts';
+import { end, event, pause, recordPause, type Transition, withChecklist } from './transitions/build.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
@@ -65,16 +65,7 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
 function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
   const { error, at } = happened;
-  const limited = error.kind === 'rate-limited';
-  const next = {
-    ...pause(state, at, limited ? 'rate-limited' : 'api-error', apiErrorText(error), error.resetsAt),
-    turn: 'rest' as const,
-  };
-  return {
-    state: next,
-    effects: [
-      event(next, at, 'loop.paused', { reason: next.paused.reason, error: error.kind, resetsAt: error.resetsAt }),
-      { type: 'notify', message: next.paused.message },
-    ],
-  };
+  const reason = error.kind === 'rate-limited' ? 'rate-limited' : 'api-error';
+  const next = pause(state, at, reason, apiErrorText(error), error.resetsAt);
+  return recordPause({ ...next, turn: 'rest' }, 'notify', { error: error.kind, resetsAt: error.resetsAt });
 }

@@ -87,6 +87,16 @@ export function pause(
   };
 }
 
+/** Records the pause and tells the user its reason, with the end of a turn (`allow`) or within one (`notify`). */
+export function recordPause(
+  state: StateOf<'paused'>,
+  type: 'allow' | 'notify',
+  more: Record<string, unknown> = {},
+): Transition {
+  const { since, reason, message } = state.paused;
+  return { state, effects: [event(state, since, 'loop.paused', { reason, ...more }), { type, message }] };
+}
+
 /** Returns the pause's message for the user; null if it was already shown. */
 export function tellPause(state: StateOf<'paused'>): { state: StateOf<'paused'>; message: string | null } {
   const key = `paused ${state.paused.since}`;

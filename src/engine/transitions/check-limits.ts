@@ -14,7 +14,7 @@ import { type Trip, tripped } from '../policy/breaker.ts';
 import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
-import { end, event, pause, type Transition, tellPause } from './build.ts';
+import { end, event, pause, recordPause, type Transition, tellPause } from './build.ts';
 
 type Running = StateOf<'running'>;
 
@@ -54,13 +54,7 @@ export function pausedByWindow(state: Running, at: string, { budget }: Policy): 
   if (window === null) return null;
   const next = pause(state, at, 'rate-limited', windowText(window), window.resetsAt);
   const { name, used, resetsAt } = window;
-  return {
-    state: { ...next, turn: 'rest' },
-    effects: [
-      event(next, at, 'loop.paused', { reason: 'rate-limited', window: name, used, resetsAt }),
-      { type: 'allow', message: next.paused.message },
-    ],
-  };
+  return recordPause({ ...next, turn: 'rest' }, 'allow', { window: name, used, resetsAt });
 }
 
 function pausedByUser(state: Running, at: string): Transition {

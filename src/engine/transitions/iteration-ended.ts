@@ -1,15 +1,7 @@
 import { digest } from '../../text/digest.ts';
 import { render } from '../../text/message.ts';
 import { after } from '../../text/time.ts';
-import {
-  AWAITING_CONSENT,
-  failedText,
-  idleLimitText,
-  PAUSED_INTERRUPTED,
-  struggleText,
-  timedOutText,
-  timeIsUpText,
-} from '../messages.ts';
+import { AWAITING_CONSENT, failedText, idleLimitText, struggleText, timedOutText, timeIsUpText } from '../messages.ts';
 import { sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
 import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
@@ -17,9 +9,10 @@ import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
 import type { Transition } from './build.ts';
-import { common, counted, end, event, pause, prompt, release, releasePaused, running, tellPause } from './build.ts';
+import { common, counted, end, event, prompt, release, releasePaused, running } from './build.ts';
 import { decide, endBy, withinLimits } from './check-limits.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
+import { interruptedByUser } from './user-prompt.ts';
 
 /** Handles the end of the agent's turn: decides whether it is an iteration, and what follows. */
 export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
@@ -42,7 +35,7 @@ export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): 
     return count({ ...running(heard), pauseRequested: true }, ended, policy);
   }
   if (state.stopRequested && users) return endBy(heard, ended.at, policy, { by: 'user' });
-  if (ended.origin === 'user' && state.turn === 'agent') return interrupted(heard, ended.at);
+  if (ended.origin === 'user' && state.turn === 'agent') return interruptedByUser(heard, ended.at, 'allow');
   return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy);
 }
 
@@ -78,7 +71,7 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const verdict =
     signals.completion === 'claimed'
       ? verify(next, ended.at, outcome.failure)
-      : decide(next, ended.at, policy, outcome.failure, (warned) => nextIteration(warned, ended.at, policy));
+      : decideNext(next, ended.at, policy, outcome.failure);
   return conclude(state, next, ended, signals, 'working', named, verdict);
 }
 
@@ -113,9 +106,14 @@ function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState[
 /** Number of failed commands in one iteration that suggests a wrong approach, not a typing error. */
 const STRUGGLE = 3;
 
-export function nextIteration(state: Running, at: string, { pace }: Policy): Transition {
-  if (pace.delayMs === 0) return prompt(state, at, 'next iteration');
-  return waitUntil(state, at, { delayMs: pace.delayMs, last: false, seen: null, why: 'pace' });
+/** Continues with the next iteration, after the task's delay, unless the loop ends or pauses here. */
+export function decideNext(state: Running, at: string, policy: Policy, failure: Failure | null): Transition {
+  const { delayMs } = policy.pace;
+  return decide(state, at, policy, failure, (warned) =>
+    delayMs === 0
+      ? prompt(warned, at, 'next iteration')
+      : waitUntil(warned, at, { delayMs, last: false, seen: null, why: 'pace' }),
+  );
 }
 
 function idleIteration(state: LiveState, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals): Transition {
@@ -168,15 +166,6 @@ function verify(state: Running, at: string, failure: Failure | null): Transition
       lastDecision: { at, kind: 'verify', detail: 'completion claimed' },
     },
     effects: [event(state, at, 'completion.claimed'), { type: 'verify' }],
-  };
-}
-
-function interrupted(state: LiveState, at: string): Transition {
-  const { state: paused, message } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
-  const next: LoopState = { ...paused, turn: 'user' };
-  return {
-    state: next,
-    effects: [event(next, at, 'loop.paused', { reason: 'interrupted' }), { type: 'allow', message }],
   };
 }
 

@@ -10,8 +10,7 @@ import type { PlanState } from '../schema/plan.ts';
 import type { LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
-import { decide } from './check-limits.ts';
-import { iterationEnded, nextIteration } from './iteration-ended.ts';
+import { decideNext, iterationEnded } from './iteration-ended.ts';
 import type { Ended } from './record-iteration.ts';
 
 type PlanPolicy = NonNullable<Policy['plan']>;
@@ -87,7 +86,7 @@ function follow(
         const verified = stop.as === 'complete' && checked;
         return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath), verified);
       }
-      return decide(loop, at, policy, null, (warned) => nextIteration(warned, at, policy));
+      return decideNext(loop, at, policy, null);
     }
     case 'blocked': {
       const plan = { ...before, current: null };
@@ -102,7 +101,7 @@ function follow(
       const attempts = before.attempts + (as === 'failed' ? 1 : 0);
       const plan = { ...before, attempts, ...(as === 'returned' && { returned: true }) };
       const loop = { ...running(state), plan, notices: { ...state.notices, rejection: [...reasons] } };
-      return decide(loop, at, policy, failure, (warned) => nextIteration(warned, at, policy));
+      return decideNext(loop, at, policy, failure);
     }
     default:
       return as satisfies never;

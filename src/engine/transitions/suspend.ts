@@ -2,7 +2,7 @@ import { render } from '../../text/message.ts';
 import type { EventOf } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
-import { event, pause, release, releasePaused, type Transition, tellPause } from './build.ts';
+import { event, pause, recordPause, release, releasePaused, type Transition, tellPause } from './build.ts';
 
 /** Pauses a live loop whose hook was aborted (Esc, the client quits) or whose client has exited. */
 export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
@@ -16,14 +16,8 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
     return { state, effects: [{ type: 'allow', message: null }] };
   }
   const message = happened.by === 'signal' ? PAUSED_INTERRUPTED : CLIENT_ENDED;
-  const next = { ...pause(state, happened.at, 'interrupted', message), turn: 'rest' as const };
-  return {
-    state: next,
-    effects: [
-      event(next, happened.at, 'loop.paused', { reason: 'interrupted', by: happened.by }),
-      { type: 'allow', message: next.paused.message },
-    ],
-  };
+  const next = pause(state, happened.at, 'interrupted', message);
+  return recordPause({ ...next, turn: 'rest' }, 'allow', { by: happened.by });
 }
 
 /** Pauses a loop that cannot continue now. A loop that awaits consent keeps waiting: `resume` cannot replace consent. */
@@ -31,14 +25,7 @@ export function suspended(state: LiveState, happened: EventOf<'suspended'>): Tra
   if (state.status === 'paused') return releasePaused(state);
   if (state.status === 'awaiting-consent') return release(state, render(happened.message, state));
   const { state: paused } = tellPause(pause(state, happened.at, happened.reason, happened.message));
-  const next: LoopState = { ...paused, turn: 'rest' };
-  return {
-    state: next,
-    effects: [
-      event(next, happened.at, 'loop.paused', { reason: happened.reason }),
-      { type: 'allow', message: paused.paused.message },
-    ],
-  };
+  return recordPause({ ...paused, turn: 'rest' }, 'allow');
 }
 
 export function noticed(state: LiveState, happened: EventOf<'noticed'>): Transition {

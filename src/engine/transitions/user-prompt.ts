@@ -2,7 +2,7 @@ import { isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
-import { event, pause, running, type Transition, tellPause } from './build.ts';
+import { event, pause, recordPause, running, type Transition, tellPause } from './build.ts';
 
 /** Handles a prompt in the session: the launcher's first one, the client's own notification, or the user's. */
 export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): Transition {
@@ -16,7 +16,8 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
     case 'first':
       return turn(heard, 'agent');
     case 'agent':
-      return heard.status === 'waiting' ? turn(heard, 'user') : interruptedByUser(heard, prompted.at);
+      // Its prompt had no Stop, and nothing was queued.
+      return heard.status === 'waiting' ? turn(heard, 'user') : interruptedByUser(heard, prompted.at, 'notify');
     case 'user':
     case 'rest':
       return turn(heard, 'user');
@@ -28,8 +29,7 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
 /** Handles a prompt by which the client continues itself: it is the loop's work, unless the user was being answered. */
 function byClient(state: LiveState, { by, at }: EventOf<'user-prompt'>): Transition {
   if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited') {
-    const resumed: LoopState = { ...running(state), turn: 'agent' };
-    return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+    return resumed({ ...running(state), turn: 'agent' }, at);
   }
   return turn(state, state.turn === 'user' || state.status === 'paused' ? 'user' : 'agent');
 }
@@ -42,21 +42,17 @@ function whilePaused(state: Extract<LiveState, { status: 'paused' }>, at: string
     const { state: told, message } = tellPause(state);
     return { state: turn(told, 'user').state, effects: message === null ? [] : [{ type: 'notify', message }] };
   }
-  const resumed: LoopState = { ...running(state), turn: 'user' };
-  return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+  return resumed({ ...running(state), turn: 'user' }, at);
 }
 
-/** Pauses a loop whose user pressed Esc and wrote something else: its prompt had no Stop, and nothing was queued. */
-function interruptedByUser(state: LiveState, at: string): Transition {
+function resumed(state: LoopState, at: string): Transition {
+  return { state, effects: [event(state, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+}
+
+/** Pauses a loop whose user pressed Esc and wrote something else. */
+export function interruptedByUser(state: LiveState, at: string, type: 'allow' | 'notify'): Transition {
   const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
-  const next: LoopState = { ...paused, turn: 'user' };
-  return {
-    state: next,
-    effects: [
-      event(next, at, 'loop.paused', { reason: 'interrupted' }),
-      { type: 'notify', message: paused.paused.message },
-    ],
-  };
+  return recordPause({ ...paused, turn: 'user' }, type);
 }
 
 function turn(state: LiveState, whose: LoopState['turn']): Transition {

@@ -5,8 +5,7 @@ import { nextStreak } from '../policy/breaker.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
-import { decide } from './check-limits.ts';
-import { nextIteration } from './iteration-ended.ts';
+import { decideNext } from './iteration-ended.ts';
 import { planVerified } from './plan-events.ts';
 
 /** Accepts the claim after the checks ran, or rejects it with their reasons and continues. */
@@ -36,9 +35,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     gateFailures,
     notices: { ...state.notices, rejection: reasons },
   };
-  const next = decide(rejected, at, policy, state.verifying.failure ?? null, (warned) =>
-    nextIteration(warned, at, policy),
-  );
+  const next = decideNext(rejected, at, policy, state.verifying.failure ?? null);
   const rejection = event(state, at, 'completion.rejected', { reasons });
   const message = [render(rejectedText(failed), state), ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
   const said: Effect = { type: 'notify', message };
