@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { homeFolder } from '../state/home-folder.ts';
+import { clientConfigDir } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 
@@ -43,10 +43,6 @@ declare const __filename: string | undefined;
 export function bundleDir(): string {
   if (typeof __filename === 'string') return dirname(dirname(realpathSync(__filename)));
   return join(process.cwd(), 'dist', 'plugin');
-}
-
-export function clientConfigDir(env: NodeJS.ProcessEnv): string {
-  return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }
 
 /** Throws `refused` if the project's .claude is the client's own directory, whose settings.json applies to every project. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
-import { configFolder, type Environment, homeFolder } from '../state/home-folder.ts';
+import { clientConfigDir, configFolder, type Environment, homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
@@ -118,12 +118,11 @@ const SETTINGS = ['settings.json', 'settings.local.json', 'hooks', 'skills', 'ag
 /** Returns the files and folders that decide what runs outside the sandbox later: settings of the client, ours, and git's. */
 function controlFiles(project: string, env: Environment, isCommit: boolean): string[] {
   const home = homeFolder(env);
-  const client = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   return [
     ...['.git', '.mcp.json', '.ralph/config.json'].map((name) => join(project, name)),
     // A commit may move the task file, which is in .claude.
     ...(isCommit ? SETTINGS : ['']).map((name) => join(project, '.claude', name)),
-    ...[client, join(home, '.claude.json'), join(home, '.gitconfig')],
+    ...[clientConfigDir(env), join(home, '.claude.json'), join(home, '.gitconfig')],
     join(configFolder(env), 'ralph-loop'),
   ];
 }

@@ -39,3 +39,8 @@ export function configFolder(env: Environment = process.env): string {
   const given = env['XDG_CONFIG_HOME'] ?? '';
   return isAbsolute(given) ? given : join(homeFolder(env), '.config');
 }
+
+/** Returns the folder of the client's settings and records. */
+export function clientConfigDir(env: Environment): string {
+  return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
-import { homeFolder } from '../../state/home-folder.ts';
+import { clientConfigDir } from '../../state/home-folder.ts';
 import { orElse } from '../../text/or-else.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { addTokens, readUsage, type Totals } from './transcript.ts';
@@ -46,7 +46,7 @@ function hasEnded(id: string, env: NodeJS.ProcessEnv): boolean {
 function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {
   const session = env['CLAUDE_CODE_SESSION_ID'];
   if (!session || !AGENT_ID.test(session) || !AGENT_ID.test(id)) return null;
-  const projects = join(env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude'), 'projects');
+  const projects = join(clientConfigDir(env), 'projects');
   // A client may store its records elsewhere.
   const names = orElse(() => readdirSync(projects), []);
   const paths = names.map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));

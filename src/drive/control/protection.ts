@@ -5,7 +5,7 @@ import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
 import { prepareGuard } from '../../guard/guard.ts';
 import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
-import { homeFolder } from '../../state/home-folder.ts';
+import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
@@ -15,10 +15,9 @@ import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/
 
 /** Returns the files that the contract protects, and the loop's own files that it does not write itself. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
-  const home = homeFolder(env);
   return {
-    own: ownFiles(files, contract, env, home),
-    protect: setOf(files, contract, home, contract.guardrails.protectedFiles),
+    own: ownFiles(files, contract, env),
+    protect: setOf(files, contract, homeFolder(env), contract.guardrails.protectedFiles),
   };
 }
 
@@ -94,15 +93,10 @@ function keptByLoop({ projectDir }: LoopFiles, { policy, taskPath }: Contract): 
 const SETTINGS = ['settings.json', 'settings.local.json'];
 
 /** Lists the loop's own files: settings and configuration even if they do not exist, the rest only if present. */
-function ownFiles(
-  files: LoopFiles,
-  { bundleDir, taskPath }: Contract,
-  env: NodeJS.ProcessEnv,
-  home: string,
-): readonly string[] {
+function ownFiles(files: LoopFiles, { bundleDir, taskPath }: Contract, env: NodeJS.ProcessEnv): readonly string[] {
   const { projectDir } = files;
   const claude = join(projectDir, '.claude');
-  const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
+  const user = clientConfigDir(env);
   const directory = loopDirectory(projectDir, taskPath);
   const bundles = [join(claude, 'skills', 'ralph-loop'), ...(bundleDir === null ? [] : [bundleDir])];
   const real = realPaths();

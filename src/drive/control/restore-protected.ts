@@ -155,24 +155,27 @@ function recordRestored(
 ): void {
   const { id, archive, cause } = intent;
   const loop = { loopId, iteration: cause.iteration };
-  const list = (changes: readonly FileChange[]): string => changeList(changes, files.projectDir);
-  const place = shownPath(archive, files.projectDir);
   const { found } = cause;
-  const details = (changes: readonly FileChange[]): { readonly details: Record<string, unknown> } => ({
-    details: { found, archive: place, files: changes.map(({ path, was }) => ({ path, was })) },
-  });
-  if (restored.length > 0) {
-    const text = PROTECTION_TEXTS.restored(list(restored), found, place);
-    recordNotice(files, loop, { at: id, kind: 'restore', text, key: `restored ${id}`, ...details(restored) });
-  }
-  if (failed.length > 0) {
-    const text = PROTECTION_TEXTS.failed(list(failed), found);
-    recordNotice(files, loop, { at: id, kind: 'change', text, key: `failed ${id}`, ...details(failed) });
+  const place = shownPath(archive, files.projectDir);
+  for (const { what, changes, text } of outcomesOf(files, { intent, restored, failed })) {
+    const details = { found, archive: place, files: changes.map(({ path, was }) => ({ path, was })) };
+    const kind = what === 'restored' ? 'restore' : 'change';
+    recordNotice(files, loop, { at: id, kind, text, key: `${what} ${id}`, details });
   }
   const { tool, callId } = found.when === 'call' ? found : { tool: found.when, callId: `restored ${id}` };
   const call = { type: 'tool.denied', at: id, ...loop, tool, callId, rule: 'protected_files: put back' };
   // The notice is stored, which matters more than the count.
   orLogged(files, id, 'calls', () => appendEvent(files, call));
+}
+
+/** Returns what was restored and what could not be, each with its text for the user. */
+function outcomesOf({ projectDir }: LoopFiles, { intent: { archive, cause }, restored, failed }: Restored<Cause>) {
+  const list = (changes: readonly FileChange[]): string => changeList(changes, projectDir);
+  const place = shownPath(archive, projectDir);
+  return [
+    { what: 'restored', changes: restored, text: PROTECTION_TEXTS.restored(list(restored), cause.found, place) },
+    { what: 'failed', changes: failed, text: PROTECTION_TEXTS.failed(list(failed), cause.found) },
+  ].filter(({ changes }) => changes.length > 0);
 }
 
 function recordUsers(
@@ -202,13 +205,7 @@ function reportOf(
   return {
     id: at,
     toUser: [
-      ...done.flatMap(({ intent: { archive, cause }, ...each }) => {
-        const place = shownPath(archive, files.projectDir);
-        return [
-          ...(each.restored.length > 0 ? [PROTECTION_TEXTS.restored(list(each.restored), cause.found, place)] : []),
-          ...(each.failed.length > 0 ? [PROTECTION_TEXTS.failed(list(each.failed), cause.found)] : []),
-        ];
-      }),
+      ...done.flatMap((each) => outcomesOf(files, each).map(({ text }) => text)),
       ...(users.length === 0 ? [] : [PROTECTION_TEXTS.usersChange(list(users))]),
     ],
     toAgent: toAgent.length === 0 ? null : toAgent.join('\n'),

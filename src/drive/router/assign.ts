@@ -4,7 +4,7 @@ import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { readRegularFile, writeAtomically, writeRecord } from '../../state/files/regular-file.ts';
-import { homeFolder } from '../../state/home-folder.ts';
+import { clientConfigDir } from '../../state/home-folder.ts';
 import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
@@ -116,7 +116,8 @@ function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS.Proces
 
 /** Returns the file of an agent that the client uses: the project's before the user's; null if neither exists. */
 function agentFile(type: string, projectDir: string, env: NodeJS.ProcessEnv): string | null {
-  const users = env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
-  const files = [join(projectDir, '.claude'), users].map((folder) => join(folder, 'agents', `${type}.md`));
+  const files = [join(projectDir, '.claude'), clientConfigDir(env)].map((folder) =>
+    join(folder, 'agents', `${type}.md`),
+  );
   return files.find((file) => existsSync(file)) ?? null;
 }

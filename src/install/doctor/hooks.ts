@@ -1,12 +1,12 @@
 import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../../state/hash-contract.ts';
+import { clientConfigDir } from '../../state/home-folder.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { BUNDLE_HOME, HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { readManifest, readObject, readText, safePath } from '../files/project-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
-import { clientConfigDir } from '../places.ts';
 import { entriesOf, hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { sessionRegistration } from '../settings/registration.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';

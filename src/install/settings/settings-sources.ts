@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { clientConfigDir } from '../../state/home-folder.ts';
 import { RalphError } from '../../text/message.ts';
 import { readText } from '../files/project-files.ts';
-import { clientConfigDir } from '../places.ts';
 import { readSettings } from './settings-json.ts';
 
 export interface SettingsSource {
