@@ -76,5 +76,5 @@ function matchesEverything(glob: string): boolean {
 /** Returns why a loop with this budget cannot start, or null: a cost limit requires a known cost. */
 export function costProblem(budget: Policy['budget'], costIsKnown: boolean): string | null {
   if (budget.maxCostUsd === null || costIsKnown) return null;
-  return `budget.max_cost is $${budget.maxCostUsd}, but the cost of this loop is unknown: in hook mode the figure comes through our status line. Start it with the launcher, which sets up the status line, or limit budget.max_tokens or budget.max_time instead.`;
+  return `budget.max_cost is $${budget.maxCostUsd}, but the client reports the cost only to ralph-loop run and to the launcher in a terminal. Use one of these, or limit budget.max_tokens or budget.max_time instead.`;
 }
