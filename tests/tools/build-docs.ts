@@ -100,7 +100,8 @@ function keyRows(schema: Schema, defaults: unknown, prefix = ''): string[] {
   });
 }
 
-function valueText({ type, enum: values, minimum, maximum, pattern, anyOf }: Schema): string {
+function valueText({ type, enum: values, minimum, maximum, pattern, anyOf, items }: Schema): string {
+  if (items?.enum !== undefined) return `list of ${valueText(items)}`;
   if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
   if (pattern?.startsWith('^\\d') === true) return 'duration';
   if (anyOf !== undefined) return [...new Set(anyOf.map(valueText))].join(' or ');

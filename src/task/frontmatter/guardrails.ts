@@ -62,7 +62,7 @@ export const guardrails = mapping({
   shell_policy: optional(shellPolicy, 'An allowlist of shell commands; none by default.'),
   lift: optional(
     list(choice(...PLAN_RULES), 'names of rules'),
-    'Plans: rules that are denied by default while a plan runs, and are allowed here.',
+    'Plans: names of the default rules that do not apply here.',
   ),
   strict: optional(flag(), 'Also refuse whatever cannot be analysed, such as code for an interpreter.'),
 });

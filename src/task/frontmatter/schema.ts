@@ -48,7 +48,7 @@ const idle = mapping({
   max: durationKey('positive', 'Longest continuous idle time, after which the loop ends; 6h by default.'),
   wake: optional(
     choice('time', 'change'),
-    'What leads to the next model call: the end of the wait, or a change of a watched file.',
+    'What starts the next iteration: the end of the wait, or a change of a watched file.',
   ),
   watch: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
