@@ -126,18 +126,6 @@ test('metrics count iterations, cost, tokens, durations, and a call denied twice
   ]);
 });
 
-test('counts a denied call once, whether the hook records it, the runner, or both', () => {
-  const both = [
-    event('tool.denied', 5, { callId: 'c-1', tool: 'Bash', rule: 'private' }),
-    event('tool.ended', 6, { id: 'c-1', tool: 'Bash', outcome: 'denied' }),
-    event('tool.ended', 7, { id: 'c-2', tool: 'Bash', outcome: 'denied' }),
-    event('tool.ended', 8, { id: 'c-3', tool: 'Bash', outcome: 'ok' }),
-    event('tool.denied', 9, { callId: 'c-4', tool: 'Bash', rule: 'private' }),
-  ];
-  const { metrics } = telemetryOf(both, LOOP, ROOT);
-  assert.equal(metrics.find(({ name }) => name === 'ralph.denials')?.sum, 3);
-});
-
 test('every process that drives a loop adds to the same tree, below the trace of the caller', () => {
   const outer = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   assert.deepEqual(traceOf('l-1', outer), { traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16) });
