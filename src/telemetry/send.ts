@@ -78,7 +78,9 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
         started.push(event);
         break;
       case 'check.ran':
-        spans.push(checkSpan(event, timesOf(event, started), loop, root, spans.length));
+        spans.push(
+          checkSpan(event, timesOf(event, started), loop, root, [turnOf(ended.at(-1) ?? event), spans.length]),
+        );
         break;
       case 'iteration.ended':
         spans.push(iterationSpan(event, loop, root));
@@ -133,13 +135,18 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
     ...{ 'ralph.claimed': event['claimed'] === true, 'ralph.cost_usd': number(agent, 'costUsd') },
   };
   return {
-    ...{ traceId, spanId: spanId(loop.loopId, 'iteration', iteration), parentSpanId: spanId(loop.loopId, 'loop') },
+    ...{ traceId, spanId: spanId(loop.loopId, 'iteration', turnOf(event)), parentSpanId: spanId(loop.loopId, 'loop') },
     name: 'invoke_agent claude-code',
     startedAt: text(event, 'startedAt'),
     endedAt: text(event, 'endedAt'),
     attributes,
     error: null,
   };
+}
+
+/** Returns the position of an iteration in its loop: an idle one has the number of the last that counted. */
+function turnOf(event: StreamEvent): number {
+  return (number(event, 'iteration') ?? 0) + (number(event, 'idleIterations') ?? 0);
 }
 
 type Times = Pick<Span, 'startedAt' | 'endedAt'>;
@@ -153,13 +160,19 @@ function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
   return { startedAt: text(own, 'at'), endedAt: next === undefined ? at : text(next, 'at') };
 }
 
-function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, { traceId }: TraceRoot, nth: number): Span {
+function checkSpan(
+  event: StreamEvent,
+  times: Times,
+  loop: LoopFacts,
+  { traceId }: TraceRoot,
+  [turn, nth]: readonly [number, number],
+): Span {
   const [iteration, outcome, at] = [number(event, 'iteration') ?? 0, text(event, 'outcome'), text(event, 'at')];
   // A check without a name is named by its command, which is not reported.
   const name = event['name'] === event['run'] ? undefined : text(event, 'name');
   return {
     ...{ traceId, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },
-    parentSpanId: spanId(loop.loopId, 'iteration', iteration),
+    parentSpanId: spanId(loop.loopId, 'iteration', turn),
     name: 'check',
     ...times,
     attributes: {

@@ -67,15 +67,15 @@ function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
 }
 
-/** Returns variables that put a client's spans below an iteration's, or the loop's (`iteration` null); none without export. */
+/** Returns variables that put a client's spans below an iteration's, idle ones counted, or the loop's (null); none without export. */
 export async function traceEnvironment(
   loopId: string,
-  iteration: number | null,
+  turn: number | null,
   env: NodeJS.ProcessEnv,
 ): Promise<Readonly<Record<string, string>>> {
   if (!hasEndpoint(env)) return {};
   const { traceparentFor } = await import('../../telemetry/ids.ts');
-  return { TRACEPARENT: traceparentFor(loopId, iteration, env['TRACEPARENT']) };
+  return { TRACEPARENT: traceparentFor(loopId, turn, env['TRACEPARENT']) };
 }
 
 /** Returns the cursor; null if nothing of the loop was exported yet. */

@@ -32,8 +32,8 @@ export async function runAgent(
   const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
   const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir);
-  const { loopId, iteration } = bound.loaded.state;
-  const trace = await traceEnvironment(loopId, iteration + 1, options.env);
+  const { loopId, iteration, idleIterations } = bound.loaded.state;
+  const trace = await traceEnvironment(loopId, iteration + idleIterations + 1, options.env);
   const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
     env: { ...options.env, ...options.agentEnv, ...trace },

@@ -69,6 +69,19 @@ test('a loop is a tree of spans: loop, iteration and check, with waits beside th
   assert.deepEqual([loop.startedAt, loop.endedAt, loop.error], [at(0), at(90), null]);
 });
 
+test('an idle iteration has a span of its own, and checks are below the iteration that claimed', () => {
+  const idle = { ...ITERATION, idleIterations: 1 };
+  const claimed = { ...ITERATION, iteration: 2, idleIterations: 1 };
+  const check = event('check.ran', 64, { iteration: 2, name: 'types', run: 'tsc', outcome: 'ok', tail: '' });
+  const { spans } = telemetryOf([{ ...ITERATION, idleIterations: 0 }, idle, claimed, check], LOOP, ROOT);
+  assert.equal(new Set(spans.map(({ spanId: id }) => id)).size, 4);
+  assert.deepEqual(
+    spans.map(({ spanId: id }) => id).slice(0, 3),
+    [1, 2, 3].map((turn) => traceparentFor('l-1', turn, undefined).split('-')[2]),
+  );
+  assert.equal(spans[3]?.parentSpanId, spans[2]?.spanId);
+});
+
 test('an iteration has the names of the GenAI conventions', () => {
   const { spans } = telemetryOf([ITERATION], LOOP, ROOT);
   assert.deepEqual(spans[0]?.attributes, {
