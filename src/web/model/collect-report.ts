@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { idleElapsed } from '../../engine/policy/idle.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
@@ -93,7 +94,7 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
     maxCostUsd: state.usage.costUsd,
     maxTokens: billedTokens(state.usage),
     maxTimeMs: elapsed(state.startedAt, row.endedAt ?? at),
-    maxIdleMs: null,
+    maxIdleMs: idleElapsed(state.idle, row.endedAt ?? at),
   };
   const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];
   const read = { notices: loop.notices(), questions: loop.questions() };

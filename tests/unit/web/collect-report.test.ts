@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
-import { rowOf, shownText } from '../../../src/web/model/collect-report.ts';
+import { reportData, rowOf, shownText } from '../../../src/web/model/collect-report.ts';
+import { LoopHistory } from '../../../src/web/model/loop-history.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const STATE: LoopState = initialState({
@@ -43,4 +44,16 @@ test('paths of the project and the home are shortened, those of a neighbour with
   const shown = shownText(`${home}/app`);
   assert.equal(shown(`In ${home}/app/src, "${home}/app" and ${home}/app.`), 'In src, "." and ..');
   assert.equal(shown(`${home}/app-2/x ${home}/app.old ${home}na/x`), `~/app-2/x ~/app.old ${home}na/x`);
+});
+
+test('the limit of idle time shows how long the loop has been idle at a stretch', () => {
+  const history = new LoopHistory();
+  history.take({ type: 'loop.started', at: AT, limits: { maxIdleMs: 3_600_000 } });
+  const state = { ...STATE, idle: { since: AT, consecutive: 1, lastCallAt: AT } };
+  const { limits } = reportData(
+    { ...SHOWN, state, status: 'waiting', live: true },
+    history,
+    '2026-01-01T00:10:00.000Z',
+  );
+  assert.deepEqual(limits, [{ name: 'idle time', unit: 'ms', limit: 3_600_000, used: 600_000 }]);
 });
