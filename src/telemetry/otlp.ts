@@ -42,16 +42,14 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Encodes spans as a request of OTLP/HTTP in JSON. */
 export function traceRequest(spans: readonly Span[], resource: Resource): Json {
-  const encoded = spans.map((span) => ({
-    traceId: span.traceId,
-    spanId: span.spanId,
-    ...(span.parentSpanId !== null && { parentSpanId: span.parentSpanId }),
-    name: span.name,
+  const encoded = spans.map(({ parentSpanId, startedAt, endedAt, attributes, error, ...named }) => ({
+    ...named,
+    ...(parentSpanId !== null && { parentSpanId }),
     kind: INTERNAL,
-    startTimeUnixNano: nanoseconds(span.startedAt),
-    endTimeUnixNano: nanoseconds(span.endedAt),
-    attributes: encodeAll(span.attributes),
-    status: span.error === null ? {} : { code: FAILED, message: span.error },
+    startTimeUnixNano: nanoseconds(startedAt),
+    endTimeUnixNano: nanoseconds(endedAt),
+    attributes: encodeAll(attributes),
+    status: error === null ? {} : { code: FAILED, message: error },
   }));
   return {
     resourceSpans: [{ resource: resourceOf(resource), scopeSpans: [{ scope: scopeOf(resource), spans: encoded }] }],

@@ -17,20 +17,15 @@ interface Batch {
 }
 
 /** Sends the spans that these events complete. `problem` is one line; null if all arrived, or there was nothing to send. */
-export async function send(exporter: Exporter, batch: Batch) {
-  const { spans, metrics, pending } = telemetryOf(
-    batch.events,
-    batch.loop,
-    traceOf(batch.loop.loopId, batch.traceparent),
-  );
+export async function send(exporter: Exporter, { events, loop, traceparent, since, at }: Batch) {
+  const { spans, metrics, pending } = telemetryOf(events, loop, traceOf(loop.loopId, traceparent));
   const resource: Resource = { version: manifest.version, attributes: exporter.resource };
+  const { tracesUrl, metricsUrl } = exporter;
   const problems = await Promise.all([
-    spans.length === 0 ? null : post(exporter, exporter.tracesUrl, traceRequest(spans, resource)),
-    metrics.length === 0 || exporter.metricsUrl === ''
-      ? null
-      : post(exporter, exporter.metricsUrl, metricRequest(metrics, resource, batch.since, batch.at)),
+    spans.length > 0 && post(exporter, tracesUrl, traceRequest(spans, resource)),
+    metrics.length > 0 && metricsUrl && post(exporter, metricsUrl, metricRequest(metrics, resource, since, at)),
   ]);
-  return { problem: problems.find((problem) => problem !== null) ?? null, pending };
+  return { problem: problems.find(Boolean) || null, pending };
 }
 
 async function post({ headers }: Exporter, url: string, body: object): Promise<string | null> {
@@ -77,11 +72,11 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
       case 'check.started':
         started.push(event);
         break;
-      case 'check.ran':
-        spans.push(
-          checkSpan(event, timesOf(event, started), loop, root, [turnOf(ended.at(-1) ?? event), spans.length]),
-        );
+      case 'check.ran': {
+        const parentSpanId = spanId(loop.loopId, 'iteration', turnOf(ended.at(-1) ?? event));
+        spans.push(checkSpan(event, timesOf(event, started), loop, { ...root, parentSpanId }, spans.length));
         break;
+      }
       case 'iteration.ended':
         spans.push(iterationSpan(event, loop, root));
         ended.push(event);
@@ -119,11 +114,8 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
   const agent = (event['agent'] ?? {}) as StreamEvent;
   const usage = (agent['usage'] ?? {}) as StreamEvent;
   const attributes: Attributes = {
-    ...{
-      'gen_ai.operation.name': 'invoke_agent',
-      'gen_ai.agent.name': 'claude-code',
-      'gen_ai.provider.name': 'anthropic',
-    },
+    ...{ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'claude-code' },
+    'gen_ai.provider.name': 'anthropic',
     'gen_ai.request.model': typeof agent['model'] === 'string' ? agent['model'] : undefined,
     'gen_ai.conversation.id': loop.sessionId ?? undefined,
     'gen_ai.usage.input_tokens': number(usage, 'inputTokens'),
@@ -160,19 +152,12 @@ function timesOf(event: StreamEvent, started: readonly StreamEvent[]): Times {
   return { startedAt: text(own, 'at'), endedAt: next === undefined ? at : text(next, 'at') };
 }
 
-function checkSpan(
-  event: StreamEvent,
-  times: Times,
-  loop: LoopFacts,
-  { traceId }: TraceRoot,
-  [turn, nth]: readonly [number, number],
-): Span {
+function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, parent: TraceRoot, nth: number): Span {
   const [iteration, outcome, at] = [number(event, 'iteration') ?? 0, text(event, 'outcome'), text(event, 'at')];
   // A check without a name is named by its command, which is not reported.
   const name = event['name'] === event['run'] ? undefined : text(event, 'name');
   return {
-    ...{ traceId, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },
-    parentSpanId: spanId(loop.loopId, 'iteration', turn),
+    ...{ ...parent, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },
     name: 'check',
     ...times,
     attributes: {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
+import { fieldsOf, parseFields } from '../../claude/fields.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
 
 /** Returns the session's cost in US dollars, which the client reports to its status line; null if unknown. */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
@@ -22,11 +22,8 @@ export function usageNow(files: LoopFiles, { usage, sessionId }: LoopState): Loo
 
 /** Reads session and cost from what the client passes to its status line; null for a status line run by hand. */
 export function reportedCost(payload: string): { readonly sessionId: string; readonly costUsd: number } | null {
-  const { session_id: sessionId, cost } = (jsonOrNull(payload) ?? {}) as {
-    session_id?: unknown;
-    cost?: { total_cost_usd?: unknown };
-  };
-  const costUsd = cost?.total_cost_usd;
+  const { session_id: sessionId, cost } = parseFields(payload) ?? {};
+  const costUsd = fieldsOf(cost)['total_cost_usd'];
   if (typeof sessionId !== 'string' || typeof costUsd !== 'number' || !(costUsd >= 0)) return null;
   return { sessionId, costUsd };
 }

@@ -1,4 +1,4 @@
-import type { CheckResult, EngineEvent, UsageDelta } from '../../engine/events.ts';
+import { type CheckResult, type EngineEvent, tokens } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
@@ -48,6 +48,7 @@ function taskIterationRecord(
   state: LoopState,
 ): TaskIterationRecord {
   const { loopId, iteration, startedAt, endedAt, durationMs } = record;
+  const usage = agent?.usage ?? ended.usage;
   const failed = gate?.filter(({ outcome }) => outcome !== 'ok') ?? [];
   const status = ended.timedOut ? 'timeout' : record.kind === 'idle' ? 'idle' : 'completed';
   return {
@@ -63,13 +64,7 @@ function taskIterationRecord(
     },
     commands: (measured.turn?.evidence ?? []).map(commandOutcome),
     snapshotBounds: [...measured.bounds],
-    usage: usage(agent?.usage ?? ended.usage, agent?.costUsd ?? null),
+    // In a session the client reports only the cost of the whole session.
+    usage: usage && { ...tokens((kind) => usage[kind]), costUsd: agent?.costUsd ?? null },
   };
-}
-
-/** Returns the usage. In a session the client reports only the cost of the whole session, so `costUsd` is null. */
-function usage(usage: UsageDelta | null, costUsd: number | null): TaskIterationRecord['usage'] {
-  if (usage === null) return null;
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd };
 }

@@ -44,12 +44,14 @@ function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
   const { maxIterations, usage } = state;
   const end = state.status === 'ended' ? state.ended.at : null;
+  // The loop's own: what the session's cost has grown by since the loop began in it, and its earlier cost.
+  const { costUsd } = addUsage(usage, null, end === null ? sessionCost : null);
   return [
     `ralph: ${state.name ?? 'default'}`,
     statusText(state, at),
     `iter ${currentIteration(state)}/${maxIterations}`,
     formatDuration(Math.max(1_000, elapsed(state.startedAt, end ?? at))),
-    ...costText(usage, end === null ? sessionCost : null),
+    ...(costUsd === null ? [] : [dollarText(costUsd)]),
   ].join(' │ ');
 }
 
@@ -74,10 +76,4 @@ function statusText(state: LoopState, at: string): string {
     default:
       return state satisfies never;
   }
-}
-
-/** Returns the loop's own cost: the increase of the session's cost since the loop began in it, plus its earlier cost. */
-function costText(usage: LoopState['usage'], sessionCost: number | null): string[] {
-  const { costUsd } = addUsage(usage, null, sessionCost);
-  return costUsd === null ? [] : [dollarText(costUsd)];
 }

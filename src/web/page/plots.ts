@@ -61,9 +61,6 @@ function usedOf({ name, limit, used }: Limit, iterations: readonly Iteration[]):
   return [{ ...own, name: `${own.name} so far`, value: (each) => after.get(each) ?? null, limit, used }];
 }
 
-const LATE =
-  "In a session, Claude Code reports tokens and cost late: those of an iteration's last answer can count for the next one.";
-
 /** Draws one plot for each figure that is known for any iteration, and for each limit with a figure. */
 export function Plots({ data: { iterations, limits, row } }: { readonly data: ReportData }) {
   const done = iterations.filter(({ outcome }) => outcome !== 'open');
@@ -74,7 +71,7 @@ export function Plots({ data: { iterations, limits, row } }: { readonly data: Re
   if (done.length < 2 || known.length === 0) return null;
   return html`<section aria-labelledby="plots">
     <h2 id="plots">Plots</h2>
-    ${row.mode === 'hook' && html`<p class="dim">${LATE}</p>`}
+    ${row.mode === 'hook' && html`<p class="dim">In a session, Claude Code reports tokens and cost late: those of an iteration's last answer can count for the next one.</p>`}
     <div class="plots">${known.map((figure) => html`<${Plot} key=${figure.name} figure=${figure} iterations=${done} />`)}</div>
   </section>`;
 }
