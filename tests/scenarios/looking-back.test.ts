@@ -122,7 +122,7 @@ const ENDS: readonly [as: string, next: RegExp][] = [
   ['cancelled', /ralph-loop resume/],
   ['interrupted', /ralph-loop resume/],
   ['max-iterations', /--max-iterations N/],
-  ['no-progress-exhaustion', /smaller or clearer/],
+  ['no-progress-exhaustion', /^No iteration is known to have made progress\./],
   ['circuit-open', /The iterations repeated themselves/],
   ['idle-limit', /idle\.max/],
   ['budget-exhausted', /Raise the budget/],

@@ -53,7 +53,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
     ],
   },
   'no-progress-exhaustion': advise(
-    'The iterations changed nothing. Make the task smaller or clearer.',
+    'No iteration is known to have made progress. Make the task smaller or clearer.',
     'Then start over',
     'restart',
   ),
