@@ -46,10 +46,10 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
     <${Surroundings} data=${data} />`;
 }
 
-function Head({ data: { row, why, next, notices, iterations } }: { readonly data: ReportData }) {
+function Head({ data: { row, why, next, notices, iterations, generatedAt } }: { readonly data: ReportData }) {
   const total = iterations.reduce((sum, { denied }) => sum + denied, 0);
   const commits = iterations.reduce((sum, each) => sum + each.commits.length, 0);
-  const took = Date.parse(row.endedAt ?? new Date().toISOString()) - Date.parse(row.startedAt);
+  const took = Date.parse(row.endedAt ?? generatedAt) - Date.parse(row.startedAt);
   const facts = [
     row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
     took >= 0 ? duration(took) : '',
@@ -62,7 +62,7 @@ function Head({ data: { row, why, next, notices, iterations } }: { readonly data
     <p class="dim crumbs">${oneLine(row.project)} · ${oneLine(row.task)}</p>
     <h1>${oneLine(row.name)} <${Badge} status=${row.status} verified=${row.verified} /></h1>
     <p class="why">${clean(why)}</p>
-    <p class="facts">${facts.join(' · ')} <span class="dim">from ${moment(row.startedAt)}${row.endedAt === null ? '' : ` to ${moment(row.endedAt)}`}</span></p>
+    <p class="facts">${facts.join(' · ')} <span class="dim">from ${moment(row.startedAt)}${row.endedAt === null ? `, as of ${moment(generatedAt)}` : ` to ${moment(row.endedAt)}`}</span></p>
     ${next !== '' && html`<p class="next"><b>Next:</b> ${clean(next)}</p>`}
     ${notices.length > 0 && html`<ul class="notices">${notices.map(({ at, text }) => html`<li><span class="dim">${moment(at)}</span> ${clean(text)}</li>`)}</ul>`}
   </header>`;

@@ -230,6 +230,18 @@ test('a report of a loop whose clock was set back claims neither a time nor a co
   await page.context().close();
 });
 
+test('a report of a running loop says as of when its figures are, whenever it is opened', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true, driven: true });
+  p.ralph(['report']);
+  const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
+  await page.clock.setFixedTime(Date.now() + 48 * 3_600_000);
+  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await shows(page, '.head .facts', / · 2h (?:\d+[ms] )?· .*, as of \d{4}-/);
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
 test('on paper a report is dark on light, with what is folded away on the screen', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 40 });
