@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
 import type { Guardrails } from '../engine/schema/contract.ts';
+import { isFolder } from '../state/files/regular-file.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
@@ -24,7 +24,7 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
     cwd,
     home,
     variables: { CLAUDE_PROJECT_DIR: projectDir, ...variables },
-    directoryExists: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+    directoryExists: isFolder,
   });
   const own = ownDenial(reading, guard);
   if (own !== null) return own;

@@ -1,8 +1,8 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isFolder, realPathOf } from '../state/files/regular-file.ts';
 import { clientConfigDir } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
 
 interface ProjectQuestion {
   readonly given: string | null;
@@ -19,22 +19,18 @@ const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
   if (given !== null) {
     const dir = resolve(cwd, given);
-    if (isDirectory(dir)) return dir;
+    if (isFolder(dir)) return dir;
     throw new RalphError('usage', `--project ${given}: no such directory exists.`);
   }
-  if (env['CLAUDE_PROJECT_DIR'] && isDirectory(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
+  if (env['CLAUDE_PROJECT_DIR'] && isFolder(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
   return (search ? markedDir(cwd) : null) ?? cwd;
 }
 
 function markedDir(from: string): string | null {
   for (let dir = from; ; dir = dirname(dir)) {
-    if (MARKS.some((mark) => isDirectory(join(dir, mark)))) return dir;
+    if (MARKS.some((mark) => isFolder(join(dir, mark)))) return dir;
     if (dirname(dir) === dir) return null;
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 declare const __filename: string | undefined;
@@ -47,12 +43,8 @@ export function bundleDir(): string {
 
 /** Throws `refused` if the project's .claude is the client's own directory, whose settings.json applies to every project. */
 export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): void {
-  const claude = real(join(projectDir, '.claude'));
-  if (claude === null || claude !== real(clientConfigDir(env))) return;
+  const claude = realPathOf(join(projectDir, '.claude'));
+  if (claude === null || claude !== realPathOf(clientConfigDir(env))) return;
   const message = `${claude} contains your own Claude Code settings for all projects. Change to the directory of a project.`;
   throw new RalphError('refused', advise(message, 'Or name it', 'init', { project: 'DIR' }));
-}
-
-function real(path: string): string | null {
-  return orElse(() => realpathSync(path), null); // missing: it cannot be the same
 }

@@ -32,7 +32,9 @@ export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Reco
   const locked = locks.map((path) => resolve(projectDir, path)).filter(isMissing);
   writeRecord(placeholders, { paths: [...missing, ...locked] });
   const lines = missing.map((path) => `/${prefix}${relative(projectDir, path)}`.replace(/[*?[\]\\]/g, '\\$&'));
-  const own = (readRegularFile(ownExcludes(projectDir, env), MOST_BYTES) ?? '').replace(/\n?$/, '\n');
+  const set = ask(projectDir, ['config', '--type=path', 'core.excludesFile'], env);
+  const excludes = isAbsolute(set) ? set : join(configFolder(env), 'git', 'ignore');
+  const own = (readRegularFile(excludes, MOST_BYTES) ?? '').replace(/\n?$/, '\n');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeAtomically(file, `${own}${lines.join('\n')}\n`);
   const count = countOf(env);
@@ -42,11 +44,6 @@ export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Reco
     [`GIT_CONFIG_KEY_${count}`]: 'core.excludesFile',
     [`GIT_CONFIG_VALUE_${count}`]: file,
   };
-}
-
-function ownExcludes(projectDir: string, env: Environment): string {
-  const path = ask(projectDir, ['config', '--type=path', 'core.excludesFile'], env);
-  return isAbsolute(path) ? path : join(configFolder(env), 'git', 'ignore');
 }
 
 /** Returns git's output; '' if it fails or is missing. */

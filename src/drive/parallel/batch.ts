@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
@@ -102,10 +102,7 @@ export function refuseRunning({ runner }: Batch): void {
 }
 
 export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Omit<Batch, 'runner'>): void {
-  const path = pathOf(projectDir, env);
-  mkdirSync(loopFiles(projectDir, null, env).outsideDir, { recursive: true, mode: 0o700 });
-  const whole: Batch = { ...record, runner: identityOf(process.pid) };
-  writeAtomically(path, `${JSON.stringify(whole)}\n`, 0o600);
+  writeRecord(pathOf(projectDir, env), { ...record, runner: identityOf(process.pid) } as Batch);
 }
 
 /** Records this process as the owner of a run. Throws `refused` if another run has begun since `former` was read. */

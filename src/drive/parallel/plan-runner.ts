@@ -29,6 +29,17 @@ function slotsHeld(tasks: Iterable<ActiveTask>): number {
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
 
+/** Task of a plan that is being worked on. */
+interface ActiveTask {
+  readonly id: string;
+  readonly process: LoopProcess;
+  /** Occupies a slot for agents: from its start until its work waits to be committed. */
+  holdsSlot: boolean;
+  /** Answers a run that waits for its turn, or for a free slot. */
+  turn: ((turn: PlanTurn) => void) | null;
+  permit: (() => void) | null;
+}
+
 /**
  * Runs tasks of a plan side by side, each in its own worktree and process, with a limited number of agents. The plan in the
  * project decides what is done. Tasks commit one at a time, in the order of sequential execution. Once a task is blocked or
@@ -269,4 +280,8 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     this.#record = { ...this.#record, ...change };
     writeBatch(this.options.projectDir, this.options.env, this.#record);
   }
+}
+
+function slotsHeld(tasks: Iterable<ActiveTask>): number {
+  return [...tasks].filter(({ holdsSlot }) => holdsSlot).length;
 }

@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
 import type { Effect, EngineEvent } from '../../engine/events.ts';
@@ -6,6 +6,7 @@ import { planOf } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { realPathOf } from '../../state/files/regular-file.ts';
 import { pinnedPlaces } from '../../task/git/git-view.ts';
 import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
@@ -45,20 +46,16 @@ export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {
 /** Returns all names that git may use for plan and progress file, links resolved, relative to the project, existing or not. */
 export function ownPaths(projectDir: string, planPath: string): string[] {
   const own = [planPath, progressPath(planPath)];
-  const root = real(projectDir);
+  const root = realPathOf(projectDir);
   const behind = own.flatMap((path) => {
-    const folder = real(join(projectDir, dirname(path)));
-    return [folder === null ? null : join(folder, basename(path)), real(join(projectDir, path))];
+    const folder = realPathOf(join(projectDir, dirname(path)));
+    return [folder === null ? null : join(folder, basename(path)), realPathOf(join(projectDir, path))];
   });
   const named = behind.flatMap((path) => {
     const from = path === null || root === null ? '..' : relative(root, path).split('\\').join('/');
     return from.startsWith('..') ? [] : [from];
   });
   return [...new Set([...own, ...named])];
-}
-
-function real(path: string): string | null {
-  return orElse(() => realpathSync(path), null); // a missing file has no other name
 }
 
 /** Returns the target of a symbolic link as written; null if the path is not a link. */

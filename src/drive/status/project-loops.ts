@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { loopFiles, loopNamesIn } from '../../state/loop-files.ts';
 import { type WorktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
 import { describeLoop, type LiveLoop, type LoopReport } from './loop-report.ts';
@@ -6,8 +6,7 @@ import { describeLoop, type LiveLoop, type LoopReport } from './loop-report.ts';
 /** Returns the names of all loops that have files in a project, the default one (null) first. */
 export function loopNames(projectDir: string, env: NodeJS.ProcessEnv): (string | null)[] {
   const { runtimeDir } = loopFiles(projectDir, null, env);
-  const isFolder = statSync(runtimeDir, { throwIfNoEntry: false })?.isDirectory() === true;
-  const names = isFolder ? loopNamesIn(runtimeDir) : [];
+  const names = isFolder(runtimeDir) ? loopNamesIn(runtimeDir) : [];
   return names.sort((a, b) => (a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
 }
 

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { realPathOf } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { unopenedText } from '../../task/git/read-repository.ts';
 import { withoutPlace } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 
 /** Repository of a project, as needed to create a worktree. */
@@ -34,8 +33,9 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
 /** Returns whether git has registered this directory as a work tree, even if it no longer exists. */
 export function isRegistered(projectDir: string, dir: string, env: NodeJS.ProcessEnv): boolean {
   const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
-  const wanted = real(dir);
-  return list.split('\0').some((line) => line.startsWith('worktree ') && real(line.slice(9)) === wanted);
+  // One that was removed may still be registered.
+  const real = (path: string): string => realPathOf(path) ?? path;
+  return list.split('\0').some((line) => line.startsWith('worktree ') && real(line.slice(9)) === real(dir));
 }
 
 /** Returns the commit of a branch; null if there is no such branch. */
@@ -60,10 +60,6 @@ export function ownCommits(
   const others = ['--not', 'HEAD', `--exclude=${branch}`, '--branches', '--remotes', '--tags'];
   const words = ['rev-list', '--count', ...revisions, ...others];
   return Number(askGit(projectDir, words, env, 'its commits could not be counted'));
-}
-
-function real(path: string): string {
-  return orElse(() => realpathSync(path), path); // removed, but still registered
 }
 
 export interface GitRun {

@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Guardrails } from '../../engine/schema/contract.ts';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { withinTime } from '../commands/within-time.ts';
 import { ignoredByGit } from '../git-repository.ts';
 import { type Denial, deny, evaluateUndecided, type Guard, type ToolCall, type Verdict } from '../guard.ts';
@@ -187,7 +188,9 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
  * paths, and a plain word (`json["secrets"]`) only is if such a file exists.
  */
 function pathsInCode(code: string, cwd: string): string[] {
-  const text = code.replace(QUERIES, withoutValues);
+  const text = code.replace(QUERIES, (query) => {
+    return OPENS.test(query) ? query : query.replace(VALUES, (string, isValue) => (isValue ? '?' : string));
+  });
   const strings = [...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){1,1024})\1/g)].map((match) => match[2] ?? '');
   const pieces = strings
     .flatMap((string) => [...new Set([string, ...string.split(/[\s=:,;()<>|'"]+/)])])
@@ -206,10 +209,6 @@ const OPENS =
   /(?:file|read|load|import|export|scan|glob|dir|sniff|parquet|edit|variable|exec|system|shell|url)\w*\s*\(/i;
 /** Pattern for strings, each with what shows that a statement compares or stores it, in contrast to `from 'F'`. */
 const VALUES = /([=<>,]\s*|\b(?:i?like|(?:in|values)\s*\()\s*)?'(?:[^'\n]|'')*'/gi;
-
-function withoutValues(query: string): string {
-  return OPENS.test(query) ? query : query.replace(VALUES, (string, isValue) => (isValue === undefined ? string : '?'));
-}
 
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
   const budget = newBudget();
@@ -241,12 +240,8 @@ function leftOut({ shown, by }: Access, pattern: string): string | undefined {
   const [file, folder] = excludesOf(by) ?? [];
   const name = basename(shown);
   const isName = !pattern.includes('/') && !pattern.startsWith('policy:');
-  const isFolder = isName && !/[*?[{(]/.test(pattern) && (pattern !== name || isDirectory(shown));
-  return (isFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name);
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const byFolder = isName && !/[*?[{(]/.test(pattern) && (pattern !== name || isFolder(shown));
+  return (byFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name);
 }
 
 /** Temporary folders: a file there merely shares the name of a file that is protected by name. */

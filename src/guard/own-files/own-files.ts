@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, posix } from 'node:path';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
@@ -14,8 +15,7 @@ export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: strin
     near === '/' || path === near || path.startsWith(`${near}/`) || near.startsWith(`${path}/`);
   return guard.own.filter(isNear).flatMap((entry) => {
     const folder = entry.prefix ? dirname(entry.path) : entry.path;
-    const stat = statSync(folder, { throwIfNoEntry: false });
-    const below = stat?.isDirectory() === true ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+    const below = isFolder(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
     const paths = below.slice(0, MAX_FILES).map((name) => join(folder, name));
     const itself = entry.prefix ? `${entry.path}.json` : entry.path;
     return [itself, ...paths.filter((path) => isInside(path, entry))].map((path) => ({ path, entry }));

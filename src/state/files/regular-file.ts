@@ -6,13 +6,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { jsonOrNull } from '../../text/or-else.ts';
+import { jsonOrNull, orElse } from '../../text/or-else.ts';
 import { isAlive } from '../process/identity.ts';
 
 /** Size limit of every task and configuration file: parsing several gigabytes would never end. */
@@ -26,6 +27,16 @@ export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string |
   } catch {
     return null;
   }
+}
+
+/** Returns whether a folder is there, or a link to one. */
+export function isFolder(path: string): boolean {
+  return orElse(() => statSync(path).isDirectory(), false);
+}
+
+/** Returns the path without symbolic links; null if nothing is there. */
+export function realPathOf(path: string): string | null {
+  return orElse(() => realpathSync(path), null);
 }
 
 /** Returns `path` if it is a regular file of at most `limit` bytes. Throws otherwise; EFBIG if it is larger. */
@@ -145,11 +156,9 @@ export function writeWhole(descriptor: number, content: string | Uint8Array, pat
 
 let serial = 0;
 
-/** Form of a token; its first part is the process id in base 36. */
-const UNIQUE_TOKEN = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/;
-
+/** Returns whether the process that made this token has ended. The first part of a token is its id in base 36. */
 export function isOfDeadProcess(token: string): boolean {
-  const pid = UNIQUE_TOKEN.exec(token)?.[1];
+  const pid = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/.exec(token)?.[1];
   return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
 }
 

@@ -25,7 +25,7 @@ export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
     for (const name of namesIn(directory)) {
       const path = join(directory, name);
       const spent = isSpentMarker(path);
-      if (!spent && !isDeadDraft(name)) continue;
+      if (!spent && !isOfDeadProcess(DRAFT.exec(name)?.[1] ?? '')) continue;
       const there = lstatSync(path, { throwIfNoEntry: false });
       if (there === undefined || now - there.mtimeMs < YOUNG_MS) continue;
       if (spent) removeLock(path);
@@ -36,11 +36,6 @@ export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
     }
   }
   return removed;
-}
-
-function isDeadDraft(name: string): boolean {
-  const token = DRAFT.exec(name)?.[1];
-  return token !== undefined && isOfDeadProcess(token);
 }
 
 /** Returns whether this is the marker of a dead reaper for a token that is no longer in its lock. */

@@ -1,11 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
 import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
-import { orElse } from '../../text/or-else.ts';
 import { findShell } from './shell.ts';
 
 export interface CommandRun {
@@ -38,7 +37,7 @@ const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
 export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   command.signal.throwIfAborted();
   // The system would report a missing shell instead of the missing directory.
-  if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
+  if (!isFolder(command.directory)) return unavailable(`there is no directory ${command.directory}`);
   const shell = findShell(command.env);
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
   const { run: text, sandbox } = command;
@@ -76,10 +75,6 @@ async function aborted(signal: AbortSignal, within: number): Promise<void> {
   const limit = deadline(within, signal);
   if (!signal.aborted) await limit.reached;
   limit.clear();
-}
-
-function isDirectory(path: string): boolean {
-  return orElse(() => statSync(path).isDirectory(), false);
 }
 
 function unavailable(why: string): CommandOutcome {

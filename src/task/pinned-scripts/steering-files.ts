@@ -38,17 +38,14 @@ rspec bundle rake: .rspec .rspec-local ~/.rspec .bundle/config ~/.bundle/config 
 gradle gradlew: ~/.gradle/init.gradle ~/.gradle/init.gradle.kts ~/.gradle/init.d ~/.gradle/gradle.properties gradle/wrapper/gradle-wrapper.properties gradle/wrapper/gradle-wrapper.jar | build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties
 mvn mvnw: .mvn/maven.config .mvn/jvm.config .mvn/extensions.xml .mvn/wrapper/maven-wrapper.properties .mvn/wrapper/maven-wrapper.jar ~/.m2/settings.xml ~/.mavenrc | pom.xml
 dotnet: .runsettings Directory.Build.props Directory.Build.targets
-zsh: ~/.zshenv
-fish: ~/.config/fish/config.fish
-csh tcsh: ~/.cshrc ~/.tcshrc
+zsh fish csh tcsh: ~/.zshenv ~/.config/fish/config.fish ~/.cshrc ~/.tcshrc
 R Rscript: .Rprofile ~/.Rprofile .Renviron ~/.Renviron
 prove shellspec: .proverc ~/.proverc .shellspec ~/.shellspec
 docker podman docker-compose podman-compose: {compose,docker-compose}.{yaml,yml} {compose,docker-compose}.override.{yaml,yml} | Dockerfile .env .dockerignore
 pre-commit lefthook lint-staged: .pre-commit-config.yaml lefthook.yml lefthook.yaml .lintstagedrc .lintstagedrc.json package.json#lint-staged
 grunt gulp invoke inv doit: Gruntfile.js gulpfile.js tasks.py dodo.py
 rg ag fd: | .ignore .rgignore .agignore .fdignore .gitignore
-curl wget: ~/.curlrc ~/.config/curlrc ~/.wgetrc
-sqlite3 psql mysql mariadb: ~/.sqliterc ~/.config/sqlite3/sqliterc ~/.psqlrc ~/.my.cnf
+curl wget sqlite3 psql mysql mariadb: ~/.curlrc ~/.config/curlrc ~/.wgetrc ~/.sqliterc ~/.config/sqlite3/sqliterc ~/.psqlrc ~/.my.cnf
 ssh scp sftp rsync ansible ansible-playbook molecule: ~/.ssh/config ansible.cfg ~/.ansible.cfg
 git: | ~/.gitconfig ~/.config/git/config ~/.config/git/attributes ~/.config/git/ignore
 direnv: .envrc

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
-import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import picomatch from 'picomatch';
+import { realPathOf } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commitMark } from '../git/commit-mark.ts';
 import { isWithin, projectPath } from '../project-file.ts';
@@ -101,9 +102,7 @@ function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = tr
   hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
 }
 
-function realOf(path: string): string {
-  return orElse(() => realpathSync(path), path);
-}
+const realOf = (path: string): string => realPathOf(path) ?? path;
 
 /** Globs of the project without the loop's own files: task, guardrails, memory and state. */
 const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context)/**'];

@@ -189,7 +189,8 @@ test('holds 64 of 10,000 connections, closes silent ones and answers again', asy
   // None of them is closed from this side, and those that the system never handed over stay half open.
   await until('the server has closed the silent ones', () => held() <= 0);
   assert.ok(opened > 1_000, `${opened} were opened`);
-  assert.ok(most <= MOST_CONNECTIONS, `${most} at once`);
+  // One more exists between its acceptance and its refusal.
+  assert.ok(most <= MOST_CONNECTIONS + 1, `${most} at once`);
   const [status] = await ask(server, { path: `/loops/${key}`, headers: bearer(server) });
   assert.equal(status, 200);
 });

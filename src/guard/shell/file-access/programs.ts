@@ -58,8 +58,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'cat tac bat batcat nl head tail fold fmt base32 column expand unexpand hd hexdump cut paste cmp od strings file b2sum shasum cksum more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum shellcheck vale':
     {},
   less: { values: '-p', out: '-o -O --log-file' },
-  shuf: { values: '-n', out: '-o --output' },
-  iconv: { values: '-f -t', out: '-o --output' },
+  'iconv shuf base64': { out: '-o --output' },
   'diff colordiff': { values: '-U -C --label', recursive: '-r --recursive' },
   'gh glab': {
     values:
@@ -67,13 +66,11 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
     in: '-f -F --body-file --notes-file --input --env-file',
     unsure: true,
   },
-  uniq: { values: '-f -s -w', operands: 'converts' },
   xxd: { values: '-c -g -l -s -n -o', operands: 'converts' },
-  split: { values: '-b -C -l -n -a --bytes --lines', operands: 'converts' },
-  base64: { values: '-w', in: '-i', out: '-o' },
+  'uniq split': { values: '-b -C -l -n -a -f -s -w --bytes --lines', operands: 'converts' },
   jq: { values: '--indent', in: '-f --from-file', skip: 1 },
   xargs: { in: '-a --arg-file', operands: 'free' },
-  tree: { values: '-L -P -I', out: '-o', operands: 'free' },
+  'tree time gtime strace ltrace': { values: '-L -P -I', out: '-o --output', operands: 'free' },
   sort: { values: '-k -t -S -T --key --field-separator --buffer-size --temporary-directory', out: '-o --output' },
   'sed gsed': {
     values: '-e -l --expression --line-length',
@@ -94,9 +91,8 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   eslint: { unsure: true, values: '--config -c', out: '-o', writesWith: /^--fix$/ },
   ruff: { unsure: true, values: '--config', skip: 1, writesWith: /^(--fix|format)$/, readsWith: /^--(check|diff)$/ },
   'black rustfmt': { values: '--config', operands: 'argument', readsWith: /^--(check|diff)$/ },
-  'tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
+  'ed tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
   'vi vim nvim view vimdiff ex': { values: '-c -S -u -i -T', operands: 'argument' },
-  ed: { values: '-p', operands: 'argument' },
   'nano emacs fallocate': { values: '-r -s -T -l -o -f --load --eval', operands: 'argument' },
   'gzip gunzip pigz bzip2 bunzip2 pbzip2 xz unxz zstd lz4 brotli lzip lzop zopfli': {
     values: '-S --suffix -T',
@@ -111,9 +107,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
   shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
   rename: { operands: 'move', recursive: true },
-  'gcc g++ cc c++ clang clang++ ld rustc swiftc dot xsltproc nasm': { out: '-o', unsure: true },
   'aria2c age csplit tcpdump': { out: '-o --output -f --prefix -w', unsure: true },
-  'time gtime strace ltrace': { out: '-o --output', operands: 'free' },
 };
 
 /** Rule for chmod, chown: the first operand is the mode, unless a reference file gives it. */
