@@ -37,6 +37,8 @@ interface Question {
   readonly command: string;
   /** Message for a missing terminal; default: a sentence that names the command. */
   readonly refusal?: Message;
+  /** Message for any answer but yes. */
+  readonly declined: Message | string;
   readonly heading: string;
   readonly lines: readonly string[];
   readonly question: string;
@@ -44,10 +46,11 @@ interface Question {
 
 /**
  * Shows the lines at the controlling terminal and reads the word `yes` from it, regardless of options, variables and standard
- * input. Returns who agreed, or null for any other answer. Throws `refused` without a terminal, and at the terminal of the
- * loop's own client.
+ * input. Returns who agreed. Throws `refused` for any other answer, without a terminal, and at the terminal of the loop's own
+ * client.
  */
-export function askInPerson(files: LoopFiles, { command, refusal, heading, lines, question }: Question): Person | null {
+export function askInPerson(files: LoopFiles, asked: Question): Person {
+  const { command, refusal, declined, heading, lines, question } = asked;
   const terminal = terminalOf(process.pid);
   const current = readState(files.state);
   const client = current.kind === 'loop' ? current.state.clientPid : null;
@@ -58,8 +61,8 @@ export function askInPerson(files: LoopFiles, { command, refusal, heading, lines
   try {
     const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));
     writeSync(output, wrapText(text.join('\n'), Math.min(columnsOf(1), columnsOf(2))));
-    const answer = readAnswer(input, output);
-    return answer === 'yes' ? { terminal, processes: processChain() } : null;
+    if (readAnswer(input, output) !== 'yes') throw new RalphError('refused', declined);
+    return { terminal, processes: processChain() };
   } finally {
     closeSync(input);
     closeSync(output);

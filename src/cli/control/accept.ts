@@ -22,11 +22,8 @@ export const ACCEPT_COMMAND: Command = {
     if (changes.length > 0) {
       const question = 'Adopt these changes?';
       const heading = 'Changed since the loop started:';
-      const person = askInPerson(files, { command: 'accept', heading, lines, question });
-      if (person === null) {
-        context.err('ralph-loop: nothing was adopted.');
-        return 1;
-      }
+      const asked = { command: 'accept', heading, lines, question, declined: 'nothing was adopted.' };
+      const person = askInPerson(files, asked);
       acceptContract(files, env, now(), changed, person);
     }
     const message = changes.length === 0 ? 'Nothing had changed.' : ['Adopted:', ...lines].join('\n');

@@ -140,10 +140,6 @@ export const RESET_COMMAND: Command = {
   control: true,
   run(context) {
     const message = resetLoop(context);
-    if (message === null) {
-      context.err('ralph-loop: nothing was reset.');
-      return 1;
-    }
     context.answer({ success: true, message }, () => message);
     return 0;
   },
@@ -152,8 +148,7 @@ export const RESET_COMMAND: Command = {
 const NEWER = (path: string): string =>
   `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`;
 
-/** Returns the answer; null if the user did not agree. */
-function resetLoop(called: CommandContext): string | null {
+function resetLoop(called: CommandContext): string {
   const files = chosenLoop(called, 'reset');
   const context = { ...called, files };
   const { env, now, values } = context;
@@ -176,7 +171,7 @@ function resetLoop(called: CommandContext): string | null {
         ] as const;
         throw new RalphError('refused', show({ text: `Cannot reset: ${who} is alive.`, advice }, found.state));
       }
-      if (isDriverAlive(files, found.state) === true && !agreesToReset(files, found.state)) return null;
+      if (isDriverAlive(files, found.state) === true) askToReset(files, found.state);
       operate(files, env, now(), () => ({ kind: 'cancel' }));
       return `The loop was reset. Its state is in ${files.archiveDir}.`;
     default:
@@ -184,10 +179,11 @@ function resetLoop(called: CommandContext): string | null {
   }
 }
 
-function agreesToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: LoopState): boolean {
+function askToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: LoopState): void {
   const heading = 'This loop is running, and a reset ends it as cancelled:';
   const lines = [`  task        ${taskPath}`, `  iterations  ${iteration} of ${maxIterations} done`];
-  return askInPerson(files, { command: 'reset --force', heading, lines, question: 'Reset it?' }) !== null;
+  const declined = 'nothing was reset.';
+  askInPerson(files, { command: 'reset --force', heading, lines, question: 'Reset it?', declined });
 }
 
 /** Archives a state that the engine cannot read, unchanged. */

@@ -110,8 +110,7 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
     fixed,
   });
   const request = await askSandbox(context, asked);
-  const approved = approveStart(context, files, request);
-  if (approved === null) return 1;
+  const approved = approveStart(files, request);
   prepareContract(request); // throws where a permission mode is missing, before anything is shown
   const noted = await withStartPoint(context, request, worktree === null);
   const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });

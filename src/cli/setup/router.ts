@@ -57,7 +57,6 @@ export const ROUTER_COMMAND: Command = {
     }
     const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
-    if (loop === null) return 1;
     // A loop that the user starts belongs to the first session that calls `next`.
     if (action === 'start' && context.atTerminal && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), report);
@@ -75,8 +74,8 @@ function actionOf({ positionals }: CommandContext) {
   throw new RalphError('usage', advise(said, 'Usage', `router ${ACTIONS.join(' | ')}`));
 }
 
-/** Returns the files of the started loop, or of the one that this session already drives; null if the user refused it. */
-async function start(context: CommandContext): Promise<LoopFiles | null> {
+/** Returns the files of the started loop, or of the one that this session already drives. */
+async function start(context: CommandContext): Promise<LoopFiles> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
   const consented = !isAgent(context.env);
@@ -87,8 +86,7 @@ async function start(context: CommandContext): Promise<LoopFiles | null> {
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   if (isDriven(files, { ...request, plan: requested })) return files;
   const planned = { ...request, plan: await planToStart(context, files, task, false) };
-  const approved = approveStart(context, files, planned);
-  if (approved === null) return null;
+  const approved = approveStart(files, planned);
   const noted = await withStartPoint(context, planned, false);
   const started = startRouter(files, { ...noted, ...(approved && { approved }) });
   if (started === null) return files;

@@ -32,10 +32,8 @@ import type { CommandContext } from '../command.ts';
 
 export const REQUEST_HEADING = 'An agent has requested this loop:';
 
-type Asking = Pick<CommandContext, 'err'>;
-
-/** Shows the parts of a start that come from an agent. undefined: nothing to approve. null: the user declined. */
-export function approveStart(context: Asking, files: LoopFiles, request: StartRequest): Approval | undefined | null {
+/** Shows the parts of a start that come from an agent; undefined if there is nothing to approve. Throws `refused`. */
+export function approveStart(files: LoopFiles, request: StartRequest): Approval | undefined {
   if (!request.consented) return undefined;
   checkExistingLoop(readState(files.state), request);
   const requested = request.existing === 'fresh' ? null : requestedContract(files);
@@ -57,29 +55,25 @@ export function approveStart(context: Asking, files: LoopFiles, request: StartRe
     ...(changes.length === 0 ? [] : ['Changed since the request:', ...changes]),
   ];
   const heading = requested === null ? 'An agent created the scenarios of this loop:' : REQUEST_HEADING;
-  const refusal = about(START_TEXTS.needsConsent, { name: files.name, mode: request.mode ?? 'hook' });
-  const by = askInPerson(files, { command: 'start', heading, lines, question: 'Start it?', refusal });
-  if (by !== null) {
-    rememberAgreed(request.env, unagreedSettings(request, resolved));
-    return { terms, by };
-  }
-  const refused = requested === null ? LIST_REFUSED : START_TEXTS.notAgreed;
-  context.err(withPrefix(refused, { name: files.name, mode: request.mode ?? 'hook' }));
-  return null;
+  const loop = { name: files.name, mode: request.mode ?? 'hook' };
+  const refusal = about(START_TEXTS.needsConsent, loop);
+  const declined = requested === null ? LIST_REFUSED : about(START_TEXTS.notAgreed, loop);
+  const by = askInPerson(files, { command: 'start', heading, lines, question: 'Start it?', refusal, declined });
+  rememberAgreed(request.env, unagreedSettings(request, resolved));
+  return { terms, by };
 }
 
 /** Shows settings that start a program or widen permissions, and remembers them. Throws `refused` if the user declines. */
 export function approveSettings(files: LoopFiles, request: StartRequest, open: readonly RiskySetting[]): void {
   if (open.length === 0) return;
-  const agreed = askInPerson(files, {
+  askInPerson(files, {
     command: 'start',
+    declined: 'Nothing was started: only the word yes agrees to these settings.',
     refusal: settingsRefusal(request, open),
     heading: 'These settings start programs or widen permissions:',
     lines: open.map(({ line }) => `  ${line}`),
     question: 'Use these settings from now on?',
   });
-  if (agreed === null)
-    throw new RalphError('refused', 'Nothing was started: only the word yes agrees to these settings.');
   rememberAgreed(request.env, open);
 }
 

@@ -13,7 +13,7 @@ import { launcherSettings, userStatusLine } from '../../install/settings/session
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { ringBell } from '../../term/write-text.ts';
-import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
+import { about, advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -92,8 +92,7 @@ export const START_COMMAND: Command = {
     const headless = values['headless'] === true;
     const asked = startRequest(context, { ...target, files }, { ...own, headless });
     const request = await askSandbox(context, asked);
-    const approved = approveStart(context, files, request);
-    if (approved === null) return 1;
+    const approved = approveStart(files, request);
     const noted = await withStartPoint(context, request, false);
     const loop = startLoop({ ...noted, ...(approved && { approved }) });
     printWarnings(context, loop, client?.version ?? null);
@@ -178,11 +177,9 @@ function consent(context: CommandContext, byAgent: boolean): number {
   const terms = pendingTerms(context.files);
   const command = 'start --consent';
   const lines = showTerms(terms);
-  const person = askInPerson(context.files, { command, heading: REQUEST_HEADING, lines, question: 'Start it?' });
-  if (person === null) {
-    context.err(withPrefix(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' }));
-    return 1;
-  }
+  const declined = about(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' });
+  const asked = { command, heading: REQUEST_HEADING, lines, question: 'Start it?', declined };
+  const person = askInPerson(context.files, asked);
   const { after } = giveConsent(context.files, context.env, context.now(), terms, person);
   context.answer({ success: true, status: after.status }, () => `The loop is ${after.status}.`);
   return exitCode('complete');

@@ -4,7 +4,6 @@ import { recordNotice } from '../../drive/records/journal.ts';
 import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
 import type { Approval } from '../../drive/start/read-settings.ts';
 import { listOf, requireList } from '../../drive/tdd/scenario-list.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
@@ -32,11 +31,6 @@ export function tddInit(context: CommandContext): number {
   }
   const asked = decides.length > 0 ? null : askedList(context);
   const approved = decides.length > 0 ? approveList(context) : null;
-  if (approved === 'no') {
-    const text = 'nothing was approved, and nothing has changed.';
-    context.err(withPrefix(advise(text, 'Another list', 'tdd init', { fresh: true, input: 'FILE' })));
-    return 1;
-  }
   const at = now();
   const record = withTdd(files, at, (found) => {
     const next = asked === null ? decided(context, found, approved) : begun(context, found, asked, { byAgent, at });
@@ -51,7 +45,7 @@ export function tddInit(context: CommandContext): number {
 const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 
 /** Shows an agent's list, or the changed scripts of a list. Returns the approval; null if there is nothing to approve. */
-function approveList(context: CommandContext): Approval | 'no' | null {
+function approveList(context: CommandContext): Approval | null {
   const { files, now, values, env } = context;
   const list = requireList(files, now());
   const asks = values['consent'] === true && !list.consented;
@@ -67,8 +61,11 @@ function approveList(context: CommandContext): Approval | 'no' | null {
     heading: asks ? 'An agent created this list:' : 'Changed since the list was created:',
     lines: [...(asks ? [forReading(list, (_, text) => text)] : []), ...changes],
     question: 'May these commands run?',
+    declined: advise('nothing was approved, and nothing has changed.', 'Another list', 'tdd init', {
+      fresh: true,
+      input: 'FILE',
+    }),
   });
-  if (by === null) return 'no';
   const { loopId } = list;
   const text = `${changes.length === 0 ? 'the scenarios that an agent created' : changes.join('; ')}.`;
   const details = { ...by, changes };
