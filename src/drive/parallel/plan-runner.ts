@@ -22,10 +22,6 @@ interface ActiveTask {
   permit: (() => void) | null;
 }
 
-function slotsHeld(tasks: Iterable<ActiveTask>): number {
-  return [...tasks].filter(({ holdsSlot }) => holdsSlot).length;
-}
-
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
 
