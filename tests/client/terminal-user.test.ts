@@ -54,6 +54,8 @@ test('a user speaks', async (t) => {
       assert.equal(loop.state()?.status, 'running', 'control: it was typed before the wait');
       queued();
       await terminal.waitFor('I see it');
+      // The screen shows the answer before the Stop hook has it.
+      await terminal.waitFor(() => answered() > before);
       const after = await waitsAgain();
       assert.deepEqual([after.iteration, after.idleIterations], [0, 2]);
       assert.equal(answered(), before + 1);
