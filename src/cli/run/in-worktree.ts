@@ -21,7 +21,10 @@ import type { CommandContext } from '../command.ts';
 import { approveSettings } from '../start/approve.ts';
 import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
 
-/** Creates or finds the worktree of `--worktree` or of the resumed loop, and returns the command to run there. Null: in the project. */
+/**
+ * Creates or finds the worktree of `--worktree` or of the resumed loop. Returns it, null for a loop that works in the project
+ * itself, and the command to run there.
+ */
 export async function inWorktree(context: CommandContext) {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;

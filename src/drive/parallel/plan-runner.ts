@@ -11,17 +11,6 @@ import { PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervised.ts';
 
-/** Task of a plan that is being worked on. */
-interface ActiveTask {
-  readonly id: string;
-  readonly process: LoopProcess;
-  /** Occupies a slot for agents: from its start until its work waits to be committed. */
-  holdsSlot: boolean;
-  /** Answers a run that waits for its turn, or for a free slot. */
-  turn: ((turn: PlanTurn) => void) | null;
-  permit: (() => void) | null;
-}
-
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
 
