@@ -1,5 +1,6 @@
 import type { ChecklistCount } from '../text/markdown/checklist.ts';
 import { type Message, RalphError } from '../text/message.ts';
+import type { TestSummary } from '../text/test-results/test-summary.ts';
 import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
 import type { IterationRecord, LoopEvent } from './schema/records.ts';
 import type { Notices, PauseReason, Steering, TerminalStatus, UsageState } from './schema/state.ts';
@@ -20,6 +21,8 @@ export interface CheckResult {
   readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';
   /** Information that the agent and the user need to fix it, in one or a few lines. */
   readonly detail: string;
+  /** Present if the check's output shows a test run. */
+  readonly tests?: TestSummary;
 }
 
 export type OperatorCommand =

@@ -20,7 +20,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['hooks', 'scripts'],
 ];
 const FOLDER_LIMIT = 16;
-const FILE_LIMIT = 300;
+const FILE_LIMIT = 400;
 /** Words of texts and comments that have a plain English term. */
 const ODD_WORDS =
   /\b(?:mend(?:s|ed|ing)?|nobody|somebody|anew|heed(?:s|ed|ing)?|is\s+told|whoever|goes\s+on\s+with|lies\s+here)\b/gi;

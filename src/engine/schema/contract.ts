@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { NOTIFY_KINDS } from './constants.ts';
+import { baseline } from './proof.ts';
 import { count, instant } from './scalars.ts';
 
 const threshold = count;
@@ -183,6 +184,8 @@ export const contract = z.strictObject({
   mayChange: z.array(z.string()).optional(),
   /** Settings of the clean copy on which checks run; absent if they run in the project. */
   verifyIn: z.strictObject({ setup: z.string().nullable(), copy: z.array(z.string()) }).optional(),
+  /** Absent if the checks did not run before the start: their earlier results are unknown. */
+  baseline: baseline.optional(),
   /** True if the user has agreed to the loop. A loop requested by an agent waits for that. */
   consented: z.boolean(),
   /** SHA-256 of the terms that the user agrees to; absent in a contract of an older version. */
