@@ -23,6 +23,8 @@ export interface CheckResult {
   readonly detail: string;
   /** Present if the check's output shows a test run. */
   readonly tests?: TestSummary;
+  /** A failure refutes a claim, but a pass proves no work, for example because the agent writes the file itself. */
+  readonly refutesOnly?: true;
 }
 
 export type OperatorCommand =
