@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { relative } from 'node:path';
-import { noticesOf, readNotices } from '../../drive/records/journal.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
+import { noticesOf, readNotices } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
 import { listArchive } from '../../state/with-state.ts';

@@ -1,10 +1,10 @@
-import { noticesOf } from '../../drive/records/journal.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
+import { noticesOf } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import type { LoopRef } from '../../text/message.ts';

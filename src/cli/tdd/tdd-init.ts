@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { recordNotice } from '../../drive/records/journal.ts';
 import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
 import type { Approval } from '../../drive/start/read-settings.ts';
 import { listOf, requireList } from '../../drive/tdd/scenario-list.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';

@@ -1,9 +1,9 @@
 import { usageNow } from '../../drive/records/client-figures.ts';
-import { noticesOf } from '../../drive/records/journal.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { noticesOf } from '../../state/notices.ts';
 import { archivedLoops, lastArchived } from '../../state/with-state.ts';
 import { questionsOf } from '../../task/commands/check-task-outputs.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';

@@ -3,6 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { placeholderPaths } from '../../sandbox/placeholders.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
@@ -17,7 +18,6 @@ import {
 } from '../../state/snapshot/snapshot.ts';
 import { isSameVersion, versionAt } from '../../state/snapshot/version.ts';
 import type { Message } from '../../text/message.ts';
-import { recordNotice } from '../records/journal.ts';
 import type { TurnContext } from '../turn/turn.ts';
 import { isAgentBusy } from './agent-busy.ts';
 import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.ts';

@@ -24,6 +24,7 @@ import {
   type StoredContract,
   writeContract,
 } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
@@ -37,7 +38,7 @@ import { shorten } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
-import { recordJournal, recordNotice } from '../records/journal.ts';
+import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
 import { bindList, tddTerms } from '../tdd/scenario-list.ts';

@@ -5,13 +5,13 @@ import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log } from '../../state/loop-files.ts';
+import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
 import { changesSince, startPointOf, wayBack } from '../../task/git/start-point.ts';
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine } from '../../text/message.ts';
 import { elapsed } from '../../text/time.ts';
-import { noticesOf } from '../records/journal.ts';
 
 const TIMEOUT_MS = 10_000;
 

@@ -8,6 +8,7 @@ import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
+import { noticesOf } from '../../state/notices.ts';
 import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
 import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
@@ -18,7 +19,7 @@ import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
-import { lastRecord, noticesOf } from '../records/journal.ts';
+import { lastRecord } from '../records/journal.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
 /** Status of one loop: the one model behind every view of it. */

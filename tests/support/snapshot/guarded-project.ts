@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
-import { readNotices } from '../../../src/drive/records/journal.ts';
 import type { LoopNotice } from '../../../src/engine/schema/records.ts';
+import { readNotices } from '../../../src/state/notices.ts';
 import { aHook, aProject, type Project, put, rewrite, start } from '../drive/drive-project.ts';
 
 export const TASK = `---

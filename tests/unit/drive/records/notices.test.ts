@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { noticesOf, recordNotice } from '../../../../src/drive/records/journal.ts';
 import { noticeLines } from '../../../../src/engine/end-report.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
+import { noticesOf, recordNotice } from '../../../../src/state/notices.ts';
 import { localTime } from '../../../../src/text/time.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
