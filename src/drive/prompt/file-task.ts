@@ -153,7 +153,6 @@ async function taskPrompt(request: TaskPromptRequest) {
     elapsedMs: elapsed(state.startedAt, request.now()),
   });
   const whole = wholePrompt(prompt);
-  if (before === null) return { prompt, path: note(request, 'prompt', () => keepPlainPrompt(files, whole)) };
   note(request, 'turn', () =>
     writePromptedTurn(files, {
       loopId: state.loopId,
@@ -165,7 +164,8 @@ async function taskPrompt(request: TaskPromptRequest) {
       snapshot: before,
     }),
   );
-  return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
+  const keep = () => (ofFolder ? keepPrompt(folder, whole, contract) : keepPlainPrompt(files, whole));
+  return { prompt, path: note(request, 'prompt', keep) };
 }
 
 /** Renders the body. That of a prompt file without arguments and commands is literal text. */

@@ -33,13 +33,17 @@ export async function gatherEvidence(
   return runEvidence(contract, projectDir, { ...options, blockingRule: evidenceGuard(contract) });
 }
 
-/** Returns the fingerprint of watched files and command output for an idle agent; null if nothing is watched. */
+/**
+ * Returns the fingerprint of watched files and command output for an idle agent; null if nothing is watched, or the output
+ * that the agent saw (`evidence`) is unknown.
+ */
 export function idleFingerprint(
   watched: string | null,
   contract: Contract | undefined,
-  evidence: readonly Pick<Evidence, 'name' | 'outcome' | 'output'>[],
+  evidence: readonly Pick<Evidence, 'name' | 'outcome' | 'output'>[] | null,
 ): string | null {
   if (watched === null || !contract?.task || contract.task.commands.length === 0) return watched;
+  if (evidence === null) return null;
   return `${watched} ${digest(JSON.stringify(evidence.map(({ name, outcome, output }) => [name, outcome, output])))}`;
 }
 
@@ -69,7 +73,7 @@ export async function measureIteration(
   { env, signal }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal },
 ): Promise<Measured> {
   const turn = readPromptedTurn(files, contract.loopId);
-  if (turn === null) return UNKNOWN;
+  if (turn === null || turn.snapshot === null) return { ...UNKNOWN, turn };
   const folder = taskFolder(files.projectDir, contract.taskPath);
   try {
     const after = await snapshot(files.projectDir, folder, { since: turn.snapshot, env, signal });

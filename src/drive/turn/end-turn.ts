@@ -19,6 +19,7 @@ import { idleFingerprint, type Measured, measuredFor, measureIteration } from '.
 import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
 import { readCalls, readCost } from '../records/client-figures.ts';
 import { enqueue, recordJournal } from '../records/journal.ts';
+import { readPromptedTurn } from '../records/prompted-turn.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import { type Dispatched, dispatch, type Loaded, lockOptions, type Turn, underContract } from './turn.ts';
@@ -50,7 +51,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const measured =
     contract && hasTaskFolder(contract) ? await measureIteration(files, contract, { env, signal }) : null;
   const found = await restoreAtEnd(turn);
-  const fingerprints = await takeFingerprints(turn, report.text, measured);
+  const fingerprints = await takeFingerprints(turn, report.text);
   const result = withState<Dispatched>(files, lockOptions(turn), (current) => {
     const standing = report.load ? report.load(current) : sameLoop(turn, current);
     if (standing === null || report.isCounted?.(standing.state)) return { next: 'keep', result: { turn, effects: [] } };
@@ -183,16 +184,17 @@ export function announceRestored(turn: Turn): Dispatched {
 
 /** Takes the fingerprints that idle detection and the circuit breaker need; null for those not needed. */
 async function takeFingerprints(
-  { context, loaded: { stored } }: Turn,
+  { context, loaded: { stored, state } }: Turn,
   text: string,
-  measured: Measured | null,
 ): Promise<Pick<IterationEnded, 'seen' | 'projectMark'>> {
   const policy = stored?.contract.policy;
-  const { projectDir } = context.files;
+  const { files } = context;
+  const { projectDir } = files;
   const watch = policy?.idle?.wake === 'change' && text.includes('ralph:state') ? policy.idle.watch : null;
   const marksProject = (policy?.breaker.noProgress ?? 0) > 0;
-  const seenIf = (watched: string | null): string | null =>
-    idleFingerprint(watched, stored?.contract, measured?.turn?.evidence ?? []);
+  const prompted = watch === null ? null : readPromptedTurn(files, state.loopId);
+  const shown = prompted?.iteration === state.iteration + 1 ? prompted.evidence : null;
+  const seenIf = (watched: string | null): string | null => idleFingerprint(watched, stored?.contract, shown);
   if (watch === null && !marksProject) return { seen: seenIf(null), projectMark: null };
   const { projectFingerprint, watchFingerprint } = await import('../../task/progress/fingerprint.ts');
   return {

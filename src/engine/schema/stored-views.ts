@@ -118,7 +118,8 @@ export const promptedTurnView = z.object({
       ...{ run: z.string(), preview: z.string(), exitCode: z.number().nullable(), output: z.string() },
     }),
   ),
-  snapshot,
+  /** Null for a prompt file, whose progress is not measured. */
+  snapshot: snapshot.nullable(),
 });
 
 /** Last assigned spawn. Stored outside the project, where the agent does not write. */

@@ -23,19 +23,19 @@ test('reads a recorded turn back unchanged, and anything else as none', async (t
     bytes: 2,
     preview: 'x',
   } as const;
+  const taken = await snapshot(directory, 'tasks/one', { env: ENV, ...PATIENT });
   const turn: PromptedTurn = {
     ...{ loopId: 'loop-1', iteration: 2, at: AT, prompt: 'Do it.' },
     evidence: [{ ...evidence, exitCode: null, output: 'x' }],
-    snapshot: await snapshot(directory, 'tasks/one', { env: ENV, ...PATIENT }),
+    snapshot: taken,
   };
   writePromptedTurn(files, turn);
   assert.deepEqual(readPromptedTurn(files, 'loop-1'), turn);
   const again = readPromptedTurn(files, 'loop-1')?.snapshot ?? assert.fail();
-  assert.equal(compare(turn.snapshot, again).progress, 'no');
+  assert.equal(compare(taken, again).progress, 'no');
   assert.equal(readPromptedTurn(files, 'loop-2'), null, "another loop's");
 
   const path = files.promptedTurn;
-  const { snapshot: taken } = turn;
   const odd: object[] = [
     ...[{ version: 2 }, { task: null }, { git: {} }, { git: [] }, { taskDir: 1 }],
     { task: { ...taken.task, files: { a: 1 } } },
