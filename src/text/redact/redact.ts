@@ -1,52 +1,90 @@
+import { TOKEN_FORMS } from './token-forms.ts';
+
 /** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
 const MASK = '***';
 
-/** Patterns for keys and tokens anywhere in a text. Each begins at a boundary, so that nothing is read twice. */
-const tokenForms = (): readonly RegExp[] => [
-  /(?<!\w)(?:sk|rk)_(?:live|test)_\w{10,}/g,
-  /(?<!\w)gh[oprsu]_[A-Za-z0-9]{20,}/g,
-  /(?<!\w)github_pat_\w{20,}/g,
-  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
-  /(?<![\w-])xox[abeoprs]-[A-Za-z0-9-]{10,}/g,
-  /(?<![\w-])xapp-[A-Za-z0-9-]{10,}/g,
-  /(?<![\w-])glpat-[\w-]{20,}/g,
-  /(?<!\w)npm_[A-Za-z0-9]{30,}/g,
-  /(?<!\w)hf_[A-Za-z0-9]{30,}/g,
-  /(?<![\w-])AIza[\w-]{35}/g,
-  /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?/g, // JSON web tokens
-];
-/** Beginnings of these tokens and of SK_KEY: compiling their expressions takes longer than reading most texts. */
-const TOKEN_BEGINS = /_(?:live|test)_|gh[oprsu]_|github_pat_|A[KS]IA|xox|xapp-|glpat-|npm_|hf_|AIza|eyJ|(?<!\w)sk-/;
-
 /** Pattern for sk- keys. Stylesheets have similar names: only a key has a long piece without a hyphen, and a digit. */
 const SK_KEY = /(?<![\w-])sk-[\w-]{20,}/g;
-const AUTHORIZATION =
-  /(\bauthorization\\{0,4}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["']?(?:bearer|basic|token)[ \t]{1,8})[^\s"'`\\]{4,}/gi;
+const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?/g;
+const HEADER =
+  /(\b(?:proxy-)?authorization\\{0,4}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["']?)((?:bearer|basic|token|digest|negotiate|apikey|key)[ \t]{1,8}[^\s"'`\\]{4,}|(?=[^\s\d"'`\\]{0,60}\d)[^\s"'`\\]{12,})/gi;
+const SCHEME = /^[a-z]+[ \t]+/i;
+const COOKIES =
+  /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
 const BEARER = /(\bbearer[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)[^\s/"'`<>,]{3,}@/g;
+/** Pattern for the user of an address that is a token itself. */
+const URL_TOKEN = /(:\/\/)((?=[^\s/:@"'`<>]{0,40}\d)[\w.~-]{20,})(?=@)/g;
+/** Addresses whose path is the secret: chats' webhooks and bots. */
+const WEBHOOK =
+  /(\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/|\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{5,}\/|\/\/[\w-]+\.webhook\.office\.com\/webhookb2\/|\/\/api\.telegram\.org\/bot|\/\/hooks\.zapier\.com\/hooks\/catch\/|\/\/chat\.googleapis\.com\/v1\/spaces\/)[^\s"'`<>)\]]{8,}/g;
+const QUERY_SIGNATURE = /([?&](?:sig|signature|code|key|auth|pwd)=)[^\s&"'`<>]{8,}/g;
+/** Secrets as arguments: `-u user:password` of curl and its like, and short options of clients. */
+const USER_OPTION = /(\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,4}["']?[^\s:"'$/\\]{1,100}:)(?!\/\/)([^\s"'$\\]{3,})/g;
+const SHORT_OPTIONS: readonly RegExp[] = [
+  // no space: `-p NAME` is a database
+  /(\b(?:mysql\w*|mariadb(?:-\w+)?)\b[^\r\n;|&]{0,200}?\s-p["']?)([^\s"'$\\-][^\s"'$\\]{2,})/g,
+  /(\b(?:mongo\w*|redis-cli|sshpass|docker login|podman login|ldap\w+|zip|unzip|7z)\b[^\r\n;|&]{0,200}?\s-[paPwA][ \t]{0,2}["']?)([^\s"'$\\-][^\s"'$\\]{2,})/g,
+];
+/** Pattern for an option with its value after a space: `--password x`. */
+const OPTION = /(?<![\w-])--([a-z][\w-]{2,60})([ \t]{1,4})(?=[^\s-])/gi;
+const COLOUR = /\u001b\[[0-9;:]*m/g;
 
 /** Pattern that every secret of a form below matches, so that most texts need one check. */
-const MAY_HOLD = /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN/;
+const MAY_HOLD = /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|\s-[\w-]/;
 
 /**
- * Masks secrets in a text: API keys and tokens of the common forms, bearer tokens, private key blocks, values with a name
- * that contains password, secret, token or key, and passwords in addresses. All other text stays byte for byte, and no text
- * grows. Takes linear time for any text. A secret without a known form or name is not recognised.
+ * Masks secrets in a text: API keys and tokens of known forms, bearer tokens, cookies, private key blocks, values with a name
+ * that contains password, secret, token or the like, arguments of options that take one, and passwords and tokens in
+ * addresses. All other text stays byte for byte, except that a text with a secret loses its colours, which can divide one. No
+ * text grows. Takes linear time for any text. A secret without a known form or name is not recognised.
  */
 export function redact(text: string): string {
+  if (!text.includes('\u001b')) return redactPlain(text);
+  const plain = text.replace(COLOUR, '');
+  const masked = redactPlain(plain);
+  return masked === plain ? text : masked;
+}
+
+function redactPlain(text: string): string {
   if (!MAY_HOLD.test(text)) return text;
   let out = redactKeyBlocks(text, MASK);
-  if (TOKEN_BEGINS.test(out)) {
-    for (const form of tokenForms()) out = out.replace(form, MASK);
+  for (const { mark, pattern } of TOKEN_FORMS) {
+    if (out.includes(mark)) out = out.replace(new RegExp(pattern, 'g'), MASK);
+  }
+  if (out.includes('eyJ')) out = out.replace(JSON_WEB_TOKEN, MASK);
+  if (out.includes('sk-'))
     out = out.replace(SK_KEY, (found) => (/\d/.test(found) && /[A-Za-z0-9]{16}/.test(found) ? MASK : found));
-  }
-  if (/authorization|bearer/i.test(out)) {
+  if (/authorization|bearer|cookie/i.test(out)) {
     out = out
-      .replace(AUTHORIZATION, `$1${MASK}`)
-      .replace(BEARER, (whole, head: string, token: string) => (/\d/.test(token) ? head + MASK : whole));
+      .replace(HEADER, (whole, head: string, value: string) => {
+        const [scheme = ''] = SCHEME.exec(value) ?? [];
+        return REFERENCE.test(value.slice(scheme.length)) ? whole : head + scheme + MASK;
+      })
+      .replace(BEARER, (whole, head: string, token: string) => (/\d/.test(token) ? head + MASK : whole))
+      .replace(COOKIES, `$1${MASK}`);
   }
-  if (out.includes('://')) out = out.replace(URL_PASSWORD, `$1${MASK}@`);
+  if (out.includes('://')) {
+    const forms = [URL_TOKEN, WEBHOOK, QUERY_SIGNATURE];
+    out = forms.reduce((text, form) => text.replace(form, `$1${MASK}`), out.replace(URL_PASSWORD, `$1${MASK}@`));
+  }
+  if (/\s-/.test(out)) out = redactOptions(out);
   return redactAssignments(out, MASK);
+}
+
+function redactOptions(text: string): string {
+  const short = [USER_OPTION, ...SHORT_OPTIONS].reduce((found, form) => found.replace(form, `$1${MASK}`), text);
+  let out = '';
+  let done = 0;
+  for (const found of short.matchAll(OPTION)) {
+    const [whole, name = ''] = found;
+    if (found.index < done || !isSecretName(name)) continue;
+    const value = valueAt(short, found.index + whole.length, '=');
+    if (value === null || value.to - value.from < MASK.length) continue;
+    out += short.slice(done, value.from) + MASK;
+    done = value.to;
+  }
+  return out + short.slice(done);
 }
 
 /** Masks secrets in every text of a record that is written as JSON, at any depth. */
@@ -90,8 +128,19 @@ const BARE = /[^\s"'`&<>\\]+/y;
 /** Pattern for a value that must be the rest of its line, up to a maximum length. */
 const BOUNDED = /[^\s"'`&<>\\]{1,512}/y;
 
-const WORDS = new Set(['password', 'passwd', 'passphrase', 'secret', 'token', 'apikey', 'credential', 'credentials']);
-const KEYS = new Set(['api', 'access', 'private', 'secret', 'auth', 'signing', 'encryption', 'account']);
+/** Ends of words whose values are secrets, wherever the word stands in a name: PGPASSWORD, SECRET_KEY_BASE, X-Auth-Token. */
+const SECRET_WORD = /(?:passw(?:or)?d|passphrase|secret|token|credentials?|apikey|cookie)$/;
+/** Words that are secrets as the last one of a longer name. */
+const LAST_WORDS = new Set(['pat', 'pwd', 'pass', 'jwt', 'otp', 'sig', 'signature', 'auth']);
+const KEYS = new Set(
+  'api access private secret auth signing encryption account master service admin deploy session'.split(' '),
+);
+/** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
+const HARMLESS = new Set(
+  'age algorithm banner budget class consent count cost enabled endpoint env expiration expired expires expiry field file format header hint id ids index input invalid issuer label length limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy ttl type types uri url usage used valid validator version'.split(
+    ' ',
+  ),
+);
 const NO_SECRETS = /^(?:true|false|null|none|nil|undefined|required|optional|missing|string|number|boolean|unknown)$/i;
 /** Pattern for a reference, a placeholder, the rest of an operator, or a mask. */
 const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)\b|[\w.]+\()/;
@@ -139,9 +188,9 @@ function valueAt(text: string, at: number, separator: string): Span | null {
     : null;
 }
 
-/** Returns whether a value is a secret. After a colon, common in prose, it must end its line and be more than a word. */
+/** Returns whether a value is a secret. After a colon, common in prose, it must end its line or a quotation and be more than a word. */
 function isSure(separator: string, value: string, rest: string): boolean {
-  if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|$)/.test(rest)) return false;
+  if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|\\{0,4}["']|$)/.test(rest)) return false;
   return separator.trim() === ':' || /\d/.test(value);
 }
 
@@ -160,7 +209,7 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** Returns whether a name ends like a secret's: DB_PASSWORD, clientSecret, api-key; not max_tokens or passwordLength. */
+/** Returns whether a name is a secret's: DB_PASSWORD, PGPASSWORD, clientSecret, X-Api-Key; not max_tokens or passwordLength. */
 function isSecretName(name: string): boolean {
   const words = name
     .slice(-LONGEST_NAME)
@@ -168,8 +217,9 @@ function isSecretName(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z]+/)
     .filter((word) => word !== '');
-  const [last = '', before = ''] = words.reverse();
-  if (WORDS.has(last)) return true;
+  const [last = '', before = ''] = [words.at(-1), words.at(-2)];
+  const at = words.findLastIndex((word) => SECRET_WORD.test(word));
+  if (at !== -1) return !HARMLESS.has(words[at + 1] ?? '');
   if (last === 'key') return KEYS.has(before);
-  return before !== '' && (last === 'pwd' || last === 'pass');
+  return before !== '' && LAST_WORDS.has(last);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redact, redactRecord } from '../../../src/text/redact/redact.ts';
+import { redact, redactRecord } from '../../../../src/text/redact/redact.ts';
 
 const A36 = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6';
 const BASE64 = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj';
@@ -132,6 +132,16 @@ const HOSTILE = [
   'a.b-c_',
   ')',
   'token=)))',
+  'ghp_',
+  'ghp_a ',
+  'mysql -',
+  ' -u a:',
+  '--password ',
+  'Cookie: a=',
+  '://abcdefghij0123456789.',
+  '\u001b[1mtoken=',
+  '1',
+  'a.b',
 ];
 
 for (const piece of HOSTILE) {
