@@ -5,6 +5,7 @@ import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
+import { seen } from '../src/engine/schema/seen.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import {
@@ -47,6 +48,7 @@ const RECORD_VIEWS = {
   lostIteration: lostIterationView,
   promptedTurn: promptedTurnView,
   runStatus: runStatusView,
+  seen,
   spawn: spawnView,
   taskIteration: taskIterationView,
 };

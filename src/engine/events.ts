@@ -1,6 +1,7 @@
 import type { ChecklistCount } from '../text/markdown/checklist.ts';
 import { type Message, RalphError } from '../text/message.ts';
 import type { TestSummary } from '../text/test-results/test-summary.ts';
+import type { ChecklistStand } from './identity/checklist-stand.ts';
 import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
 import type { IterationRecord, LoopEvent } from './schema/records.ts';
 import type { Notices, PauseReason, Steering, TerminalStatus, UsageState } from './schema/state.ts';
@@ -68,7 +69,7 @@ export type EngineEvent =
       readonly usage: UsageDelta | null;
       readonly costUsd: number | null;
       /** Checklist after the iteration; absent if the task has none or its file is missing. */
-      readonly checklist?: ChecklistCount;
+      readonly checklist?: ChecklistStand;
       readonly reflected?: boolean;
       /** The task file itself claims completion, as a signal would. */
       readonly taskDone?: boolean;

@@ -3,7 +3,7 @@ import { CLOSED_BREAKER } from './policy/breaker.ts';
 import { NOT_IDLE } from './policy/idle.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
-import { counted, NO_NOTICES, running } from './transitions/build.ts';
+import { NO_NOTICES, running } from './transitions/build.ts';
 import { requeueInFlight } from './transitions/delivery.ts';
 
 export interface NewLoop
@@ -32,7 +32,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     ...{ notices: NO_NOTICES, gateFailures: { value: null, repeats: 0 } },
     ...{ warnedBudgets: [], announced: [], waitedOut: [], projectMark: null },
     ...(loop.program !== undefined && { program: loop.program }),
-    ...(loop.checklist && { checklist: counted(loop.checklist, undefined) }),
+    ...(loop.checklist && { checklist: loop.checklist }),
   };
 }
 

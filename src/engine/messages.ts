@@ -25,12 +25,10 @@ export function pausedText(reason: string): string {
   return reason === 'operator' ? 'paused by you' : `paused (${reason})`;
 }
 
-/** Returns the message of completion. `open`: items still unchecked when the agent claimed completion. */
-export function completeText(checks: number, iteration: number, open = 0): string {
-  const left = open === 0 ? '' : ` with ${open === 1 ? '1 checklist item' : `${open} checklist items`} still open`;
+export function completeText(checks: number, iteration: number): string {
   return checks > 0
-    ? `Complete after ${iterations(iteration)}${left}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
-    : `Complete after ${iterations(iteration)}${left}, unverified: no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.`;
+    ? `Complete after ${iterations(iteration)}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
+    : `Complete after ${iterations(iteration)}, unverified: no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.`;
 }
 
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */
@@ -165,17 +163,6 @@ export function rejectedText(failed: readonly CheckResult[]): Message {
   return advise(
     `${text} Not run because a script changed during the loop: ${names(changed)}.`,
     'Review the change, then adopt it',
-    'accept',
-  );
-}
-
-/** Returns a warning about removed items. `most` and `now`: former and current number of items. */
-export function lostItemsText(path: string, most: number, now: number): Message {
-  const lost = most - now;
-  const [items, they] = lost === 1 ? ['1 item was', 'it is'] : [`${lost} items were`, 'they are'];
-  return advise(
-    `${items} removed from ${path}: it had ${most} and has ${now}. The loop cannot complete by its checklist until ${they} back. Check off an unneeded item with the reason instead.`,
-    'Accept the shorter list',
     'accept',
   );
 }

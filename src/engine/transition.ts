@@ -21,7 +21,7 @@ const failed = (state: LiveState, { at, message }: EventOf<'task-missing' | 'age
 
 const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   'iteration-ended': (state, ended, policy) =>
-    policy.plan ? planTurnEnded(state, ended, policy) : iterationEnded(state, withChecklist(state, ended), policy),
+    policy.plan ? planTurnEnded(state, ended, policy) : iterationEnded(state, withChecklist(ended), policy),
   verified,
   'plan-read': planRead,
   operator,

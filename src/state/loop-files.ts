@@ -69,6 +69,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     commitIntent: outside(`settling${own}.json`),
     /** Progress of the export of events. */
     telemetry: outside(`telemetry${own}.json`),
+    /** What the loop has seen in files that its agent writes. */
+    seen: outside(`seen${own}.json`),
     /** State of the `unchanged` files at the start. */
     unchanged: outside(`unchanged${own}.json`),
     /** Git folder that shows the project with the settings of the start. */

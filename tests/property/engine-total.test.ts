@@ -15,7 +15,12 @@ const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 2_500);
 /** What only some tasks tell. */
 const ofTask = fc.record(
   {
-    checklist: fc.record({ done: fc.nat({ max: 3 }), total: fc.nat({ max: 3 }) }),
+    checklist: fc.record({
+      done: fc.nat({ max: 3 }),
+      total: fc.nat({ max: 3 }),
+      missing: fc.array(fc.constant('an item'), { maxLength: 1 }),
+      unread: fc.array(fc.constant({ line: 3, text: '[]a' }), { maxLength: 1 }),
+    }),
     reflected: fc.boolean(),
     taskDone: fc.boolean(),
   },

@@ -1,5 +1,5 @@
 import { join, relative, sep } from 'node:path';
-import type { Told } from '../../engine/events.ts';
+import type { CheckResult, Told } from '../../engine/events.ts';
 import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import {
@@ -20,10 +20,9 @@ import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter
 import { snapshot } from '../../task/progress/snapshot.ts';
 import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
-import { LINE_END } from '../../text/characters.ts';
-import { checklistItems } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
 import { elapsed } from '../../text/time.ts';
+import { checkChecklist, comparedChecklist } from '../identity/loop-checklist.ts';
 import { iterationStarted } from '../records/live-events.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
@@ -32,13 +31,20 @@ import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../t
 import { dispatch, type Prompt, type PromptStep, type Turn, type TurnContext } from '../turn/turn.ts';
 import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
 import { gatherEvidence } from './gather-evidence.ts';
-import { readTask } from './read-task.ts';
+import { readTask, type TaskText } from './read-task.ts';
 
 /** A task that is a prompt file, a checklist or a task folder. */
 export const fileTask: TaskKind = {
   openPrompt,
-  verify: async (turn) => ({ results: await runChecks(turn) }),
+  verify: async (turn) => ({ results: await verifyClaim(turn) }),
 };
+
+async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
+  const { context, loaded } = turn;
+  // No command needs to run for a list that is unfinished by its own account.
+  const held = loaded.stored === null ? [] : checkChecklist(context.files, loaded.stored.contract);
+  return held.length > 0 ? held : runChecks(turn);
+}
 
 async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Promise<OpenedPrompt> {
   const { context, loaded, freshContext } = turn;
@@ -53,7 +59,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   if (stored?.contract.task) {
     return {
       turn,
-      made: await folderPrompt(turn, step, stored.contract, stored.contract.task, task.body, findings, listener),
+      made: await folderPrompt(turn, step, stored.contract, stored.contract.task, task, findings, listener),
     };
   }
   const beside = stored === null ? [] : extraSections(files, stored.contract, now(), freshContext);
@@ -76,7 +82,7 @@ async function folderPrompt(
   step: PromptStep,
   contract: Contract,
   task: TaskTerms,
-  body: string,
+  text: TaskText,
   findings: ReturnType<typeof realFindings>,
   { tell }: Listener,
 ): Promise<Prompt | 'aborted' | 'superseded'> {
@@ -86,7 +92,7 @@ async function folderPrompt(
   const isRecent = !freshContext && task.commands.length === 0 && ended?.waited === false && ended.gate === null;
   const made = await abortIfSuperseded(files, state, aborted, (signal) =>
     taskPrompt({
-      ...{ files, contract, task, state, body, told: step, findings, env, signal, now, fresh: freshContext },
+      ...{ files, contract, task, state, text, told: step, findings, env, signal, now, fresh: freshContext },
       before: isRecent ? ended.measured.after : null,
       watch: {
         onCommand: (name) => tell({ type: 'command.started', name }),
@@ -102,7 +108,7 @@ interface TaskPromptRequest extends Pick<TurnContext, 'files' | 'env' | 'now'> {
   readonly task: TaskTerms;
   /** Current state; `iteration` counts finished iterations. */
   readonly state: LoopState;
-  readonly body: string;
+  readonly text: TaskText;
   readonly told: Told;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
   /** The prompt goes to an agent without knowledge of the loop. */
@@ -169,29 +175,28 @@ async function taskPrompt(request: TaskPromptRequest) {
 }
 
 /** Renders the body. That of a prompt file without arguments and commands is literal text. */
-function renderedBody({ body, contract, task }: TaskPromptRequest, values: BodyValues): string {
+function renderedBody({ text: { body }, contract, task }: TaskPromptRequest, values: BodyValues): string {
   const isText = task.commands.length === 0 && Object.keys(task.args).length === 0;
   return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
 }
 
 function promptOf(
-  { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
+  { files, contract, task, text }: TaskPromptRequest,
   parts: Omit<TaskPromptParts, 'progress'>,
 ): { prompt: AssembledPrompt; reflects: boolean } {
+  const { projectDir } = files;
   const { taskPath } = contract;
   const reflects = reflectionDue(parts.iteration, task.reflectEvery);
   if (taskKind(taskPath) === 'prompt')
     return { prompt: assemblePromptWithTerms({ ...parts, folder: '', progress: null }), reflects };
-  if (taskKind(taskPath) !== 'checklist') {
+  // Items and line numbers refer to the file, not to command output.
+  const checklist = comparedChecklist(files, contract, text);
+  if (checklist === null) {
     const progress = readMemory(taskFolder(projectDir, taskPath));
     return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
   }
-  // Items and line numbers refer to the file, not to command output.
-  const before = contract.head.split(LINE_END).length - 1;
-  const items = checklistItems(body).map((item) => ({ ...item, line: item.line + before }));
   const reflection = reflects ? (readReflection(projectDir, taskPath) ?? reflectionText(taskPath)) : null;
-  const most = Math.max(items.length, state.checklist?.most ?? 0);
-  return { prompt: assembleChecklistPrompt({ ...parts, items, most, reflection }), reflects };
+  return { prompt: assembleChecklistPrompt({ ...parts, checklist, reflection }), reflects };
 }
 
 function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: number, iteration: number): string {

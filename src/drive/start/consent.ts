@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { compareItems } from '../../engine/identity/items.ts';
+import { named } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
@@ -9,9 +11,11 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { shorten } from '../../text/excerpt.ts';
+import { type ChecklistItem, countChecklist } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Operated, operate, type Person } from '../control/operate.ts';
 import { protectedChanges, storeProtected } from '../control/restore-protected.ts';
+import { beginSeen, readSeen } from '../identity/seen-record.ts';
 import { bindList } from '../tdd/scenario-list.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
@@ -124,7 +128,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   const changes = diffTerms(consentTerms(before, list), approved);
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
   if (changes.length === 0 && before.head !== contract.head) changes.push("the frontmatter's text");
-  if (checklist !== null) changes.push(...cutList(files, checklist.total));
+  if (checklist !== null) changes.push(...cutList(files, loopId, checklist));
   changes.push(...protectedChanges(files, contract, env));
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
 }
@@ -148,6 +152,7 @@ export function acceptContract(
     // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, next.contract, env);
     writeContract(files, next);
+    if (checklist !== null) beginSeen(files, next.contract.loopId, checklist);
     const { maxIterations } = next.contract.policy;
     const id = randomUUID();
     return {
@@ -156,7 +161,7 @@ export function acceptContract(
       contractHash: next.hash,
       maxIterations,
       changes: text,
-      ...(checklist && { checklist }),
+      ...(checklist && { checklist: countChecklist(checklist) }),
     };
   });
 }
@@ -168,8 +173,7 @@ function asTerms(changes: readonly string[]): ConsentTerms {
 }
 
 /** Returns a line for a checklist that lost items; it can be complete again once the user accepts the loss. */
-function cutList({ state }: LoopFiles, total: number): string[] {
-  const current = readState(state);
-  const most = current.kind === 'loop' ? (current.state.checklist?.most ?? 0) : 0;
-  return total < most ? [`the checklist: ${most} -> ${total} items`] : [];
+function cutList(files: LoopFiles, loopId: string, items: readonly ChecklistItem[]): string[] {
+  const { missing } = compareItems(readSeen(files, loopId).items, items);
+  return missing.length === 0 ? [] : [`the checklist: without ${named(missing)}`];
 }

@@ -15,7 +15,7 @@ import { withPlanRules } from '../../task/plan/plan-rules.ts';
 import { type ContractTerms, normaliseValidation } from '../../task/settings/build-contract.ts';
 import { argumentProblems, taskTerms } from '../../task/settings/task-settings.ts';
 import { taskFolderName } from '../../task/task-file.ts';
-import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
+import { checklistItems } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
@@ -44,7 +44,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   return {
     resolved,
     warnings,
-    checklist: checked.kind === 'checklist' ? countChecklist(checklistItems(found.body)) : null,
+    checklist: checked.kind === 'checklist' ? checklistItems(found.body) : null,
     terms: {
       name: request.name,
       projectDir,
@@ -77,12 +77,12 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   };
 }
 
-/** Returns fixed terms with the values of this run; a checklist is counted as it is now. */
+/** Returns fixed terms with the values of this run, and the checklist as it is now. */
 function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedContract {
   const { taskPath, agent } = fixed.terms;
   const clientVersion = agent === undefined ? versionOf(request) : null;
   const text = fixed.checklist && readRegularFile(join(request.projectDir, taskPath));
-  const checklist = text && countChecklist(checklistItems(splitFrontmatter(text).body));
+  const checklist = text && checklistItems(splitFrontmatter(text).body);
   const own = { createdAt: request.at, bundleDir: request.bundleDir, clientVersion };
   return { ...fixed, checklist: checklist || null, terms: { ...fixed.terms, ...own } };
 }

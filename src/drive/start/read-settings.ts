@@ -11,7 +11,7 @@ import type { ContractTerms } from '../../task/settings/build-contract.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
 import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
 import { configFiles, loopDirectory, PROJECT_CONFIG, RUN_CONFIG } from '../../task/task-file.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { ChecklistItem } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Person } from '../control/operate.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
@@ -75,7 +75,8 @@ export interface PreparedContract {
   readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;
   readonly warnings: readonly Problem[];
-  readonly checklist: ChecklistCount | null;
+  /** Items of a checklist as they are now; null for another task. */
+  readonly checklist: readonly ChecklistItem[] | null;
 }
 
 /** Resolves all settings and checks that the loop's agent supports them. Throws RalphError with every problem. */

@@ -8,7 +8,6 @@ import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
-import { counted } from '../../engine/transitions/build.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
@@ -35,8 +34,10 @@ import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { shorten } from '../../text/excerpt.ts';
+import { countChecklist } from '../../text/markdown/checklist.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
+import { beginSeen } from '../identity/seen-record.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
@@ -91,7 +92,7 @@ const LOCKED = 'the contract of this loop is locked (accept: never), and a resum
 function createLoop(
   request: StartRequest,
   files: LoopFiles,
-  { resolved, terms, checklist, warnings: found }: PreparedContract,
+  { resolved, terms, checklist: items, warnings: found }: PreparedContract,
   { before, left }: { readonly before: LoopState | null; readonly left: LoopState | null },
 ) {
   const warnings = [...found];
@@ -114,6 +115,7 @@ function createLoop(
     requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
   }
   const stored = withConsentDigest(contract, list);
+  const checklist = items && countChecklist(items);
   // An agent with a checklist without open items would invent work.
   if (before === null && checklist && checklist.total > 0 && checklist.done >= checklist.total) {
     throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
@@ -125,8 +127,7 @@ function createLoop(
     ...fixed,
     program: programName(),
     ...(terms.policy.plan && { plan: resumedPlan(base, terms.policy.plan.maxTasks) }),
-    // A resumed loop uses its list as it is now.
-    ...(before !== null && checklist && { checklist: counted(checklist, undefined) }),
+    ...(checklist && { checklist }),
   };
   if (state.iteration >= maxIterations) {
     throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
@@ -142,6 +143,7 @@ function createLoop(
     recordNotice(files, { loopId, iteration: state.iteration }, { at, kind: 'change', text, details });
     warnings.push(startWarning('resume', text));
   }
+  if (before === null) beginSeen(files, loopId, items ?? []);
   writeContract(files, stored);
   nameProject(files, at);
   removeIfThere(files.cancellation);

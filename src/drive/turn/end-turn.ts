@@ -1,22 +1,23 @@
 import { clientVersion, readUsage } from '../../claude/transcript/transcript.ts';
 import type { Effect, EngineEvent, EventOf } from '../../engine/events.ts';
+import type { ChecklistStand } from '../../engine/identity/checklist-stand.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { lostItems } from '../../engine/transitions/build.ts';
 import type { ReadState } from '../../state/loop-files.ts';
 import { ownStart } from '../../state/process/identity.ts';
+import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { withState } from '../../state/with-state.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
+import { checklistWarnings, observeChecklist } from '../identity/loop-checklist.ts';
 import { idleFingerprint, type Measured, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
-import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
+import { readTask, type TaskText } from '../prompt/read-task.ts';
 import { readCalls, readCost } from '../records/client-figures.ts';
 import { enqueue, recordJournal } from '../records/journal.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
@@ -97,7 +98,7 @@ function countTurn(turn: Turn, report: TurnReport, { measured, found, ...fingerp
   const effects: Effect[] = [];
   let { state } = loaded;
   const task = stored && readTask(context.files.projectDir, stored.contract.taskPath);
-  const checklist = task && checklistOf(task.body, stored.contract.taskPath);
+  const checklist = task && observeChecklist(context.files, stored.contract, task);
   for (const event of [...notices(turn, task, checklist), ...protectionNotices(found)]) {
     const noticed = transition(state, event, policy);
     state = noticed.state;
@@ -158,7 +159,7 @@ export function protectionNotices(found: ProtectionReport | null): EventOf<'noti
 function notices(
   { context, loaded: { state, stored, restored } }: Turn,
   task: TaskText | null,
-  checklist: ChecklistCount | null,
+  checklist: ChecklistStand | null,
 ): EngineEvent[] {
   const at = context.now();
   const events: EngineEvent[] = [];
@@ -168,8 +169,8 @@ function notices(
   if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
     add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
   }
-  const lost = checklist && lostItems(checklist, state.checklist, state.taskPath);
-  if (lost) add(`checklist ${digest(lost.text)}`, lost);
+  for (const warning of checklist === null ? [] : checklistWarnings(state.taskPath, checklist))
+    add(`checklist ${digest(show(warning))}`, warning);
   return events;
 }
 

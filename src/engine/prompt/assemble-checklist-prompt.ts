@@ -1,6 +1,7 @@
 import { shorten } from '../../text/excerpt.ts';
-import { type ChecklistItem, countChecklist } from '../../text/markdown/checklist.ts';
 import { durationInWords } from '../../text/time.ts';
+import type { ComparedChecklist } from '../identity/checklist-stand.ts';
+import { unreadBoxesText } from '../identity/messages.ts';
 import { completionText } from '../signals/signals.ts';
 import type { AssembledPrompt, PromptParts } from './assemble-prompt.ts';
 import { findingsText, guardrailsText, noticeTexts, section } from './assemble-prompt.ts';
@@ -9,9 +10,7 @@ import { gateText, paceText, type TaskPromptParts } from './assemble-task-prompt
 export interface ChecklistPromptParts
   extends PromptParts,
     Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'missing' | 'elapsedMs'> {
-  /** Items of the task file, with its line numbers. */
-  readonly items: readonly ChecklistItem[];
-  readonly most: number;
+  readonly checklist: Pick<ComparedChecklist, 'items' | 'stand'>;
   readonly reflection: string | null;
 }
 
@@ -50,36 +49,48 @@ export function reflectionText(taskPath: string): string {
   ].join('\n');
 }
 
-function standText({ items, most, taskPath }: ChecklistPromptParts): string {
-  const { done, total } = countChecklist(items);
-  const lost = most > total ? [lostText(most - total, most)] : [];
+function standText({ checklist: { items, stand }, taskPath }: ChecklistPromptParts): string {
+  const { done, total, missing, unread } = stand;
+  const held = [
+    ...(missing.length > 0 ? ['', ...lostText(missing)] : []),
+    ...(unread.length > 0 ? ['', unreadBoxesText(taskPath, unread)] : []),
+  ];
   if (total === 0) {
     const first = `${taskPath} has no checklist yet. Make one first: break the goals down into items ("- [ ] what") that can each be done and checked in one iteration.`;
-    return section('Checklist', most > total ? lost : [first]);
+    return section('Checklist', held.length > 0 ? held.slice(1) : [first]);
   }
   const open = items.filter(({ checked }) => !checked);
   if (open.length === 0) {
     const all = total === 1 ? 'The only item is' : `All ${total} items are`;
     return section(`Checklist: ${done} of ${total}`, [
       `${all} checked. Do what is still missing; uncheck what is not done, or add it as an item.`,
-      ...lost,
+      ...held,
     ]);
   }
-  const named = open.slice(0, NAMED).map(({ line, text }) => `- ${shorten(text, ITEM_LIMIT)} (line ${line})`);
-  const more = open.length - named.length;
+  const next = open.slice(0, NAMED).map(({ line, text }) => `- ${shorten(text, ITEM_LIMIT)} (line ${line})`);
+  const more = open.length - next.length;
   const rest = more === 0 ? [] : [more === 1 ? '1 more is open.' : `${more} more are open.`];
-  return section(`Checklist: ${done} of ${total}`, ['Next:', ...named, ...rest, ...lost]);
+  return section(`Checklist: ${done} of ${total}`, ['Next:', ...next, ...rest, ...held]);
 }
 
-function lostText(lost: number, most: number): string {
-  return `${lost} of the ${most} items that the list had ${lost === 1 ? 'is' : 'are'} missing. Put ${lost === 1 ? 'it' : 'them'} back: until then the list counts as unfinished even if every item is checked.`;
+const MOST_LOST = 20;
+
+function lostText(missing: readonly string[]): string[] {
+  const [are, them] =
+    missing.length === 1 ? ['1 item of the list is', 'it'] : [`${missing.length} items of the list are`, 'them'];
+  const more = missing.length - MOST_LOST;
+  return [
+    `${are} missing. Put ${them} back, in the same words: until then the list is unfinished even if every item is checked.`,
+    ...missing.slice(0, MOST_LOST).map((text) => `- ${shorten(text, ITEM_LIMIT)}`),
+    ...(more > 0 ? [`${more} more are missing.`] : []),
+  ];
 }
 
 function memoryText(taskPath: string): string {
   return section('Your memory', [
     `You know earlier iterations only from ${taskPath}, and so will the next one. Update it before you end your message:`,
-    '- Check an item ("- [x]") only when it is done and you have seen that it works.',
-    '- Add items that turn out to be needed. Delete none: check an unneeded one, with the reason behind it.',
+    '- Check an item ("- [x]") only when it is done and you have seen that it works. Any other mark is open.',
+    '- Add items that turn out to be needed. Delete none, and keep their words: check an unneeded one, with the reason behind it.',
     '- Write under Notes what the next iteration must know.',
   ]);
 }

@@ -136,8 +136,8 @@ const base = {
   progressed: z.boolean().optional(),
   /** Number of working iterations whose progress is unknown; absent as above. */
   unknownProgress: count.optional(),
-  /** Last count of a checklist, and the most items that it has had; absent for other tasks. */
-  checklist: z.object({ done: count, total: count, most: count }).optional(),
+  /** Last count of a checklist; absent for other tasks. */
+  checklist: z.object({ done: count, total: count }).optional(),
   /** Last iteration whose prompt asked the agent to reflect; absent before the first. */
   lastReflection: count.optional(),
   plan: planState.optional(),
@@ -228,7 +228,6 @@ export type LoopState = z.infer<typeof loopState>;
 export type FourKeyState = z.infer<typeof fourKeyState>;
 export type BreakerState = z.infer<typeof breakerState>;
 export type IdleState = z.infer<typeof idleState>;
-export type ChecklistState = NonNullable<CommonState['checklist']>;
 export type UsageWindow = z.infer<typeof usageWindow>;
 export type UsageState = z.infer<typeof usageState>;
 export type ReadMarks = z.infer<typeof readMarks>;

@@ -1,9 +1,8 @@
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { type Message, render } from '../../text/message.ts';
 import type { Effect, EventOf } from '../events.ts';
-import { lostItemsText } from '../messages.ts';
+import { isFinished } from '../identity/checklist-stand.ts';
 import type { LoopEvent } from '../schema/records.ts';
-import type { ChecklistState, CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';
+import type { CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';
 
 export interface Transition {
   readonly state: LoopState;
@@ -121,24 +120,6 @@ export function overtaken(state: LoopState): Transition {
 }
 
 /** Returns the event with the completion claim that a finished checklist makes. */
-export function withChecklist(
-  { checklist }: Pick<CommonState, 'checklist'>,
-  ended: EventOf<'iteration-ended'>,
-): EventOf<'iteration-ended'> {
-  return ended.checklist && isFinished(ended.checklist, checklist) ? { ...ended, taskDone: true } : ended;
-}
-
-/** Returns whether every item is checked and none was removed without the user's acceptance. */
-export function isFinished({ done, total }: ChecklistCount, before: ChecklistState | undefined): boolean {
-  return total > 0 && done === total && total >= (before?.most ?? 0);
-}
-
-export function counted(now: ChecklistCount, before: ChecklistState | undefined): ChecklistState {
-  return { done: now.done, total: now.total, most: Math.max(now.total, before?.most ?? 0) };
-}
-
-/** Returns a warning about items removed from the checklist; null if none were, or the user knows of them. */
-export function lostItems(now: ChecklistCount, before: ChecklistState | undefined, path: string): Message | null {
-  const most = before?.most ?? 0;
-  return now.total >= most || now.total === before?.total ? null : lostItemsText(path, most, now.total);
+export function withChecklist(ended: EventOf<'iteration-ended'>): EventOf<'iteration-ended'> {
+  return ended.checklist && isFinished(ended.checklist) ? { ...ended, taskDone: true } : ended;
 }

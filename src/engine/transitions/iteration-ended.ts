@@ -9,7 +9,7 @@ import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
 import type { Transition } from './build.ts';
-import { common, counted, end, event, prompt, release, releasePaused, running } from './build.ts';
+import { common, end, event, prompt, release, releasePaused, running } from './build.ts';
 import { decide, endBy, withinLimits } from './check-limits.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 import { interruptedByUser } from './user-prompt.ts';
@@ -193,12 +193,12 @@ function failure(ended: Ended, { pace }: Policy, state: Running): Failure | null
 }
 
 function progress(state: Running, ended: Ended): Account['progress'] {
-  const { progressed, unknownProgress, idle, checklist, iteration } = state;
+  const { progressed, unknownProgress, idle, iteration } = state;
   const unknown = ended.progress === 'unknown' && idle.since === null;
   return {
     progressed: progressed || ended.progress === 'yes',
     unknownProgress: (unknownProgress ?? 0) + (unknown ? 1 : 0),
-    ...(ended.checklist && { checklist: counted(ended.checklist, checklist) }),
+    ...(ended.checklist && { checklist: { done: ended.checklist.done, total: ended.checklist.total } }),
     ...(ended.reflected && { lastReflection: iteration }),
   };
 }

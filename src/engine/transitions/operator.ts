@@ -2,7 +2,7 @@ import type { EventOf, OperatorCommand } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
-import { counted, end, event, pause, running, type Transition } from './build.ts';
+import { end, event, pause, running, type Transition } from './build.ts';
 
 type Kind = OperatorCommand['kind'];
 type Command<K extends Kind> = (
@@ -96,7 +96,7 @@ function steer(state: LiveState, at: string, command: Extract<OperatorCommand, {
 
 function accept(state: LiveState, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
   const { id, contractHash, maxIterations, checklist, changes } = command;
-  const whole = checklist && { checklist: counted(checklist, undefined) };
+  const whole = checklist && { checklist };
   const known = state.steering.some((message) => message.id === id);
   const announcement = { id, at, text: acceptedText(changes), delivery: 'now', announces: 'accept' } as const;
   const steering = known ? state.steering : [...state.steering, announcement];

@@ -18,8 +18,7 @@ export function verified(before: LoopState, happened: EventOf<'verified'>, polic
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {
     const checks = happened.results.length;
-    const open = (state.checklist?.total ?? 0) - (state.checklist?.done ?? 0);
-    return end(state, happened.at, 'complete', completeText(checks, state.iteration, open), checks > 0);
+    return end(state, happened.at, 'complete', completeText(checks, state.iteration), checks > 0);
   }
   return reject(state, happened.at, failed, policy);
 }

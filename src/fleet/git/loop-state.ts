@@ -17,7 +17,7 @@ export const RUNTIME = '.claude/context/runtime/';
 const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder(?:\.json)?|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
 /** Pattern for outside files that a loop needs elsewhere. A resume recreates the snapshot and the view of git. */
 const OUTSIDE =
-  /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
+  /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged|seen)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
 const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
 const STATE = /^ralph-state(?:\..+)?\.json$/;
 const FOLDERS = 'place.json';

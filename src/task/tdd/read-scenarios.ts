@@ -1,6 +1,5 @@
 import { LineCounter, parseDocument } from 'yaml';
 import type { TddState } from '../../engine/schema/tdd.ts';
-import { LINE_END } from '../../text/characters.ts';
 import { type ListItem, readLists } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
 
@@ -83,31 +82,16 @@ function fromMarkdown(text: string): { scenarios: WantedScenario[]; problems: st
   const items: ListItem[] = [];
   readLists(text, { item: (item) => (item.inCode ? 0 : items.push(item)) });
   const isTaskList = items.some(({ checked }) => checked !== null);
-  const lines = text.split(LINE_END);
   const problems = items.flatMap((item) => {
     const why = item.nested ? NESTED : isTaskList && item.checked !== false ? (item.checked ? CHECKED : NO_BOX) : '';
     return why === '' ? [] : [`line ${item.line}: "${item.text.slice(0, 60)}" ${why}`];
   });
-  const scenarios = items.map((item, at) =>
-    ofItem(wholeText(item, lines.slice(item.line, (items[at + 1]?.line ?? lines.length + 1) - 1))),
-  );
-  return { scenarios, problems };
+  return { scenarios: items.map(({ paragraph }) => ofItem(paragraph)), problems };
 }
 
 const NESTED = 'is nested in another item. A scenario is one item at the left margin: put its details on one line';
 const CHECKED = 'is checked. A new list starts with nothing proved: uncheck the item or remove it';
 const NO_BOX = 'has no box, but other items have one. Write "- [ ] " before each scenario';
-
-/** Pattern for lines that end an item's paragraph: blank, heading, quote, fence, table, rule, comment. */
-const ENDS_ITEM = /^\s*(?:$|#{1,6}(?:\s|$)|[>|]|```|~~~|(?:[-*_]\s*){3,}$|<!--)/;
-
-/** Joins an item with its wrapped lines; `after` are the lines up to the next item. */
-function wholeText({ text }: ListItem, after: readonly string[]): string {
-  // The text after a lone box is on the next line.
-  const own = after[0]?.trim() === text ? after.slice(1) : after;
-  const end = own.findIndex((line) => ENDS_ITEM.test(line));
-  return [text, ...own.slice(0, end === -1 ? own.length : end).map((line) => line.trim())].join(' ');
-}
 
 /** Parses an item such as `blocks a Write: \`node --test tests/guard.test.js\``. */
 function ofItem(text: string): WantedScenario {

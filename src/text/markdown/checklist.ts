@@ -5,6 +5,7 @@ export interface ChecklistItem {
   readonly line: number;
   /** First line of the item, without the box. */
   readonly text: string;
+  readonly paragraph: string;
   readonly checked: boolean;
 }
 
@@ -15,14 +16,14 @@ export interface ChecklistCount {
 }
 
 /**
- * Returns the task items of a Markdown text in order, anywhere and at any depth: those that GitHub shows as boxes, except
- * those in block quotes and comments, which are examples. Takes linear time and never throws.
+ * Returns the task items of a Markdown text in order, anywhere and at any depth: those that GitHub shows as boxes and those
+ * with another mark, which are open, except examples in block quotes and comments. Takes linear time and never throws.
  */
 export function checklistItems(text: string): ChecklistItem[] {
   const items: ChecklistItem[] = [];
   readLists(text, {
-    item: ({ line, checked, inCode, text: said }) => {
-      if (checked !== null && !inCode) items.push({ line, text: said, checked });
+    item: ({ line, checked, inCode, text: said, paragraph }) => {
+      if (checked !== null && !inCode) items.push({ line, text: said, paragraph, checked });
     },
   });
   return items;

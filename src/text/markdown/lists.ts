@@ -4,6 +4,9 @@ export interface ListItem {
   readonly line: number;
   /** First line of the item, without its box; never empty. */
   readonly text: string;
+  /** The whole first paragraph of the item, on one line. */
+  readonly paragraph: string;
+  /** Whether its box has an x; false for a box with any other mark, null without a box. */
   readonly checked: boolean | null;
   /** Nested in a checked item. */
   readonly inDone: boolean;
@@ -18,8 +21,16 @@ interface ListVisitor {
   readonly heading?: (title: string, level: number) => void;
 }
 
-const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
+/** Pattern for a box with one mark; `*` after it marks an optional item. */
+const BOX = /^\[([^\\\]\r\n])\uFE0F?\]\*?(?:[ \t]+|$)/u;
 const ITEM_IN_CODE = /^(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$/s;
+
+interface OpenItem {
+  readonly item: Omit<ListItem, 'paragraph'>;
+  readonly depth: number;
+  /** Lines of its first paragraph so far. */
+  readonly said: string[];
+}
 
 /** Visits the list items and headings of a Markdown text outside fences, comments and quotes; no empty items. */
 export function readLists(text: string, visitor: ListVisitor): void {
@@ -27,13 +38,15 @@ export function readLists(text: string, visitor: ListVisitor): void {
   const done: boolean[] = [];
   /** Open items that are indented like code, with their columns. */
   let inCode: { readonly column: number; readonly done: boolean }[] = [];
-  /** Item whose text may follow on the next line. */
-  let pending: { readonly item: ListItem; readonly depth: number } | null = null;
+  /** Item whose first paragraph may continue on the next line. */
+  let open: OpenItem | null = null;
   for (const line of lines(text)) {
     const { column, content, heading, indentedCode, itemsBegun, listDepth } = line;
-    if (line.isProse && pending !== null && listDepth >= pending.depth)
-      visitor.item({ ...pending.item, text: content });
-    pending = null;
+    if (line.isProse && open !== null && listDepth >= open.depth) open.said.push(content);
+    else {
+      visit(open, visitor);
+      open = null;
+    }
     if (heading !== null) visitor.heading?.(heading.title, heading.level);
     done.length = Math.min(done.length, listDepth - itemsBegun);
     if (!indentedCode && content !== '') inCode = [];
@@ -41,18 +54,46 @@ export function readLists(text: string, visitor: ListVisitor): void {
     const own = itemsBegun > 0 ? content : indentedCode ? ITEM_IN_CODE.exec(content)?.[1] : undefined;
     if (own === undefined) continue;
     const item = readItem(line, own, inCode.at(-1)?.done ?? done.at(-1) ?? false);
-    if (item.text === '') pending = { item, depth: listDepth };
-    else visitor.item(item);
+    open = { item, depth: listDepth, said: item.text === '' ? [] : [item.text] };
     const isDone = item.checked ?? item.inDone;
     if (itemsBegun === 0) inCode.push({ column, done: isDone });
     for (let depth = 1; depth < itemsBegun; depth++) done.push(item.inDone);
     if (itemsBegun > 0) done.push(isDone);
   }
+  visit(open, visitor);
 }
 
-function readItem({ number, indentedCode, listDepth, itemsBegun }: Line, content: string, inDone: boolean): ListItem {
+function visit(open: OpenItem | null, { item }: ListVisitor): void {
+  const [text] = open?.said ?? [];
+  if (open !== null && text !== undefined) item({ ...open.item, text, paragraph: open.said.join(' ') });
+}
+
+function readItem(
+  { number, indentedCode, listDepth, itemsBegun }: Line,
+  content: string,
+  inDone: boolean,
+): OpenItem['item'] {
   const [box, mark = ''] = BOX.exec(content) ?? [];
-  const checked = box === undefined ? null : mark.trim() !== '';
+  const checked = box === undefined ? null : /^x$/i.test(mark);
   const nested = listDepth > itemsBegun;
   return { line: number, text: content.slice(box?.length ?? 0).trim(), checked, inDone, nested, inCode: indentedCode };
+}
+
+/** Patterns for what a reader takes for a box at the beginning of an item, and of any other line. */
+const LIKE_BOX = /^\\?\[[ \t]*(?:[xX_]|[^\w\s[\]\\])?\uFE0F?[ \t]*\\?\](?![([])/u;
+const BOX_ELSEWHERE =
+  /^(?:(?:[-*+•‣◦▪·–—]|(?:\d{1,9}|[a-z])[.)])[ \t]*\\?\[[ \t]*[^\w\s[\]\\]?|\\?\[[ \t]*)x?[ \t]*\\?\](?![([:])/iu;
+
+/** Returns the lines that look like a task item and are none: `[]`, `[ x ]`, no blank after the box, no list mark before it. */
+export function unreadBoxes(text: string): { readonly line: number; readonly text: string }[] {
+  const found: { line: number; text: string }[] = [];
+  for (const { number, content, heading, itemsBegun, isProse, indentedCode } of lines(text)) {
+    const said = heading?.isUnderline === false ? heading.title : content;
+    const looks =
+      itemsBegun > 0
+        ? LIKE_BOX.test(said) && !indentedCode && !BOX.test(said)
+        : (isProse || heading !== null) && BOX_ELSEWHERE.test(said);
+    if (looks) found.push({ line: number, text: said });
+  }
+  return found;
 }

@@ -20,7 +20,7 @@ const later = fc.record(
   {
     progressed: fc.boolean(),
     unknownProgress: count,
-    checklist: fc.record({ done: count, total: count, most: count }),
+    checklist: fc.record({ done: count, total: count }),
     lastReflection: count,
   },
   { requiredKeys: [] },

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { compareChecklist } from '../../../src/engine/identity/checklist-stand.ts';
 import {
   assembleChecklistPrompt,
   type ChecklistPromptParts,
   reflectionText,
 } from '../../../src/engine/prompt/assemble-checklist-prompt.ts';
 import { wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
-import { checklistItems } from '../../../src/text/markdown/checklist.ts';
 
 /** Whole prompts of checklists, as the agent reads them. `UPDATE_SCENARIOS=1` writes them anew: read the difference. */
 const FOLDER = join('tests', 'scenarios', 'checklist-prompts');
@@ -16,8 +16,11 @@ const UPDATE = process.env['UPDATE_SCENARIOS'] === '1';
 
 const TASK = '.ralph/site/task.md';
 
-function parts(body: string, change: Partial<ChecklistPromptParts> = {}): ChecklistPromptParts {
-  const items = checklistItems(body);
+function parts(
+  body: string,
+  change: Partial<ChecklistPromptParts> = {},
+  had: readonly string[] = [],
+): ChecklistPromptParts {
   return {
     iteration: 3,
     maxIterations: 50,
@@ -33,8 +36,7 @@ function parts(body: string, change: Partial<ChecklistPromptParts> = {}): Checkl
     validation: [],
     lastFailures: null,
     elapsedMs: 720_000,
-    items,
-    most: items.length,
+    checklist: compareChecklist(body, 1, had),
     reflection: null,
     ...change,
   };
@@ -52,7 +54,7 @@ const SCENARIOS: Readonly<Record<string, ChecklistPromptParts>> = {
     notices: { rejection: ['check "npm test" failed: exit code 1.'], misplacedSignal: null, warnings: [] },
     validation: [{ name: 'npm test' }],
   }),
-  'items-gone': parts(list('[x] routes'), { most: 3 }),
+  'items-gone': parts(list('[x] routes', '[]sessions'), {}, ['routes', 'login form', 'sessions']),
   reflection: parts(OPEN, {
     reflection: reflectionText(TASK),
     steering: [{ text: 'The login needs no captcha.' }],
@@ -95,8 +97,7 @@ for (const [name, given] of Object.entries(SCENARIOS)) {
 
 test('an item or a reflection of a whole page is shortened', () => {
   const page = 'x'.repeat(100_000);
-  const whole = wholePrompt(
-    assembleChecklistPrompt({ ...parts(OPEN), items: [{ line: 1, text: page, checked: false }], reflection: page }),
-  );
+  const all = list(`[ ] ${page}`, `[]${page}`);
+  const whole = wholePrompt(assembleChecklistPrompt({ ...parts(all, {}, [`a ${page}`]), body: '', reflection: page }));
   assert.ok(whole.length < 8_000, `${whole.length}`);
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type ChecklistStand, compareChecklist, isFinished } from '../../../src/engine/identity/checklist-stand.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { transition } from '../../../src/engine/transition.ts';
-import { isFinished, lostItems } from '../../../src/engine/transitions/build.ts';
 import { checklistItems, countChecklist } from '../../../src/text/markdown/checklist.ts';
+import { unreadBoxes } from '../../../src/text/markdown/lists.ts';
 import { at, command, policy, recorded, running, step, turnEnded } from './support/loop.ts';
 
 const shown = (text: string): string[] =>
@@ -17,6 +18,8 @@ describe('the items of a checklist', () => {
     ['in different sections', '# A\n- [ ] a\n\n# B\n\n- [x] b', ['2  a', '6x b']],
     ['after Windows line ends', '- [ ] a\r\n- [x] b\r\n', ['1  a', '2x b']],
     ['of an ordered list that a sentence does not begin', 'text\n2. [ ] no item\n1. [ ] item', ['3  item']],
+    ['with another mark, as open ones', '- [-] a\n- [/] b\n- [✔️] c\n- [~]\td', ['1  a', '2  b', '3  c', '4  d']],
+    ['with a star after the box', '- [ ]* a\n- [x]* b', ['1  a', '2x b']],
   ] as const) {
     test(`include those ${what}`, () => assert.deepEqual(shown(text), items));
   }
@@ -29,7 +32,8 @@ describe('the items of a checklist', () => {
     ['in a block quote', '> - [ ] a'],
     ['without a text', '- [ ]\n- [x] '],
     ['without a space', '- [ ]a\n- [x](url)'],
-    ['with another mark', '- [-] a\n- [/] b\n- [] c'],
+    ['with a bracket of more than one character', '- [2026-01-01] a\n- [done] b\n- [link](url)\n- [~](url)'],
+    ['with nothing or blanks around the mark', '- [] c\n- [ x ] d\n- [ \\] e'],
     ['that is no list item', '[ ] a\n\\- [ ] b'],
   ] as const) {
     test(`exclude those ${what}`, () => assert.deepEqual(shown(text), []));
@@ -41,44 +45,87 @@ describe('the items of a checklist', () => {
   });
 });
 
+describe('what looks like an item and is none', () => {
+  const found = (text: string): string[] => unreadBoxes(text).map(({ line, text: said }) => `${line} ${said}`);
+
+  for (const [what, text, lines] of [
+    ['without a mark', '- [] a\n- [ ] b', ['1 [] a']],
+    [
+      'with blanks in the box',
+      '- [ x ] a\n- [x ] b\n- [  ] c\n- [ ~ ] d',
+      ['1 [ x ] a', '2 [x ] b', '3 [  ] c', '4 [ ~ ] d'],
+    ],
+    ['without a blank after the box', '- [ ]a\n- [x]b\n- [~]c\n- [x]: d', ['1 [ ]a', '2 [x]b', '3 [~]c', '4 [x]: d']],
+    ['without a blank after the list mark', '-[ ] a\n\n*[x] b\n\n1.[ ] c', ['1 -[ ] a', '3 *[x] b', '5 1.[ ] c']],
+    ['without a list mark', '[ ] a\n\n## [x] b\n\n- c\n  [ ] d', ['1 [ ] a', '3 [x] b', '6 [ ] d']],
+    [
+      'behind marks that only look like those of a list',
+      '• [ ] a\n\n– [x] b\n\na) [ ] c',
+      ['1 • [ ] a', '3 – [x] b', '5 a) [ ] c'],
+    ],
+    ['with escaped brackets', '- \\[ \\] a\n- \\[x] b', ['1 \\[ \\] a', '2 \\[x] b']],
+  ] as const) {
+    test(`is found: a box ${what}`, () => assert.deepEqual(found(text), lines));
+  }
+
+  for (const [what, text] of [
+    ['items of every kind', '- [ ] a\n* [x] b\n1. [~] c\n- [-]* d'],
+    ['links and references', '- [x](url)\n- [ ](url)\n- [x][ref]\n- [a]b\n\n[x]: url\n\n[1] note\n\n[*] note'],
+    ['dates and words', '- [2026-01-01] a\n- [WIP] b\n\n[TODO] c'],
+    ['examples in code, quotes and comments', '```\n- []a\n```\n> - [] a\n\n<!-- - [] a -->\n\n`[ ]` means open'],
+    ['a box in the middle of a line', 'write [ ] or [x] before it'],
+  ] as const) {
+    test(`are not ${what}`, () => assert.deepEqual(found(text), []));
+  }
+});
+
 const POLICY = policy({
   completion: { kind: 'none' },
   pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: false, tracksProgress: true },
 });
 
+const stand = (done: number, total: number, more: Partial<ChecklistStand> = {}): ChecklistStand => ({
+  ...{ done, total, missing: [], unread: [] },
+  ...more,
+});
+
 describe('a checklist in the engine', () => {
   test('that is finished claims completion, whatever the message says', () => {
     const { state, effects } = transition(
-      running({ checklist: { done: 1, total: 2, most: 2 } }),
-      turnEnded('', { checklist: { done: 2, total: 2 } }),
+      running({ checklist: { done: 1, total: 2 } }),
+      turnEnded('', { checklist: stand(2, 2) }),
       POLICY,
     );
     assert.equal(step(effects)?.type, 'verify');
-    assert.deepEqual(state.checklist, { done: 2, total: 2, most: 2 });
+    assert.deepEqual(state.checklist, { done: 2, total: 2 });
     assert.ok(recorded(effects).includes('completion.claimed'));
   });
 
-  test('without items, with open ones or with fewer than before claims nothing', () => {
-    const before = { checklist: { done: 1, total: 3, most: 3 } };
-    for (const checklist of [
-      { done: 0, total: 0 },
-      { done: 2, total: 3 },
-      { done: 2, total: 2 },
-    ]) {
+  test('without items, with open, missing or unread ones claims nothing', () => {
+    const before = { checklist: { done: 1, total: 3 } };
+    const unread = [{ line: 3, text: '[]a' }];
+    for (const checklist of [stand(0, 0), stand(2, 3), stand(2, 2, { missing: ['a'] }), stand(2, 2, { unread })]) {
+      assert.equal(isFinished(checklist), false);
       const { state, effects } = transition(running(before), turnEnded('ok', { checklist }), POLICY);
       assert.equal(step(effects)?.type, 'prompt', JSON.stringify(checklist));
-      assert.deepEqual(state.checklist, { ...checklist, most: 3 });
+      assert.deepEqual(state.checklist, { done: checklist.done, total: checklist.total });
     }
   });
 
-  test('that grew has to be finished at its new length', () => {
-    const grown = transition(running(), turnEnded('a', { checklist: { done: 2, total: 5 } }), POLICY).state;
-    assert.equal(isFinished({ done: 4, total: 4 }, grown.checklist), false);
-    assert.equal(isFinished({ done: 5, total: 5 }, grown.checklist), true);
+  test('remembers the items of each time, and counts lines from the beginning of the file', () => {
+    const first = compareChecklist('- [ ] a\n- [ ] b\n', 4, []);
+    assert.deepEqual(first.known, ['a', 'b']);
+    const second = compareChecklist('- [x] b\n-[ ] c\n- [ ] d\n', 4, first.known);
+    assert.deepEqual(second.stand, stand(1, 2, { missing: ['a'], unread: [{ line: 5, text: '-[ ] c' }] }));
+    assert.deepEqual(second.known, ['a', 'b', 'd']);
+    assert.deepEqual(
+      second.items.map(({ line }) => line),
+      [4, 6],
+    );
   });
 
-  test('that lost items is complete again when the user accepts it', () => {
-    const cut = running({ checklist: { done: 1, total: 1, most: 3 } });
+  test('is that of the user when they accept it', () => {
+    const cut = running({ checklist: { done: 1, total: 3 } });
     const accept = {
       kind: 'accept',
       contractHash: 'h',
@@ -88,28 +135,13 @@ describe('a checklist in the engine', () => {
       checklist: { done: 1, total: 1 },
     } as const;
     const { state } = transition(cut, command(accept), POLICY);
-    assert.deepEqual(state.checklist, { done: 1, total: 1, most: 1 });
-    assert.deepEqual(transition(cut, command({ ...accept, checklist: undefined } as never), POLICY).state.checklist, {
-      ...{ done: 1, total: 1, most: 3 },
-    });
-  });
-
-  test('reports each loss of items once', () => {
-    const before = { done: 0, total: 3, most: 3 };
-    assert.match(
-      lostItems({ done: 0, total: 2 }, before, 't')?.text ?? '',
-      /^1 item was removed from t: it had 3 and has 2\./,
-    );
-    assert.match(lostItems({ done: 0, total: 1 }, before, 't')?.text ?? '', /^2 items were removed/);
-    assert.equal(lostItems({ done: 0, total: 2 }, { ...before, total: 2 }, 't'), null, 'known by now');
-    assert.equal(lostItems({ done: 3, total: 3 }, before, 't'), null);
-    assert.equal(lostItems({ done: 0, total: 0 }, undefined, 't'), null);
+    assert.deepEqual(state.checklist, { done: 1, total: 1 });
   });
 
   test('records the iteration that was asked to reflect', () => {
-    const first = transition(running(), turnEnded('a', { checklist: { done: 0, total: 1 }, reflected: true }), POLICY);
+    const first = transition(running(), turnEnded('a', { checklist: stand(0, 1), reflected: true }), POLICY);
     assert.equal(first.state.lastReflection, first.state.iteration);
-    const next = transition(first.state, turnEnded('b', { checklist: { done: 0, total: 1 } }), POLICY);
+    const next = transition(first.state, turnEnded('b', { checklist: stand(0, 1) }), POLICY);
     assert.equal(next.state.lastReflection, first.state.iteration);
   });
 
@@ -117,7 +149,7 @@ describe('a checklist in the engine', () => {
     const loop = { loopId: 'l', name: null, mode: 'runner', taskPath: 't', contractHash: null } as const;
     const rest = { maxIterations: 50, at: at(0), consented: true };
     const { checklist } = initialState({ ...loop, ...rest, checklist: { done: 1, total: 2 } });
-    assert.deepEqual(checklist, { done: 1, total: 2, most: 2 });
+    assert.deepEqual(checklist, { done: 1, total: 2 });
     assert.equal('checklist' in initialState({ ...loop, ...rest, checklist: null }), false);
   });
 });

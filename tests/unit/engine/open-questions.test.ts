@@ -28,7 +28,7 @@ const CASES: readonly { readonly name: string; readonly text: string; readonly o
   {
     name: 'a box that touches its text is a plain bullet',
     text: '## P0\n- [x]done\n- [ ]open\n- [-] c\n',
-    open: ['P0 2 [x]done', 'P0 3 [ ]open', 'P0 4 [-] c'],
+    open: ['P0 2 [x]done', 'P0 3 [ ]open', 'P0 4 c'],
   },
   { name: 'prose does not block', text: '## P0\n\nNothing is open here.\nReally.\n\n    code\n', open: [] },
   { name: 'a section ends at a heading of its level', text: '## P0\n## Notes\n- a\n', open: [] },

@@ -1,0 +1,59 @@
+import type { CheckResult } from '../../engine/events.ts';
+import {
+  type ChecklistStand,
+  type ComparedChecklist,
+  compareChecklist,
+  isFinished,
+} from '../../engine/identity/checklist-stand.ts';
+import { missingItemsText, openItemsText, unreadBoxesText } from '../../engine/identity/messages.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { taskKind } from '../../task/task-file.ts';
+import type { Message } from '../../text/message.ts';
+import { readTask, type TaskText } from '../prompt/read-task.ts';
+import { readSeen, writeSeen } from './seen-record.ts';
+
+type Loop = Pick<Contract, 'loopId' | 'taskPath'>;
+
+/** Compares a loop's checklist with the items that it has had; null for another task. */
+export function comparedChecklist(
+  files: LoopFiles,
+  { loopId, taskPath }: Loop,
+  { body, bodyLine }: TaskText,
+): ComparedChecklist | null {
+  if (taskKind(taskPath) !== 'checklist') return null;
+  return compareChecklist(body, bodyLine, readSeen(files, loopId).items);
+}
+
+/** Returns how a loop's checklist stands, and remembers its new items. Called under the lock of the loop's state. */
+export function observeChecklist(files: LoopFiles, loop: Loop, task: TaskText): ChecklistStand | null {
+  const compared = comparedChecklist(files, loop, task);
+  if (compared === null) return null;
+  const seen = readSeen(files, loop.loopId);
+  if (compared.known !== seen.items) writeSeen(files, { ...seen, items: [...compared.known] });
+  return compared.stand;
+}
+
+/** Returns what keeps a checklist from being complete besides open items, for the user and the next prompt. */
+export function checklistWarnings(path: string, { missing, unread }: ChecklistStand): readonly (Message | string)[] {
+  return [
+    ...(missing.length > 0 ? [missingItemsText(path, missing)] : []),
+    ...(unread.length > 0 ? [unreadBoxesText(path, unread)] : []),
+  ];
+}
+
+/** Checks that every item that a loop's checklist has had is checked; empty if it is, and for another task. */
+export function checkChecklist(files: LoopFiles, loop: Loop): CheckResult[] {
+  const task = readTask(files.projectDir, loop.taskPath);
+  const compared = task && comparedChecklist(files, loop, task);
+  if (!compared || isFinished(compared.stand)) return [];
+  const { stand, items } = compared;
+  const open = items.filter(({ checked }) => !checked).map(({ text }) => text);
+  const reasons = [
+    ...(open.length > 0 ? [openItemsText(stand, open)] : []),
+    ...checklistWarnings(loop.taskPath, stand).map((text) => show(text)),
+  ];
+  const none = stand.total === 0 && reasons.length === 0 ? ['it has no items.'] : [];
+  return [{ name: 'checklist', outcome: 'failed', detail: [...reasons, ...none].join('\n'), refutesOnly: true }];
+}

@@ -1,0 +1,35 @@
+import { shorten } from '../../text/excerpt.ts';
+import { advise, type Message } from '../../text/message.ts';
+import type { ChecklistStand } from './checklist-stand.ts';
+
+const MOST_NAMED = 5;
+const MOST_SHOWN = 120;
+
+/** Names the first few of some texts: `"a", "b" and 3 more`. */
+export function named(texts: readonly string[]): string {
+  const more = texts.length - MOST_NAMED;
+  const shown = texts.slice(0, MOST_NAMED).map((text) => `"${shorten(text.replaceAll('"', "'"), MOST_SHOWN)}"`);
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+}
+
+export function missingItemsText(path: string, missing: readonly string[]): Message {
+  const items = missing.length === 1 ? '1 item is missing' : `${missing.length} items are missing`;
+  const text = `${items} from ${path}: ${named(missing)}. The loop cannot complete without them. Put them back; check an unneeded one, with the reason behind it.`;
+  return advise(text, 'Accept the list as it is', 'accept');
+}
+
+export function unreadBoxesText(path: string, unread: ChecklistStand['unread']): string {
+  const [first] = unread;
+  const lines = unread.slice(0, MOST_NAMED).map(({ line }) => line);
+  const more = unread.length > lines.length ? ` and ${unread.length - lines.length} more` : '';
+  const [where, look] =
+    unread.length === 1
+      ? [`Line ${first?.line}`, 'looks like an item and is none']
+      : [`Lines ${lines.join(', ')}${more}`, 'look like items and are none'];
+  return `${where} of ${path} ${look} ("${shorten(first?.text ?? '', MOST_SHOWN)}"). Write "- [ ] what" or "- [x] what".`;
+}
+
+export function openItemsText({ done, total }: ChecklistStand, open: readonly string[]): string {
+  const count = total - done === 1 ? '1 of its items is' : `${total - done} of its ${total} items are`;
+  return `${count} open: ${named(open)}. Any mark but x is open.`;
+}

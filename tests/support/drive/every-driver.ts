@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
+import type { StartAgent } from '../../../src/claude/agent/agent-run.ts';
+import { runLoop } from '../../../src/drive/runner/run-loop.ts';
+import type { StartRequest } from '../../../src/drive/start/read-settings.ts';
+import { startLoop } from '../../../src/drive/start/start-loop.ts';
+import { readState } from '../../../src/state/loop-files.ts';
+import { aProject, aStop, type Project, put } from './drive-project.ts';
+import { called, startedRouter } from './router-project.ts';
+
+/** One turn of an agent: does its work in the project and returns its final message. */
+export type AgentTurn = (project: Project) => string;
+
+export interface Task {
+  /** Path of the task file, relative to the project; default: the prompt file. */
+  readonly path?: string;
+  /** Files of the project before the start, the task file among them. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Prepares the project after its files are written. */
+  readonly prepare?: (project: Project) => void;
+  readonly request?: Partial<StartRequest>;
+}
+
+export interface Became {
+  readonly status: string;
+  readonly verified: boolean;
+  /** Number of turns that the agent had. */
+  readonly turns: number;
+  readonly message: string;
+  /** What each prompt after the first one said. */
+  readonly prompts: readonly string[];
+}
+
+/** Asserts that no claim was accepted: the loop ran to one of its limits. */
+export function assertRefused({ status, verified, message }: Became): void {
+  assert.match(status, /^(?:max-iterations|no-progress-exhaustion|circuit-open)$/, message);
+  assert.equal(verified, false);
+}
+
+/** Plays the agent's turns in one kind of driver; the last one is repeated until the loop ends. */
+export type PlayLoop = (t: TestContext, task: Task, turns: readonly AgentTurn[]) => Promise<Became>;
+
+const MOST_TURNS = 20;
+const FLAGS = { permissionMode: 'bypassPermissions' };
+
+export const EVERY_DRIVER: Readonly<Record<'hook' | 'runner' | 'router', PlayLoop>> = {
+  hook: (t, task, turns) =>
+    play(t, task, turns, async (project, take, prompts) => {
+      startLoop({ ...requestOf(project, task), headless: false });
+      for (let nth = 0; nth < MOST_TURNS; nth++) {
+        const answer = await aStop(project, { last_assistant_message: take() }, { RALPH_ACTIVE: '1' });
+        if (answer?.decision !== 'block') return;
+        prompts.push(answer.reason ?? '');
+      }
+    }),
+  runner: (t, task, turns) =>
+    play(t, task, turns, async (project, take, prompts) => {
+      const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+      const startAgent: StartAgent = (_, { prompt, onStart }) => {
+        onStart?.(process.pid);
+        prompts.push(prompt);
+        const result = {
+          ...{ subtype: 'success', isError: false, terminalReason: 'completed', stopReason: null, apiStatus: null },
+          ...{ turns: 1, text: take(), costUsd: null, usage },
+        };
+        const done = { outcome: { kind: 'ok', message: '' }, facts: { ...NO_FACTS, result, toolCalls: 1, usage } };
+        return {
+          ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
+          end: () => undefined,
+          done: Promise.resolve({ ...done, durationMs: 1, complaint: '' }),
+        } as ReturnType<StartAgent>;
+      };
+      await runLoop(
+        project.files,
+        () => startLoop({ ...requestOf(project, task), headless: true, mode: 'runner' }),
+        () => ({
+          startAgent,
+          env: project.env,
+          agentEnv: {},
+          timeouts: { silenceMs: 1e9, retryMs: 1 },
+          requiresProof: false,
+          tell: () => undefined,
+        }),
+      );
+      prompts.shift();
+    }),
+  router: (t, task, turns) =>
+    play(t, task, turns, async (project, take, prompts) => {
+      startedRouter(project, { ...requestOf(project, task), mode: 'router', env: { ...project.env } });
+      let answer = await called(project);
+      for (let nth = 0; nth < MOST_TURNS && answer.action === 'spawn'; nth++) {
+        if (nth > 0) prompts.push(answer.prompt);
+        answer = await called(project, { spawn: answer.spawn, text: take() });
+      }
+    }),
+};
+
+async function play(
+  t: TestContext,
+  { files, prepare }: Task,
+  turns: readonly AgentTurn[],
+  drive: (project: Project, take: () => string, prompts: string[]) => Promise<void>,
+): Promise<Became> {
+  const made = aProject(t);
+  const project: Project = { ...made, env: { PATH: process.env['PATH'], ...made.env } };
+  for (const [path, text] of Object.entries(files)) put(join(project.directory, path), text);
+  prepare?.(project);
+  const prompts: string[] = [];
+  let taken = 0;
+  const take = (): string => {
+    const turn = turns[Math.min(taken, turns.length - 1)];
+    taken += 1;
+    // The same message twice in one process is one Stop, delivered twice.
+    return `Turn ${taken}.\n\n${turn?.(project) ?? ''}`;
+  };
+  await drive(project, take, prompts);
+  const [archived = ''] = readdirSync(project.files.archiveDir).slice(-1);
+  const { state } = readState(join(project.files.archiveDir, archived)) as { state: { status: string } };
+  assert.equal(state.status, 'ended');
+  const { ended } = state as unknown as { ended: { as: string; verified: boolean; message: string } };
+  return { status: ended.as, verified: ended.verified, turns: taken, message: ended.message, prompts };
+}
+
+function requestOf({ directory, env }: Project, { path, request }: Task): StartRequest {
+  return {
+    ...{ projectDir: directory, name: null, task: path ?? null, flags: FLAGS, env, at: new Date().toISOString() },
+    ...{ existing: 'refuse', headless: false, launched: true, consented: true, clientVersion: '2.1.330' },
+    bundleDir: null,
+    ...request,
+  } as StartRequest;
+}
