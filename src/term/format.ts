@@ -1,6 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { counted } from '../engine/messages.ts';
 import type { RunnerEventOf } from '../engine/runner-event.ts';
+import { oneLine } from '../text/excerpt.ts';
 import { costText, timeText } from '../text/figures.ts';
 import { elapsed, formatDuration, localTime } from '../text/time.ts';
 import { paintedCells } from './write-text.ts';
@@ -66,6 +67,11 @@ export function runFigures(run: RunnerEventOf<'agent.ended'>): string {
     ...(turns === null ? [] : [counted(turns, 'turn')]),
     ...(turns === null && usage === null ? [] : [costText(costUsd)]),
   ].join(' │ ');
+}
+
+/** Formats a command that ran before a prompt: `lint (14ms): not run, check.sh was changed since the loop started`. */
+export function commandText({ name, durationMs, why }: RunnerEventOf<'command.ran'>): string {
+  return `${oneLine(name)} (${timeText(durationMs)})${why === undefined ? '' : `: ${oneLine(why)}`}`;
 }
 
 /** Formats an instant in local time: `2026-02-28 10:00:00, 12m ago` (or `in 12m`); at least a second. */

@@ -54,3 +54,19 @@ test('what two rejected claims leave to later agents names no command of the use
   );
   assert.doesNotMatch(signs, /Run required output/);
 });
+
+test('the screen says why a command was not run and how another one failed', (t) => {
+  const p = project(t);
+  p.write('verify.js', 'process.exit(0)\n');
+  p.write('src/cart.js', 'const a = 1;\n');
+  const lines = ['verify: node verify.js', 'lint: node --check src/cart.js', 'tests: exit 3'];
+  const commands = lines.map((line) => line.split(': ')).map(([name, run]) => `{name: ${name}, run: "${run}"}`);
+  p.write('job/RALPH.md', `---\ncommands: [${commands.join(', ')}]\nmax_iterations: 2\n---\nDo it.\n`);
+  const cmd = agent(p, 'echo "process.exit(1)" > verify.js; echo "const a = 2;" > src/cart.js; echo done');
+  const { stdout } = p.ralph(['run', 'job', '--plain', '--agent', cmd]);
+  const shown = stdout.replaceAll(/\([\d.m]+s\)/g, '(TIME)').split('\n');
+  assert.ok(shown.includes('  ✓ verify (TIME)'), stdout);
+  assert.ok(shown.includes('  ✗ verify (TIME): not run, verify.js was changed since the loop started'), stdout);
+  assert.ok(shown.includes('  ✗ tests (TIME): exit code 3'), stdout);
+  assert.equal(shown.filter((line) => line === '  ✓ lint (TIME)').length, 2, 'control: a file that is read may change');
+});

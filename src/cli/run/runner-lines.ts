@@ -1,7 +1,7 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { reportLines } from '../../engine/end-report.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
-import { deniedText, isSaidLater, printable, runFigures } from '../../term/format.ts';
+import { commandText, deniedText, isSaidLater, printable, runFigures } from '../../term/format.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { LIVE_TEXTS } from '../../term/live/messages.ts';
 import { inForeground } from '../../term/write-text.ts';
@@ -21,9 +21,7 @@ const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
     '',
     printable(LIVE_TEXTS.iteration(begins, maxIterations, task)),
   ],
-  'command.ran': ({ outcome, name, durationMs }) => [
-    `  ${outcome === 'ok' ? '✓' : '✗'} ${name} (${timeText(durationMs)})`,
-  ],
+  'command.ran': (event) => [`  ${event.outcome === 'ok' ? '✓' : '✗'} ${printable(commandText(event))}`],
   'agent.text': ({ text }) => [printable(text)],
   'tool.ended': (event) => {
     const indent = event.nested ? '    ' : '  ';

@@ -96,7 +96,8 @@ async function folderPrompt(
       before: isRecent ? ended.measured.after : null,
       watch: {
         onCommand: (name) => tell({ type: 'command.started', name }),
-        onEvidence: ({ name, outcome, durationMs }) => tell({ type: 'command.ran', name, outcome, durationMs }),
+        onEvidence: ({ name, outcome, durationMs, why }) =>
+          tell({ type: 'command.ran', name, outcome, durationMs, ...(why !== undefined && { why }) }),
       },
     }),
   );

@@ -168,7 +168,8 @@ async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string 
   const listener: Listener = {
     notify: (_, message) => say(message),
     tell: (event) => {
-      if (event.type === 'command.ran') say(LAUNCH_TEXTS.ranCommand(event.name, event.outcome, event.durationMs));
+      if (event.type === 'command.ran')
+        say(LAUNCH_TEXTS.ranCommand(event.name, event.outcome, event.durationMs, event.why));
     },
   };
   const left = new AbortController();

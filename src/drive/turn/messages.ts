@@ -141,8 +141,8 @@ export const LAUNCH_TEXTS = {
     `The API answered with a server error; the loop tries again at ${localTime(until)}.`,
   waitingForLimit: (until: string): string =>
     `A rate limit applies until ${localTime(until)}; the loop continues then.`,
-  ranCommand: (name: string, outcome: string, durationMs: number): string =>
-    `Command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,
+  ranCommand: (name: string, outcome: string, durationMs: number, why = ''): string =>
+    `Command ${name}: ${outcome} after ${formatDuration(durationMs)}${why === '' ? '' : `: ${why}`}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
   unknownEnd: advise('The loop has ended, but the archive does not record how.', 'Show its journals', 'logs'),
   needsMode:

@@ -55,7 +55,13 @@ const ACTIVITIES = {
     allow: z.string().optional(),
   },
   'command.started': { name: z.string() },
-  'command.ran': { name: z.string(), outcome: z.string(), durationMs: z.number().min(0) },
+  'command.ran': {
+    name: z.string(),
+    outcome: z.string(),
+    durationMs: z.number().min(0),
+    /** How it ended, or why it was not run; absent if it succeeded. */
+    why: z.string().optional(),
+  },
   'verification.started': {},
   'check.started': { name: z.string() },
   /** `tail`: end of the output, with the reason; at most 4 KiB. */

@@ -10,6 +10,8 @@ export interface Evidence extends CommandRecord {
   readonly exitCode: number | null;
   /** Text for the prompt, including how the command ended unless it succeeded: at most 12,000 characters. */
   readonly output: string;
+  /** How the command ended, or why it was not run, in one line; absent if it succeeded. */
+  readonly why?: string;
 }
 
 export interface EvidenceWatch {
@@ -42,10 +44,20 @@ export async function runEvidence(
 function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: number): Evidence {
   const { name } = command;
   if (end.kind !== 'ran') {
-    const output =
-      end.kind === 'blocked' ? `[blocked by guardrail: ${shorten(end.rule, 2000)}]` : changedText(end.what);
-    const nothing = { exitCode: null, durationMs, bytes: 0, truncated: false };
-    return { name, outcome: 'blocked', ...nothing, output, preview: preview(output) };
+    const isBlocked = end.kind === 'blocked';
+    const output = isBlocked ? `[blocked by guardrail: ${shorten(end.rule, 2000)}]` : changedText(end.what);
+    const reason = isBlocked ? `a guardrail blocks it: ${end.rule}` : `${end.what} since the loop started`;
+    return {
+      name,
+      outcome: 'blocked',
+      exitCode: null,
+      durationMs,
+      bytes: 0,
+      truncated: false,
+      output,
+      preview: preview(output),
+      why: shorten(`not run, ${reason}`, 300),
+    };
   }
   const { output: printed, end: ended } = end.outcome;
   const { outcome, note } = verdict(ended, command.timeoutSeconds);
@@ -60,6 +72,7 @@ function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: num
     truncated: printed.isCut(reserve),
     output,
     preview: preview(output),
+    ...(note !== '' && { why: note.slice(1, -1) }),
   };
 }
 

@@ -5,16 +5,11 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
+import { fileRoles, isData, isDryRun } from './file-roles.ts';
 import { makeCall } from './makefile.ts';
 import { packageManagerCall, packageScript, packagesBelow } from './package-scripts.ts';
 import { type SteeringFile, steeringFiles } from './steering-files.ts';
 
-/** Commands whose operands are data, which the agent may change. */
-const DATA_COMMANDS = new Set(
-  '[ test cat grep egrep fgrep rg ag head tail wc cmp diff ls stat find sort uniq cut tr echo printf git cp mv rm mkdir touch tee ln cd true false :'.split(
-    ' ',
-  ),
-);
 /** Commands that start the program that follows their options. */
 const WRAPPERS = new Set(
   'env timeout nice ionice nohup time command exec xvfb-run stdbuf setsid sudo cross-env npx pnpx bunx then do else if ! {'.split(
@@ -102,8 +97,7 @@ function addPrograms(search: Search, words: readonly string[], base: string, dep
 }
 
 function addSteering({ projectDir, steering, known }: Search, words: readonly string[], base: string): void {
-  const isData = DATA_COMMANDS.has(words[0] ?? '');
-  for (const { key, as } of steeringFiles(base, isData ? words.slice(0, 1) : words)) {
+  for (const { key, as } of steeringFiles(base, isData(words) ? words.slice(0, 1) : words)) {
     const [file = '', part] = key.split(/#(.*)/s);
     const path = file.startsWith('~/') ? file : projectPath(projectDir, base, file);
     if (path === null) continue;
@@ -116,48 +110,23 @@ function addSteering({ projectDir, steering, known }: Search, words: readonly st
   }
 }
 
-/** Adds the first word, operands of interpreters, executables and files after `=`; not the input of a linter or test runner. */
+/** Adds the files that a command runs or is configured by, the executable ones among its other arguments. */
 function addFiles(search: Search, words: readonly string[], base: string, depth: number): void {
-  const [command = '', ...others] = words;
+  const [command = ''] = words;
   addFile(search, base, command, depth);
-  if (DATA_COMMANDS.has(command)) return;
-  const operands = interpreted(words, (word) => existsSync(resolve(base, fromHome(word))));
+  const { runs, passes } = fileRoles(words, (word) => existsSync(resolve(base, fromHome(word))));
   // A program or script outside the project is pinned like the programs of the PATH.
-  for (const word of [command, ...operands].map(fromHome)) {
+  for (const word of isData(words) ? [] : [command, ...runs].map(fromHome)) {
     const isPath = word.includes('/') && !/[\0*?$`]/.test(word);
     if (isPath && !isWithin(search.projectDir, resolve(base, word))) search.programs.add(resolve(base, word));
   }
-  for (const [index, word] of others.entries()) {
-    const isNamed = operands.has(word) || NAMES_FILE.test(words[index] ?? '');
-    if (isNamed || isRunnable(search.projectDir, base, word)) addFile(search, base, word, depth);
-    for (const candidate of afterEquals(word)) addFile(search, base, candidate, depth);
-  }
-  // A deleted script still belongs to the contract.
-  for (const word of others) {
+  for (const word of runs) addFile(search, base, word, depth);
+  for (const word of passes) {
+    if (isRunnable(search.projectDir, base, word)) addFile(search, base, word, depth);
+    // A deleted script still belongs to the contract.
     const path = projectPath(search.projectDir, base, word);
     if (path !== null && search.known.has(path)) search.found.add(path);
   }
-}
-
-const INTERPRETER =
-  /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|lua|luajit|julia|elixir|groovy|pypy[\d.]*|jiti|vite-node|source|\.)$/;
-
-/** Pattern for options whose value is a file that the program runs or is configured by. */
-const NAMES_FILE =
-  /^(?:-[crpfI]|--(?:config|configuration|conf|rcfile|require|import|loader|experimental-loader|project|settings|setup|file|makefile|justfile|env-file|init-script))$/;
-
-/** Returns the script of each interpreter, after its options, unless it runs tests or inline code. */
-function interpreted(words: readonly string[], isThere: (word: string) => boolean): Set<string> {
-  const scripts = new Set<string>();
-  for (const [index, word] of words.entries()) {
-    if (!INTERPRETER.test(word)) continue;
-    const rest = words.slice(index + 1);
-    if (rest.some((option) => option === '--test' || option === '-c' || option === '-e')) continue;
-    const operands = rest.filter((other) => !other.startsWith('-') && other !== 'run');
-    const operand = operands.find(isThere) ?? operands[0];
-    if (operand !== undefined) scripts.add(operand);
-  }
-  return scripts;
 }
 
 function fromHome(word: string): string {
@@ -172,14 +141,6 @@ function isRunnable(projectDir: string, base: string, word: string): boolean {
     () => (statSync(file).mode & 0o111) !== 0 || readFileSync(file).subarray(0, 2).toString('latin1') === '#!',
     false,
   ); // unreadable, so not runnable either
-}
-
-/** Returns paths after `=`: `--config=a.js` and `--require=x=a.js` name `a.js`. */
-function afterEquals(word: string): string[] {
-  const first = word.indexOf('=');
-  if (first === -1) return [];
-  const last = word.lastIndexOf('=');
-  return last === first ? [word.slice(first + 1)] : [word.slice(first + 1), word.slice(last + 1)];
 }
 
 function addFile(search: Search, base: string, word: string, depth: number): void {
@@ -207,7 +168,8 @@ function followShellScript(search: Search, path: string, directory: string, dept
   for (const part of parts) collect(search, part, directory, depth + 1);
   const own = dirname(join(search.projectDir, path));
   for (const words of parts.flatMap((part) => commandWords(part))) {
-    for (const word of words) {
+    const { runs, passes } = fileRoles(words, () => false);
+    for (const word of [...words.slice(0, 1), ...runs, ...passes]) {
       const [, behind] = /^.*(?:\$\w+|\}|\)|`)\/([^$`(){}]+)$/s.exec(word) ?? [];
       if (behind === undefined) continue;
       for (const folder of [own, directory]) addFile(search, folder, behind, depth + 1);
@@ -217,7 +179,7 @@ function followShellScript(search: Search, path: string, directory: string, dept
 
 function addMakefile(search: Search, words: readonly string[], base: string, depth: number): void {
   const { projectDir, found, steering } = search;
-  const call = makeCall(words, base);
+  const call = isDryRun(words) ? null : makeCall(words, base);
   if (call === null) return;
   const before = found.size;
   for (const file of call.files) addFile(search, call.directory, file, depth);

@@ -3,7 +3,7 @@ import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import { oneLine } from '../../text/excerpt.ts';
 import { dollarText, timeText } from '../../text/figures.ts';
-import { deniedText, isSaidLater, printable, runFigures } from '../format.ts';
+import { commandText, deniedText, isSaidLater, printable, runFigures } from '../format.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { addText, BLANK, closeText, type Line, type OpenCall, type Span, type View } from './view.ts';
 
@@ -21,10 +21,8 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   }),
   'command.started': (view, event, since) =>
     begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since }),
-  'command.ran': (view, event) => {
-    const label = `${oneLine(event.name)} (${timeText(event.durationMs)})`;
-    return call(without(view, commandId(event)), mark(event.outcome === 'ok'), label, false);
-  },
+  'command.ran': (view, event) =>
+    call(without(view, commandId(event)), mark(event.outcome === 'ok'), commandText(event), false),
   'agent.text-delta': (view, { text }) => addText(atWork(view), text),
   'agent.text': (view, { text, streamed }) => closeText(streamed === true ? view : addText(atWork(view), text)),
   'tool.started': (view, event, at) => toolStarted(atWork(view), event, at),

@@ -102,8 +102,9 @@ export class LoopHistory {
         open.error = event['outcome'] === 'ok' ? null : text(event['message']) || text(event['outcome']);
         return;
       case 'command.ran': {
-        const { name, outcome, durationMs } = event;
-        open.commands.push({ name: text(name), outcome: text(outcome), durationMs: numberOf(durationMs) ?? 0 });
+        const { name, outcome, durationMs, why } = event;
+        const ended = why === undefined ? text(outcome) : `${text(outcome)}: ${text(why)}`;
+        open.commands.push({ name: text(name), outcome: ended, durationMs: numberOf(durationMs) ?? 0 });
         return;
       }
       case 'steering.sent':
