@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { regularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
+import { modeOf, regularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
 import { addValidation } from '../../task/draft/add-validation.ts';
 import { extractValidationCommands } from '../../task/draft/validation-section.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
@@ -32,7 +32,7 @@ export async function adoptValidation(context: CommandContext, task: string | nu
     `These commands would have to pass before the loop can complete:\n${commands.map((one) => `  ${one}`).join('\n')}`,
   );
   if (context.values['yes'] !== true && !(await agreed(context))) return false;
-  writeAtomically(path, addValidation(text, commands));
+  writeAtomically(path, addValidation(text, commands), modeOf(path));
   context.err(`Added them to the frontmatter of ${path}.`);
   return true;
 }
@@ -64,6 +64,6 @@ export async function askValidation(context: CommandContext, task: string | null
   }
   prompt.close();
   if (commands.length === 0) return;
-  writeAtomically(path, addValidation(text, commands));
+  writeAtomically(path, addValidation(text, commands), modeOf(path));
   context.err(`Added them under "validation:" in ${path}.`);
 }

@@ -18,7 +18,7 @@ import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { readText } from '../../install/files/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
-import { writeAtomically } from '../../state/files/regular-file.ts';
+import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
@@ -215,5 +215,5 @@ function remember(path: string, isOn: boolean): void {
   const settings = JSON.parse(readText(path) ?? '{}') as { readonly sandbox?: object };
   const sandbox = { ...settings.sandbox, mode: isOn ? 'on' : 'off' };
   mkdirSync(dirname(path), { recursive: true });
-  writeAtomically(path, `${JSON.stringify({ ...settings, sandbox }, null, 2)}\n`);
+  writeAtomically(path, `${JSON.stringify({ ...settings, sandbox }, null, 2)}\n`, modeOf(path));
 }

@@ -7,7 +7,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { bundleDir } from '../../install/places.ts';
-import { writeAtomically } from '../../state/files/regular-file.ts';
+import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
@@ -166,7 +166,7 @@ function tddTask(projectDir: string): string {
   const path = join(projectDir, TDD_TASK);
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true });
-    writeAtomically(path, bundledText('templates/TDD.md'));
+    writeAtomically(path, bundledText('templates/TDD.md'), modeOf(path));
   }
   return TDD_TASK;
 }

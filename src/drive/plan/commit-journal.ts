@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRecord, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { modeOf, readRecord, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
@@ -63,5 +63,5 @@ function cutEntry(path: string, { progressBytes, entry }: CommitIntent): void {
 /** Replaces a text; follows links and keeps the mode. */
 export function replaceText(path: string, text: string): void {
   const real = realpathSync(path);
-  writeAtomically(real, text, statSync(real).mode & 0o777);
+  writeAtomically(real, text, modeOf(real));
 }

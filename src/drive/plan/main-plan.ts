@@ -1,6 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pauseThread, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import {
+  modeOf,
+  pauseThread,
+  readRegularFile,
+  removeIfThere,
+  writeAtomically,
+} from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { NO_FILE } from '../../task/git/run-git.ts';
@@ -109,6 +115,6 @@ function writeTexts({ part, contract }: PartPlace, { plan, progress }: Omit<Main
     join(part.mainDir, path),
   ) as [string, string];
   if (progress === null) removeIfThere(progressFile);
-  else if (readRegularFile(progressFile) !== progress) writeAtomically(progressFile, progress);
-  if (readRegularFile(planFile) !== plan) writeAtomically(planFile, plan);
+  else if (readRegularFile(progressFile) !== progress) writeAtomically(progressFile, progress, modeOf(progressFile));
+  if (readRegularFile(planFile) !== plan) writeAtomically(planFile, plan, modeOf(planFile));
 }

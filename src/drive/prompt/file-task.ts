@@ -21,6 +21,7 @@ import { snapshot } from '../../task/progress/snapshot.ts';
 import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { elapsed } from '../../text/time.ts';
 import { checkChecklist, comparedChecklist } from '../identity/loop-checklist.ts';
 import { iterationStarted } from '../records/live-events.ts';
@@ -211,14 +212,14 @@ function keepPrompt(folder: string, whole: string, { taskPath }: Contract): stri
   makeRunDir(run);
   const path = join(run.dir, 'prompt.md');
   refuseLink(path);
-  writeAtomically(path, whole);
+  writeAtomically(path, redact(whole));
   return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
 }
 
 function keepPlainPrompt(files: LoopFiles, whole: string): string {
   makeRuntimeDir(files);
   refuseLink(files.prompt);
-  writeAtomically(files.prompt, whole);
+  writeAtomically(files.prompt, redact(whole));
   return relative(files.projectDir, files.prompt).split(sep).join('/');
 }
 

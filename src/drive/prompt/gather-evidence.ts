@@ -6,6 +6,7 @@ import type { TaskCommandOptions } from '../../task/commands/run-pinned-command.
 import { compare, snapshot } from '../../task/progress/snapshot.ts';
 import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
+import { redactRecord } from '../../text/redact/redact.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 
 /** Returns the guardrail check for the contract's commands. Blocks what it cannot evaluate. Never rejects. */
@@ -21,7 +22,7 @@ export function evidenceGuard({ guardrails }: Contract): (run: string, directory
   };
 }
 
-/** Runs the commands of a task folder under the contract's guardrails. Rejects only with the abort's reason. */
+/** Runs the commands of a task folder under the contract's guardrails; masks secrets. Rejects only with the abort's reason. */
 export async function gatherEvidence(
   contract: Contract,
   projectDir: string,
@@ -30,7 +31,8 @@ export async function gatherEvidence(
   options.signal.throwIfAborted();
   if (!contract.task?.commands.length) return [];
   const { runEvidence } = await import('../../task/commands/run-evidence.ts');
-  return runEvidence(contract, projectDir, { ...options, blockingRule: evidenceGuard(contract) });
+  const found = await runEvidence(contract, projectDir, { ...options, blockingRule: evidenceGuard(contract) });
+  return redactRecord({ found }).found;
 }
 
 /**

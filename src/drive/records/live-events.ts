@@ -3,6 +3,7 @@ import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
+import { redactRecord } from '../../text/redact/redact.ts';
 
 /** Events that are recorded as they are emitted. Others are recorded elsewhere, or only shown. */
 const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
@@ -12,11 +13,13 @@ const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
   ...(['wait.started', 'verification.started', 'run.ended'] as const),
 ]);
 
-/** Returns a listener that also records the events in the stream of this loop. */
+/** Returns a listener that passes events on with secrets masked, and records them in the stream of this loop. */
 export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, tell: Tell): Tell {
   let current = iteration;
   let failed = false;
-  return (event) => {
+  return (told) => {
+    // A piece of the agent's text is masked with the line that it belongs to.
+    const event = told.type === 'agent.text-delta' ? told : redactRecord(told);
     tell(event);
     if (event.type === 'iteration.started') current = event.begins - 1;
     if (!RECORDED.has(event.type) || failed) return;

@@ -11,6 +11,7 @@ import { withState } from '../../state/with-state.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { lockOptions, type Prompt } from '../turn/turn.ts';
@@ -85,9 +86,10 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
   const shown = orLogged(files, at, 'prompt', () => {
-    if (readRegularFile(path, Buffer.byteLength(prompt)) !== prompt) {
+    const masked = redact(prompt);
+    if (readRegularFile(path, Buffer.byteLength(masked)) !== masked) {
       makeRuntimeDir(files);
-      writeAtomically(path, prompt);
+      writeAtomically(path, masked);
     }
     return relative(files.projectDir, path);
   });

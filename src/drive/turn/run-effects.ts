@@ -1,5 +1,6 @@
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
+import { redactRecord } from '../../text/redact/redact.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
@@ -84,7 +85,7 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const said = [...before, ...after];
   if (verified === 'aborted') return following(said, handleAbort(turn));
   // Cancelled checks prove nothing if the loop returns to its claim.
-  const facts = verified === 'superseded' ? { results: [CANCELLED] } : verified;
+  const facts = verified === 'superseded' ? { results: [CANCELLED] } : redactRecord(verified);
   if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
   return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));

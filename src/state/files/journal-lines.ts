@@ -73,7 +73,7 @@ export function readAllLines(path: string, needle = ''): Pick<Lines, 'entries' |
 
 /** Appends one JSON line in a single write, so that lines of several processes never mix. First terminates a torn last line. */
 export function appendLine(path: string, entry: object): void {
-  withDescriptor(path, 'a+', 0o644, (descriptor) => {
+  withDescriptor(path, 'a+', 0o600, (descriptor) => {
     const bytes = Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(entry)}\n`);
     const written = writeSync(descriptor, bytes);
     if (written !== bytes.length)

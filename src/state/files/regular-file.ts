@@ -76,9 +76,10 @@ export function removeIfThere(path: string): void {
 /**
  * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and a
  * machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. If not
- * `durably`, does not wait for the disk: after a crash of the machine the file may be old, empty or torn.
+ * `durably`, does not wait for the disk: after a crash of the machine the file may be old, empty or torn. Only the user can
+ * read the file unless `mode` says otherwise, because output of commands and agents may hold secrets.
  */
-export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644, durably = true): void {
+export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o600, durably = true): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
   try {
     withDescriptor(draft, 'wx', mode, (descriptor) => {
@@ -91,6 +92,11 @@ export function writeAtomically(path: string, content: string | Uint8Array, mode
     throw error;
   }
   if (durably) syncDirectory(dirname(path));
+}
+
+/** Returns the permissions of a user's file that is about to be replaced; those of an ordinary new file if there is none. */
+export function modeOf(path: string): number {
+  return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777;
 }
 
 /** Removes the drafts of processes that were killed while they wrote this file. */

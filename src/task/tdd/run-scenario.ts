@@ -3,6 +3,7 @@ import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.t
 import { evaluateRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
 import { NO_COUNT } from '../../text/no-tests-run.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { withDeciding } from '../commands/deciding-environment.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
 
@@ -50,8 +51,9 @@ export async function runScenario(
 }
 
 function judged(phase: TddPhase, run: TddRun, bytes: number, began: number): ScenarioRun {
-  const { end, output } = run;
-  const problem = evaluateRun(phase, run);
+  const { end } = run;
+  const output = redact(run.output);
+  const problem = evaluateRun(phase, { ...run, output });
   return {
     problem: problem === null ? null : show(problem),
     ended: end.kind === 'exit',

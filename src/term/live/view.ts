@@ -1,4 +1,5 @@
 import type { RunnerEventOf, WaitReason } from '../../engine/runner-event.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { type Paint, printable, type Style } from '../format.ts';
 import { cells, graphemes, wrap } from '../write-text.ts';
 
@@ -173,5 +174,5 @@ function setApart(view: View): View {
 }
 
 function flat(text: string): string {
-  return printable(text).replaceAll('\t', '    ');
+  return redact(printable(text)).replaceAll('\t', '    ');
 }

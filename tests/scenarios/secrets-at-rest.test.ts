@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { type Project, project } from '../support/project.ts';
+import { agent } from './support/command-agent.ts';
+
+const FILL = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6kL9m';
+/** Secrets by where the loop meets them. */
+const SECRETS = {
+  evidence: `ghp_${FILL.slice(0, 36)}`,
+  check: `hvs.${FILL}${FILL}x1`,
+  message: `xoxb-123456789012-${FILL}`,
+  task: `glpat-${FILL.slice(0, 20)}`,
+  named: 'correct-horse-7',
+} as const;
+
+/** Files below a folder that hold this text, without those of the user and the agent. */
+function holding(folder: string, secret: string, without: readonly string[]): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !without.some((part) => path.endsWith(part)) && readFileSync(path).includes(secret));
+}
+
+/** Runs a loop of two iterations that meets every secret, and returns everything that it printed. */
+function runWithSecrets(p: Project, args: readonly string[]): string {
+  p.write('evidence.txt', `token ${SECRETS.evidence}\n`);
+  p.write('check.txt', `denied for ${SECRETS.check}\nPGPASSWORD=${SECRETS.named}\n`);
+  p.write('check.sh', 'cat check.txt; exit 1\n');
+  p.write(
+    'job/RALPH.md',
+    [
+      '---',
+      'completion_promise: DONE',
+      'max_iterations: 2',
+      'open_questions: optional',
+      'commands: [{name: evidence, run: cat evidence.txt}]',
+      'validation: [sh check.sh]',
+      '---',
+      `Use ${SECRETS.task} and read this: {{ commands.evidence }}`,
+    ].join('\n'),
+  );
+  const command = agent(p, `echo "I used ${SECRETS.message}"; echo "<promise>DONE</promise>"`);
+  const ran = p.ralph(['run', '--path', 'job', ...args, '--agent', command]);
+  const shown = [
+    ['explain', 'job'],
+    ['logs', 'job'],
+    ['status', 'job', '--json'],
+    ['report', 'job'],
+  ].map((words) => {
+    const { stdout, stderr } = p.ralph(words);
+    return stdout + stderr;
+  });
+  return [ran.stdout, ran.stderr, ...shown].join('\n');
+}
+
+for (const view of ['--plain', '--json']) {
+  test(`no secret of output, task or agent is in a file or on the screen of run ${view}`, (t) => {
+    const p = project(t);
+    const printed = runWithSecrets(p, [view]);
+    const own = ['evidence.txt', 'check.txt', 'job/RALPH.md', 'agent.sh'];
+    for (const [where, secret] of Object.entries(SECRETS)) {
+      assert.ok(!printed.includes(secret), `${where}: ${printed.slice(Math.max(0, printed.indexOf(secret) - 200))}`);
+      const found = holding(dirname(p.dir), secret, [...own, 'contract.job.json', 'contract.job.json.ended']);
+      assert.deepEqual(found, [], where);
+    }
+    // The control: the files that are searched hold what the loop met, masked.
+    assert.ok(holding(p.dir, 'I used ***', own).length > 0);
+    assert.ok(holding(p.dir, 'PGPASSWORD=***', own).length > 0);
+  });
+}
+
+test('files of a loop in the project that hold output can be read by their user alone', (t) => {
+  const p = project(t);
+  runWithSecrets(p, ['--plain']);
+  const open = readdirSync(p.dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => /ralph-(?:state|events|archive|prompt)|\.ralph-runner\//.test(path))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0);
+  assert.deepEqual(open, []);
+});
