@@ -22,14 +22,14 @@ test('A reader that opened the old file continues to read the old content.', (t)
   assert.notEqual(statSync(state).ino, before);
 });
 
-test('A contract is readable by its owner only, other files as the umask allows.', (t) => {
+test('A file is readable by its owner only, unless it is to keep other permissions.', (t) => {
   const { state, contract, outsideDir } = aProject(t);
   mkdirSync(outsideDir, { recursive: true });
   const umask = process.umask(0o022);
   try {
-    writeAtomically(contract, '', 0o600);
-    writeAtomically(state, '');
-    writeAtomically(contract, '', 0o600);
+    writeAtomically(contract, '');
+    writeAtomically(state, '', 0o644);
+    writeAtomically(contract, '');
   } finally {
     process.umask(umask);
   }
