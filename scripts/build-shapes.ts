@@ -7,7 +7,7 @@ import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
 import { seen } from '../src/engine/schema/seen.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
-import { commonPart, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
+import { commonPart, counters, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import {
   contractView,
   countersView,
@@ -81,6 +81,7 @@ export function writeShapes(folder: string): void {
     commonPart: forHooks(jsonSchema(commonPart.omit({ plan: true }))),
     statusPart: forHooks(jsonSchema(statusPart)),
     fourKeyState: forHooks(jsonSchema(fourKeyState)),
+    counters: forHooks(jsonSchema(counters)),
   };
   writeFileSync(join(folder, 'state-schemas.json'), JSON.stringify(schemas));
   const write = (name: string, all: Readonly<Record<string, unknown>>): void => {

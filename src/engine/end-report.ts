@@ -41,6 +41,7 @@ const LABELS: Record<LoopNotice['kind'], string> = {
   consent: 'Agreed',
   restore: 'Restored',
   change: 'Changed',
+  counters: 'Counters kept',
 };
 
 /** Returns notices for people, one per line, oldest first; if there are many, only the newest. */

@@ -51,6 +51,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     /** Folder outside the project, out of reach of an agent confined to the project. */
     outsideDir,
     contract: outside(`contract${own}.json`),
+    /** Counts that only rise. */
+    counters: outside(`counters${own}.json`),
     /** Prefix of the files that hold the snapshot of protected files. */
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
@@ -123,7 +125,12 @@ export function hideRuntimeDir({ runtimeDir }: Pick<LoopFiles, 'runtimeDir'>): v
 
 export type ReadState =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'loop'; readonly state: LoopState }
+  | {
+      readonly kind: 'loop';
+      readonly state: LoopState;
+      /** Warning that the file held an older state, under `withState` only: `state` has the counts that were kept. */
+      readonly wentBack?: string;
+    }
   /** A four-key file (see fourKeyState). */
   | { readonly kind: 'four-keys'; readonly file: FourKeyState }
   | { readonly kind: 'newer'; readonly version: number }

@@ -1,7 +1,9 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { atLeast, higher } from '../engine/counters.ts';
 import type { LoopState } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
+import { type KnownCounters, keepCounters, readCounters, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
@@ -12,13 +14,21 @@ export interface Change<T> {
   readonly result: T;
 }
 
+export interface Lease {
+  readonly loopId: string;
+  readonly epoch: number;
+  /** Counters in the memory of a process that drives the loop. */
+  readonly known?: KnownCounters;
+}
+
 export interface StateOptions extends LockOptions {
   /** Lease of the caller: `decide` is not called once another process has taken over the loop. */
-  readonly lease?: { readonly loopId: string; readonly epoch: number };
+  readonly lease?: Lease;
 }
 
 /**
  * Changes a loop's state under its lock (read-modify-write); the only way to do so. `decide` must be quick and must not wait.
+ * No count of a loop that keeps counters falls: a state that was put back gets the kept counts first, and a notice is recorded.
  * After an error the file is completely old or new. Without the folder of the runtime files there is no loop: `decide` gets
  * `absent`, and nothing is created. Throws, with nothing written, `state-fenced` for an older epoch than the one on disk,
  * `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide` has not moved aside or a
@@ -31,11 +41,17 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     throw new RalphError('no-loop', `${files.runtimeDir} no longer exists.`);
   }
   return withLock(files.lock, options, (assertHeld) => {
-    const current = readState(files.state);
+    const found = readState(files.state);
+    const known = options.lease?.known;
+    const stored = readCounters(files);
+    const current = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
     // Before `decide`, which could change the object.
-    const before = current.kind === 'loop' ? serialise(current.state) : null;
-    const { next, result } = decide(current);
+    const before = found.kind === 'loop' ? serialise(found.state) : null;
+    const decided = decide(current);
+    const { result } = decided;
+    const raised = current.kind === 'loop' && current.wentBack !== undefined ? current.state : 'keep';
+    const next = decided.next === 'keep' ? raised : decided.next;
     if (next === 'keep') return result;
     if (current.kind === 'newer') {
       const message = `${files.state} belongs to a newer ralph-loop (version ${current.version}) and was left as it is.`;
@@ -49,10 +65,16 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     }
     if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
     if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
-    const after = serialise(next);
-    if (after === before && existsSync(files.state)) return result; // missing: `decide` moved it aside
-    refuseUnreadable(after);
-    writeAtomically(files.state, after);
+    // A start has begun the counters of its loop.
+    const begun = stored?.loopId === next.loopId ? stored : readCounters(files);
+    const counted = atLeast(next, higher(begun, known?.counters ?? null, next.loopId));
+    const after = serialise(counted);
+    // missing: `decide` moved it aside
+    if (after !== before || !existsSync(files.state)) {
+      refuseUnreadable(after);
+      writeAtomically(files.state, after);
+    }
+    keepCounters(files, counted, begun, known);
     return result;
   });
 }

@@ -3,8 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { beginCounters, readCounters } from '../../src/state/counters-file.ts';
 import { sweepLeftovers } from '../../src/state/lock/sweep-leftovers.ts';
 import { type LoopFiles, readState } from '../../src/state/loop-files.ts';
+import { noticesOf } from '../../src/state/notices.ts';
 import { withState } from '../../src/state/with-state.ts';
 import { aState, filesIn, tallyOf } from '../support/faults/a-state.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
@@ -34,6 +36,7 @@ async function stressOver(
   const project = join(directory, `round-${rounds}`);
   const files = filesIn(project);
   mkdirSync(files.runtimeDir, { recursive: true });
+  beginCounters(files, aState());
   withState(files, { waitMs: 0 }, () => ({ next: aState(), result: 0 }));
   const spawnUpdater = (name: string): ChildProcess =>
     spawn(process.execPath, [updater, project, name, way], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -59,6 +62,9 @@ for (const way of ['locked', 'without-links']) {
       acknowledged += result.acknowledged;
       killed += result.killed;
       assert.deepEqual(strangers(result.files), []);
+      assert.deepEqual(noticesOf(result.files, 'loop-1'), [], 'no state seemed to have been put back');
+      const counters = readCounters(result.files);
+      assert.ok(counters !== null && counters.iteration >= result.acknowledged);
     }
     t.diagnostic(`${killed} kills, ${acknowledged} acknowledged updates`);
   });

@@ -3,7 +3,6 @@ import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -205,7 +204,7 @@ function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
     case 'four-keys':
       return loadFourKeys(current, context);
     case 'loop':
-      return loadOwn(current.state, context);
+      return loadOwn(current, context);
     default:
       return current satisfies never;
   }
@@ -223,7 +222,8 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
   return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, orphaned: false } };
 }
 
-function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
+function loadOwn(current: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
+  const { state, wentBack = null } = current;
   const owned = ownership(state, context);
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
@@ -234,7 +234,7 @@ function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
   const orphaned = stored === null && state.contractHash !== null;
-  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: null, orphaned } };
+  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, orphaned } };
 }
 
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {

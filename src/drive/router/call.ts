@@ -16,7 +16,7 @@ import { standing } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
-import { loadedUnder, newTurn } from '../turn/turn.ts';
+import { announceWentBack, loadedUnder, newTurn } from '../turn/turn.ts';
 import { holdOf, takeBusyLock, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { type Report, report } from './report.ts';
@@ -156,13 +156,19 @@ function look(current: ReadState, files: LoopFiles, options: RouterOptions, host
     case 'four-keys':
       return kept(trouble(files, ROUTER_TEXTS.fourKeys));
     case 'loop':
-      return lookAtLoop(current.state, files, options, host);
+      return lookAtLoop(current, files, options, host);
     default:
       return current satisfies never;
   }
 }
 
-function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
+function lookAtLoop(
+  current: Extract<ReadState, { kind: 'loop' }>,
+  files: LoopFiles,
+  options: RouterOptions,
+  host: HostSession,
+): Found {
+  const { state } = current;
   const hold = state.mode === 'router' ? holdOf(state, host) : 'theirs';
   if (hold === 'theirs' || hold === 'unseen') {
     return kept(busy(files, state, hold));
@@ -185,7 +191,11 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }
   const forged = isRewritten(state, stored, files);
-  if (!forged) return { next: held, result: { answer: null, effects, loop: { state: held, stored } } };
+  if (!forged) {
+    const noted = announceWentBack({ ...current, state: held }, options.now(), stored.contract.policy);
+    effects.push(...noted.effects);
+    return { next: noted.state, result: { answer: null, effects, loop: { state: noted.state, stored } } };
+  }
   const restored = restore(held, stored, files, options, host);
   effects.push(...restored.effects);
   return { next: restored.state, result: { answer: null, effects, loop: { state: restored.state, stored } } };

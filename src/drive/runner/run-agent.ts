@@ -56,7 +56,9 @@ export async function runAgent(
   runner.agent = null;
   tellRestored(runner, startedAt);
   runner.spent.durationMs += run.durationMs;
-  const restored = bound.signal.aborted ? null : restoreRewrittenState(runner, bound);
+  const restored = bound.signal.aborted
+    ? null
+    : (restoreRewrittenState(runner, bound) ?? wentBackSince(runner, startedAt));
   const failed = count(run.facts);
   if (failed !== null) throw failed;
   record(runner, bound, run);
@@ -71,6 +73,11 @@ function tellRestored({ files, loopId, options }: Runner, since: string): void {
   for (const { at, kind, text } of noticesOf(files, loopId)) {
     if (at >= since && (kind === 'restore' || kind === 'change')) options.tell({ type: 'agent.notice', message: text });
   }
+}
+
+/** Returns the warning about an older state that was put in place of the loop's since this instant; null if there was none. */
+function wentBackSince({ files, loopId }: Runner, since: string): string | null {
+  return noticesOf(files, loopId).findLast(({ at, kind }) => kind === 'counters' && at >= since)?.text ?? null;
 }
 
 function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, durationMs }: FinishedRun): void {

@@ -1,12 +1,13 @@
 import { NO_FACTS } from '../../claude/agent/agent-message.ts';
 import type { AgentOptions, AgentRun, StartAgent } from '../../claude/agent/agent-run.ts';
+import { countersOf } from '../../engine/counters.ts';
 import { tokens } from '../../engine/events.ts';
 import { addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
-import { amendArchived, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { amendArchived, LOCK_WAIT, quarantine, type Lease as StateLease, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
@@ -84,7 +85,7 @@ export interface Runner {
 
 export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions, lease: Lease): Runner {
   const leave = new AbortController();
-  const held = { loopId, epoch: state.epoch };
+  const held: StateLease = { loopId, epoch: state.epoch, known: { counters: countersOf(state) } };
   return {
     ...{ files, loopId, options, lease, leave },
     begun: newTurn(

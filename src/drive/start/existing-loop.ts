@@ -1,5 +1,6 @@
 import { adoptFourKeys, resumeState } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { readCounters, withKept } from '../../state/counters-file.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../state/loop-files.ts';
 import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
@@ -25,51 +26,70 @@ export function checkExistingLoop(
   }
 }
 
-/** Archives or resumes the existing state. Returns the loop to continue, or null for a new one. */
-export function continueExistingLoop(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
+export interface Continued {
+  /** Loop to continue; null for a new one. */
+  readonly before: LoopState | null;
+  /** Warning that the state had been replaced by an older one. */
+  readonly wentBack?: string | undefined;
+}
+
+const NEW_LOOP: Continued = { before: null };
+
+/** Archives or resumes the existing state. */
+export function continueExistingLoop(current: ReadState, request: StartRequest, files: LoopFiles): Continued {
   const { at, existing, consented } = request;
   checkExistingLoop(current, request);
+  const resumed = ({ state, wentBack }: Found): Continued => ({ before: resumeState(state, at, consented), wentBack });
   switch (current.kind) {
     case 'absent':
-      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
+      return existing === 'resume' ? resumed(lostOrArchived(files, at)) : NEW_LOOP;
     case 'corrupt':
       quarantine(files, at, 'corrupt');
-      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
+      return existing === 'resume' ? resumed(lostOrArchived(files, at)) : NEW_LOOP;
     case 'newer':
       throw new RalphError('state-newer', START_TEXTS.newer(files.state));
     case 'four-keys': {
       if (existing === 'refuse') throw new RalphError('refused', HOOK_TEXTS.interruptedLoop(current.file.iteration));
       const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations: 100 });
-      if (existing === 'resume') return resumeState(adopted, at, consented);
+      if (existing === 'resume') return { before: resumeState(adopted, at, consented) };
       archiveState(files, adopted, at, 'interrupted');
-      return null;
+      return NEW_LOOP;
     }
-    case 'loop':
-      return settleLoop(current.state, request, files);
+    case 'loop': {
+      const { state } = current;
+      if (state.status === 'ended') archiveState(files, state, state.ended.at, state.ended.as);
+      else if (existing === 'fresh') archiveState(files, state, at, 'interrupted');
+      if (existing !== 'resume' && (state.status === 'ended' || existing === 'fresh')) return NEW_LOOP;
+      return resumed(
+        isOfContract(files, state) ? current : lostOrArchived(files, at, quarantine(files, at, 'tampered')),
+      );
+    }
     default:
       return current satisfies never;
   }
 }
 
-function settleLoop(state: LoopState, { at, existing, consented }: StartRequest, files: LoopFiles): LoopState | null {
-  if (state.status === 'ended') {
-    archiveState(files, state, state.ended.at, state.ended.as);
-    return existing === 'resume' ? resumeState(state, at, consented) : null;
-  }
-  if (existing !== 'fresh') return resumeState(state, at, consented);
-  archiveState(files, state, at, 'interrupted');
-  return null;
+type Found = Pick<Extract<ReadState, { readonly kind: 'loop' }>, 'state' | 'wentBack'>;
+
+/** Returns whether the contract, if there is one, is that of this state and not of a later loop whose state was replaced. */
+function isOfContract(files: LoopFiles, { loopId }: LoopState): boolean {
+  const stored = readContract(files);
+  return stored === null || stored.contract.loopId === loopId;
 }
 
-/** Returns a loop whose state file was lost, from its contract and journal, or else the last archived one. */
-function lostOrArchived(files: LoopFiles, at: string): LoopState {
+/**
+ * Returns a loop whose state file was lost, or replaced by that of another loop (`moved`), from its contract and journal, or
+ * else the last archived one.
+ */
+function lostOrArchived(files: LoopFiles, at: string, moved?: string): Found {
   const stored = readContract(files);
   if (stored !== null) {
-    return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
+    const state = restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
+    return { state, ...(moved !== undefined && { wentBack: HOOK_TEXTS.restored(moved, state.iteration) }) };
   }
   const last = lastArchived(files);
   if (last === null) throw new RalphError('no-loop', START_TEXTS.nothingToResume);
   const { state } = last;
   if (state.status === 'ended' && state.ended.as === 'complete') throw new RalphError('refused', START_TEXTS.finished);
-  return state;
+  return withKept(files, state, readCounters(files));
 }

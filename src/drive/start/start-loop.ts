@@ -9,6 +9,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
+import { beginCounters } from '../../state/counters-file.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
@@ -74,9 +75,11 @@ export function startLoop(request: StartRequest): StartedLoop {
   requireAgreed(request, prepared.resolved);
   makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
-    const before = continueExistingLoop(current, request, files);
+    const { before, wentBack } = continueExistingLoop(current, request, files);
     const left = current.kind === 'loop' && current.state.status !== 'ended' ? current.state : before;
-    const result = createLoop(request, files, prepared, { before, left });
+    const warnings =
+      wentBack === undefined ? prepared.warnings : [...prepared.warnings, startWarning('resume', wentBack)];
+    const result = createLoop(request, files, { ...prepared, warnings }, { before, left });
     return { next: result.started.state, result };
   });
   projectionOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
@@ -144,6 +147,7 @@ function createLoop(
     warnings.push(startWarning('resume', text));
   }
   if (before === null) beginSeen(files, loopId, items ?? []);
+  beginCounters(files, state);
   writeContract(files, stored);
   nameProject(files, at);
   removeIfThere(files.cancellation);

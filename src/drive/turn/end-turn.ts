@@ -76,7 +76,8 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
 
 function sameLoop({ loaded, context }: Turn, current: ReadState): Loaded | null {
   if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return null;
-  return underContract(loaded, current.state, context.files);
+  const standing = underContract(loaded, current.state, context.files);
+  return { ...standing, restored: standing.restored ?? current.wentBack ?? null };
 }
 
 interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {

@@ -1,9 +1,11 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
+import { withCounters } from '../../engine/counters.ts';
 import { bindSession, type ClientIdentity, initialState } from '../../engine/initial-state.ts';
 import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
 import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
 import { checkShape } from '../../state/check-shape.ts';
+import { readCounters } from '../../state/counters-file.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import type { Message } from '../../text/message.ts';
@@ -40,8 +42,8 @@ export function hasUnverifiedCompletion(state: LoopState): boolean {
 
 /**
  * Restores a rewritten state from the contract and journals: awaiting consent if none was given, paused if the user had
- * paused the loop, otherwise running. Counters come from the last iteration record, streaks restart, and the session is the
- * caller's. `epoch` is that of the replaced state, because an older one could no longer be written.
+ * paused the loop, otherwise running. Counters are the kept ones, or those of the last iteration record if it has more;
+ * streaks restart, and the session is the caller's. `epoch` is that of the replaced state, because an older one could no longer be written.
  */
 export function restoreState(
   files: LoopFiles,
@@ -67,7 +69,9 @@ export function restoreState(
     lastRunAt: last?.endedAt ?? contract.createdAt,
     lastDecision: { at, kind: 'started', detail: 'restored' },
   };
-  const bound = bindSession(counted, client);
+  const kept = readCounters(files);
+  const unkept = bindSession(counted, client);
+  const bound = kept?.loopId === loopId ? withCounters(unkept, kept) : unkept;
   const pausedBy = contract.consented ? lastPause(files, contract.loopId) : null;
   return pausedBy === null ? bound : pause(bound, at, pausedBy, PAUSED_TEXTS[pausedBy]);
 }

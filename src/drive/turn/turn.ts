@@ -3,9 +3,9 @@ import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { transition } from '../../engine/transition.ts';
-import { findContract, type LoopFiles, type StoredContract } from '../../state/loop-files.ts';
-import { LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
+import { type Transition, transition } from '../../engine/transition.ts';
+import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
+import { type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
 import { usageNow } from '../records/client-figures.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
@@ -49,7 +49,7 @@ export interface Turn {
   readonly signal: AbortSignal;
   /** Facts for the task folder about the iteration that ended; null for other tasks. */
   readonly task: TaskTurn | null;
-  readonly lease: { readonly loopId: string; readonly epoch: number } | null;
+  readonly lease: Lease | null;
   /** The next prompt goes to an agent without knowledge of the previous iterations. */
   readonly freshContext: boolean;
   /** On an abort the driver leaves the loop for its next call; otherwise the loop is paused. */
@@ -95,12 +95,24 @@ export function dispatch(turn: Turn, event: EngineEvent): Dispatched {
     if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) {
       return { next: 'keep', result: { turn, effects: [loopOver(turn)] } };
     }
-    const now = underContract(loaded, current.state, context.files);
-    const { state: after, effects } = transition(current.state, event, now.policy);
+    const { policy, ...now } = underContract(loaded, current.state, context.files);
+    const noted = announceWentBack(current, event.at, policy);
+    const { state: after, effects } = transition(noted.state, event, policy);
     // While checks ran, the client may have reported the cost of the agent's last answer.
     const state = after.status === 'ended' ? { ...after, usage: usageNow(context.files, after) } : after;
-    return { next: state, result: { turn: { ...turn, loaded: { ...now, state } }, effects } };
+    const result = { turn: { ...turn, loaded: { ...now, policy, state } }, effects: [...noted.effects, ...effects] };
+    return { next: state, result };
   });
+}
+
+/** Tells the user and the next prompt that the state on disk had been replaced by an older one, if it had. */
+export function announceWentBack(
+  { state, wentBack }: Extract<ReadState, { readonly kind: 'loop' }>,
+  at: string,
+  policy: Policy,
+): Transition {
+  if (wentBack === undefined) return { state, effects: [] };
+  return transition(state, { type: 'noticed', at, key: wentBack, warning: wentBack }, policy);
 }
 
 /** Returns the loop with the contract that its state names: the user may have accepted another since it was loaded. */

@@ -214,6 +214,11 @@ export const statusPart = z.discriminatedUnion('status', [
 
 export const commonPart = z.object(base);
 
+/** Counts that only rise, and the position in the transcript up to which the usage was read. Stored outside the project. */
+export const counters = commonPart
+  .pick({ loopId: true, iteration: true, idleIterations: true, epoch: true, usage: true })
+  .extend({ marks: readMarks.omit({ callsBytes: true }) });
+
 const loopState = z.intersection(commonPart, statusPart);
 
 /** State file of the original skill: four keys and no contract. */
@@ -225,6 +230,7 @@ export const fourKeyState = z.object({
 });
 
 export type LoopState = z.infer<typeof loopState>;
+export type Counters = Readonly<z.infer<typeof counters>>;
 export type FourKeyState = z.infer<typeof fourKeyState>;
 export type BreakerState = z.infer<typeof breakerState>;
 export type IdleState = z.infer<typeof idleState>;

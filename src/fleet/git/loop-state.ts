@@ -17,7 +17,7 @@ export const RUNTIME = '.claude/context/runtime/';
 const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder(?:\.json)?|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
 /** Pattern for outside files that a loop needs elsewhere. A resume recreates the snapshot and the view of git. */
 const OUTSIDE =
-  /^(?:contract|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged|seen)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
+  /^(?:contract|counters|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged|seen)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;
 const CONTRACT = /^contract(?:\..+)?\.json(?:\.ended)?$/;
 const STATE = /^ralph-state(?:\..+)?\.json$/;
 const FOLDERS = 'place.json';
@@ -31,13 +31,14 @@ const folders = z.object({ project: z.string().min(1), home: z.string().min(1) }
  */
 export function collectState(project: string, env: NodeJS.ProcessEnv, to: string): void {
   const { runtimeDir, outsideDir } = filesOf(project, env);
-  for (const path of regularFiles(runtimeDir)) copyMasked(path, join(to, 'runtime', relative(runtimeDir, path)), env);
   for (const name of namesIn(outsideDir)) {
     const path = join(outsideDir, name);
     if (!OUTSIDE.test(name) || LEFT.test(name) || !lstatSync(path).isFile()) continue;
     if (CONTRACT.test(name)) copyFile(path, join(to, 'outside', name));
     else copyMasked(path, join(to, 'outside', name), env);
   }
+  // Second: a state may count more than the counters outside, never less.
+  for (const path of regularFiles(runtimeDir)) copyMasked(path, join(to, 'runtime', relative(runtimeDir, path)), env);
   writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeFolder(env) }));
 }
 

@@ -10,7 +10,7 @@ const YOUNG_MS = 60_000;
 
 /** Pattern for drafts beside our files: `<file>.<token>` of locks, `.tmp` of atomic writes, `.folder` of folder locks. */
 const DRAFT =
-  /^(?:ralph-|tdd-|contract\.|snapshot|\d{4}-\d\d-\d\dT).*(?:json|lock|look|restoring|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
+  /^(?:ralph-|tdd-|contract\.|counters\.|snapshot|\d{4}-\d\d-\d\dT).*(?:json|lock|look|restoring|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
 /** Pattern for reapers' markers: `<lock>.reap-<token's end>`, and markers for markers. */
 const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree|snapshot).*?)\.reap-(.+?)(?:\.reap-|$)/;

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { beginCounters, readCounters } from '../../../src/state/counters-file.ts';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { newOwner } from '../../../src/state/lock/owner.ts';
 import { readContract, readState, writeContract } from '../../../src/state/loop-files.ts';
+import { noticesOf } from '../../../src/state/notices.ts';
 import { listArchive, serialise } from '../../../src/state/with-state.ts';
 import { aContract, aState, filesIn, tallyOf } from '../../support/faults/a-state.ts';
 import { AT } from '../../support/faults/operations.ts';
@@ -39,6 +41,24 @@ function checkUpdated(directory: string, acknowledged: number, attempts: number)
   assert.equal(updates, read.state.iteration, 'the state is neither the old nor the new one');
   assert.ok(updates >= acknowledged, 'an update was acknowledged and is not there');
   assert.ok(updates <= attempts, 'an update is there that nobody made');
+}
+
+/** A loop that keeps counters. */
+function putCounted(directory: string): void {
+  putState(directory, serialise(aState()));
+  beginCounters(filesIn(directory), aState());
+}
+
+/** Nobody finds a state that was put back, and an acknowledged change is among the counters. */
+function checkCounted(directory: string, acknowledged: number, attempts: number): void {
+  checkUpdated(directory, acknowledged, attempts);
+  const files = filesIn(directory);
+  const read = readState(files.state);
+  const counters = readCounters(files);
+  assert.ok(read.kind === 'loop' && counters !== null, 'the counters are whole');
+  assert.ok(counters.iteration <= read.state.iteration, 'the counters have more than the state');
+  assert.ok(counters.iteration >= acknowledged, 'an update was acknowledged and is not among the counters');
+  assert.deepEqual(noticesOf(files, read.state.loopId), []);
 }
 
 function ended(): string {
@@ -82,6 +102,11 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
     operation: 'update without hard links',
     prepare: (directory) => putState(directory, serialise(aState())),
     check: checkUpdated,
+  },
+  'an update of a loop that keeps counters': {
+    operation: 'update',
+    prepare: putCounted,
+    check: checkCounted,
   },
   'the first state of a loop': {
     operation: 'begin',
@@ -140,10 +165,11 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
 };
 
 /** What the checks must catch: the same update with the guarantee left out. */
-export const CONTROLS: readonly Situation[] = ['control: update in place', 'control: swallowed error'].map(
-  (operation) => ({
+export const CONTROLS: readonly Situation[] = [
+  ...['control: update in place', 'control: swallowed error'].map((operation) => ({
     operation,
-    prepare: (directory) => putState(directory, serialise(aState())),
+    prepare: (directory: string) => putState(directory, serialise(aState())),
     check: checkUpdated,
-  }),
-);
+  })),
+  { operation: 'control: counters before the state', prepare: putCounted, check: checkCounted },
+];

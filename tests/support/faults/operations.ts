@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { beginCounters } from '../../../src/state/counters-file.ts';
 import { appendLine } from '../../../src/state/files/journal-lines.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';
@@ -67,6 +68,11 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
         closeSync(descriptor);
       }
     });
+  },
+  'control: counters before the state': (directory) => {
+    const files = filesIn(directory);
+    beginCounters(files, counted(loop(readState(files.state)), 'me'));
+    update(directory);
   },
   'control: swallowed error': (directory) => {
     try {

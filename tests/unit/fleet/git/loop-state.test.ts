@@ -98,6 +98,7 @@ test('leaves behind what belongs to processes and to the machine, and brings the
   const gone = ['runner.lease', 'runner.holder.json', 'snapshot.json', 'snapshot.look', 'project.json', 'hook.log'];
   const kept = [
     'notices.jsonl',
+    'counters.json',
     'cancelled.one.json',
     'turn.json',
     'task.one.json',

@@ -1,0 +1,81 @@
+import { dollarText } from '../text/figures.ts';
+import { tokens } from './events.ts';
+import { billedTokens } from './policy/budget.ts';
+import type { Counters, LoopState, UsageState } from './schema/state.ts';
+
+export function countersOf({ loopId, iteration, idleIterations, epoch, usage, marks: read }: LoopState): Counters {
+  const { callsBytes: _, ...marks } = read;
+  return { loopId, iteration, idleIterations, epoch, usage, marks };
+}
+
+/** Returns the higher one of two counters of a loop; the usage of both has grown from one to the other. */
+export function higher(one: Counters | null, other: Counters | null, loopId: string): Counters | null {
+  const [first, second] = [one, other].map((counters) => (counters?.loopId === loopId ? counters : null));
+  if (!first || !second) return first ?? second ?? null;
+  return isBehind(first, second) ? { ...second, ...largest(first, second) } : first;
+}
+
+/** Returns the state with no count below `kept`, such as one that is about to be written; the same if none is. */
+export function atLeast<S extends LoopState>(state: S, kept: Counters | null): S {
+  if (kept?.loopId !== state.loopId || !isBehind(state, kept)) return state;
+  return { ...state, ...largest(state, kept) };
+}
+
+/**
+ * Returns an older state with the counts that were kept. What the transcript holds up to the kept position is among them, and
+ * is not read again; the position in the journal of calls stays, since that journal is as old as the state.
+ */
+export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
+  return { ...atLeast(state, kept), marks: { ...kept.marks, callsBytes: state.marks.callsBytes } };
+}
+
+/** Returns a warning if a state is older than the counters of its loop; else null. */
+export function wentBackText(state: LoopState, kept: Counters | null): string | null {
+  if (kept?.loopId !== state.loopId || !isBehind(state, kept)) return null;
+  const lower = [
+    difference('iteration', state.iteration, kept.iteration),
+    difference('idle iterations', state.idleIterations, kept.idleIterations),
+    difference('tokens', billedTokens(state.usage), billedTokens(kept.usage)),
+    difference('cost', state.usage.costUsd ?? 0, kept.usage.costUsd ?? 0, dollarText),
+  ].filter((text) => text !== null);
+  const what = lower.length === 0 ? '' : ` (${lower.join(', ')})`;
+  return `The state of the loop was replaced by an older one${what}; the loop continues from the higher counts.`;
+}
+
+function difference(
+  name: string,
+  now: number,
+  kept: number,
+  format: (count: number) => string = String,
+): string | null {
+  return now < kept ? `${name} ${format(kept)} -> ${format(now)}` : null;
+}
+
+type Counts = Omit<Counters, 'loopId' | 'marks'>;
+
+function isBehind(state: Counts, kept: Counts): boolean {
+  const { iteration, idleIterations, epoch, usage } = state;
+  if (iteration < kept.iteration || idleIterations < kept.idleIterations || epoch < kept.epoch) return true;
+  return hasLess(usage, kept.usage);
+}
+
+function hasLess(usage: UsageState, kept: UsageState): boolean {
+  const missing = Object.values(tokens((kind) => kept[kind] - usage[kind]));
+  return (usage.costUsd ?? 0) < (kept.costUsd ?? 0) || missing.some((count) => count > 0);
+}
+
+function largest(state: Counts, kept: Counts): Counts {
+  return {
+    iteration: Math.max(state.iteration, kept.iteration),
+    idleIterations: Math.max(state.idleIterations, kept.idleIterations),
+    epoch: Math.max(state.epoch, kept.epoch),
+    usage: largestUsage(state.usage, kept.usage),
+  };
+}
+
+/** The runs without a cost and the base of the client's figure are those of the kept usage, where that has more. */
+function largestUsage(usage: UsageState, kept: UsageState): UsageState {
+  if (!hasLess(usage, kept)) return usage;
+  const costUsd = usage.costUsd === null ? kept.costUsd : Math.max(usage.costUsd, kept.costUsd ?? 0);
+  return { ...kept, ...tokens((kind) => Math.max(usage[kind], kept[kind])), costUsd };
+}

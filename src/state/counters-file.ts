@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import shapes from '../../.build/state-shapes.json' with { type: 'json' };
+import { countersOf, higher, wentBackText, withCounters } from '../engine/counters.ts';
+import type { Counters, LoopState } from '../engine/schema/state.ts';
+import { jsonOrNull } from '../text/or-else.ts';
+import { instantOf } from '../text/time.ts';
+import { checkShape, type Shape } from './check-shape.ts';
+import { regularFile, writeRecord } from './files/regular-file.ts';
+import type { LoopFiles, ReadState } from './loop-files.ts';
+import { recordNotice } from './notices.ts';
+
+/** Counters that a process has seen, such as a runner: they hold even if every file is put back. */
+export interface KnownCounters {
+  counters: Counters;
+}
+
+const { counters: SHAPE } = shapes as unknown as { readonly counters: Shape };
+
+/** Size limit: a larger file is not one of ours. */
+const MOST_BYTES = 1024 * 1024;
+
+/** Reads the counters that were kept outside the project; null if they are missing or torn. Throws the system's error. */
+export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): Counters | null {
+  let text: string;
+  try {
+    text = readFileSync(regularFile(path, MOST_BYTES), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Without a code: a folder, or another kind of file.
+    if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG') return null;
+    throw error;
+  }
+  const found = jsonOrNull(text);
+  return checkShape(found, SHAPE) === null ? (found as Counters) : null;
+}
+
+/** Begins to keep the counters of a loop. Called under the lock of its state, before its contract is written. */
+export function beginCounters(files: LoopFiles, state: LoopState): void {
+  writeRecord(files.counters, countersOf(state));
+}
+
+/**
+ * Stores the counts of a state that was written, if the loop keeps counters. Called second, so that a kill in between leaves
+ * a state with more than its counters, never with less: a state that has less was put back.
+ */
+export function keepCounters(
+  files: LoopFiles,
+  state: LoopState,
+  stored: Counters | null,
+  known: KnownCounters | undefined,
+): void {
+  const counters = countersOf(state);
+  const isKept = [stored, known?.counters].some((found) => found?.loopId === state.loopId);
+  if (isKept && JSON.stringify(stored) !== JSON.stringify(counters)) writeRecord(files.counters, counters);
+  if (isKept && known) known.counters = counters;
+}
+
+/**
+ * Returns a state that was read with counts as high as the stored ones, and as those that the caller has seen. A state that
+ * has less is named in every report.
+ */
+export function withKept(
+  files: LoopFiles,
+  state: LoopState,
+  stored: Counters | null,
+  known?: KnownCounters,
+): Extract<ReadState, { readonly kind: 'loop' }> {
+  const kept = higher(stored, known?.counters ?? null, state.loopId);
+  const wentBack = wentBackText(state, kept);
+  if (kept === null || wentBack === null) return { kind: 'loop', state };
+  recordNotice(files, state, { at: instantOf(Date.now()), kind: 'counters', text: wentBack, key: wentBack });
+  return { kind: 'loop', state: withCounters(state, kept), wentBack };
+}

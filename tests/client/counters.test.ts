@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { cpSync, rmSync } from 'node:fs';
+import { test } from 'node:test';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, type RunnerRun, runRunner, startRunner } from '../support/client/runner.ts';
+import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import { until } from '../support/until.ts';
+
+/** A program of the agent: keeps the files of the loop in its first run, and puts them back in every later one. */
+const back = `import os, shutil
+runtime, kept = '.claude/context/run' + 'time', '.kept'
+if os.path.isdir(kept):
+    shutil.copytree(kept, runtime, dirs_exist_ok=True)
+else:
+    shutil.copytree(runtime, kept)
+`;
+const iteration = (words: string) => [bash('python3 back.py'), text(words)];
+const script = () => steps(['one', 'two', 'three', 'four', 'five'].flatMap(iteration));
+const options = { frontmatter: 'max_iterations: 2', files: { 'back.py': back } };
+
+const requests = ({ model }: LoopProject): number => model.mainRequests().length;
+
+test('a session whose program puts older files of the loop back ends at its limit', async () => {
+  await inLoopProject(options, script(), async (project) => {
+    const run = await project.run();
+    assert.equal(run.code, 2, run.said);
+    assert.equal(requests(project), 4);
+    assert.match(run.said, /The state of the loop was replaced by an older one \(iteration 1 -> 0/);
+  });
+});
+
+test('a runner whose agent puts older files of the loop back ends at its limit', async () => {
+  await inLoopProject({ ...options, init: false }, script(), async (project) => {
+    const run = await runRunner(project);
+    assert.equal(run.code, 2, run.stdout + run.stderr);
+    assert.equal(requests(project), 4);
+    assert.match(run.stdout, /The state of the loop was replaced by an older one \(iteration 1 -> 0/);
+  });
+});
+
+/** Kills a runner in its third iteration of four, puts the files back that it had after the first, and resumes. */
+async function resumeFromBackup(body: (project: LoopProject, resume: () => Promise<RunnerRun>) => Promise<void>) {
+  const model = steps([text('one'), text('two'), hang('start'), text('three'), text('four'), text('five')]);
+  const limits = { frontmatter: 'max_iterations: 4', init: false, standIn: true };
+  await inLoopProject(limits, model, async (project) => {
+    const running = startRunner(project);
+    await until('the first iteration', () => project.iterations().length === 1);
+    const backup = project.workspace.path('../backup');
+    cpSync(project.files.runtimeDir, backup, { recursive: true });
+    await until('the third request', () => requests(project) === 3);
+    running.kill();
+    await running.done;
+    cpSync(backup, project.files.runtimeDir, { recursive: true });
+    await body(project, () => runRunner(project, { args: ['--resume'] }));
+  });
+}
+
+test('a killed runner whose files are put back from a backup resumes within its limits', async () => {
+  await resumeFromBackup(async (project, resume) => {
+    const resumed = await resume();
+    assert.equal(resumed.code, 2, resumed.stdout + resumed.stderr);
+    assert.equal(requests(project), 5, 'two iterations were left');
+    assert.match(resumed.stderr, /The state of the loop was replaced by an older one \(iteration 2 -> 1/);
+    const { report, costUsd } = ofType(resumed.events, 'run.ended')[0] ?? {};
+    assert.equal(report?.iterations, 4);
+    assert.deepEqual(
+      report?.notices.map(({ kind }) => kind),
+      ['counters'],
+    );
+    assert.ok((costUsd ?? 0) >= 4 * 0.0008, `${costUsd}`);
+  });
+});
+
+test('control: the same backup without the counters grants another iteration', async () => {
+  await resumeFromBackup(async (project, resume) => {
+    rmSync(project.files.counters);
+    await resume();
+    assert.equal(requests(project), 6);
+  });
+});
