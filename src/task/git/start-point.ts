@@ -6,7 +6,7 @@ import { isLoopsOwn } from '../progress/left-out.ts';
 import { WORKTREES } from '../task-file.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
-import { type GitOptions, partsOf, runGit } from './run-git.ts';
+import { type GitOptions, partsOf, runGit, withoutFilters } from './run-git.ts';
 
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
@@ -47,8 +47,9 @@ export async function changesSince(
   { head, stash, untracked }: StartPoint,
   options: GitOptions,
 ): Promise<{ readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null> {
-  const words = ['diff', '--no-ext-diff', '--no-textconv', '--stat=72', '--relative', stash ?? head, '--', '.'];
-  const diff = await runGit(projectDir, words, options);
+  const shown = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--stat=72', '--relative'];
+  const words = ['diff', ...shown, stash ?? head, '--', '.'];
+  const diff = await runGit(projectDir, words, options, await withoutFilters(projectDir, options));
   if (diff.kind !== 'answer') return null;
   const before = new Set(untracked);
   const newFiles = (await untrackedFiles(projectDir, options)).filter((path) => !before.has(path) && !isLoopsOwn(path));

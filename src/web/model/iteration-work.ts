@@ -1,5 +1,5 @@
 import { findEndedContract, readContract } from '../../state/loop-files.ts';
-import { runGit } from '../../task/git/run-git.ts';
+import { runGit, withoutFilters } from '../../task/git/run-git.ts';
 import { type ShownLoop, shownText } from './collect-report.ts';
 import { mapTexts } from './event-text.ts';
 import type { Commit, Iteration, Work } from './report-data.ts';
@@ -11,7 +11,7 @@ const TIME_MS = 20_000;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--shortstat', '--patch'];
+const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--shortstat', '--patch'];
 
 function workIn(text: string): Pick<Commit, 'stat' | 'patch'> {
   const cut = text.indexOf('\ndiff ');
@@ -65,7 +65,8 @@ export async function uncommittedOf(loop: Pick<ShownLoop, 'files' | 'state'>, en
   const { files, state } = loop;
   const stored = findEndedContract(files, state.loopId) ?? readContract(files);
   const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };
-  const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options);
+  const plain = await withoutFilters(files.projectDir, options);
+  const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options, plain);
   const work = answer.kind === 'answer' ? workIn(answer.text) : null;
   return work === null || work.patch === '' ? null : mapTexts(work, shownText(files.projectDir));
 }
