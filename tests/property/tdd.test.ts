@@ -11,7 +11,6 @@ import {
   recordPhase,
 } from '../../src/engine/tdd/phases.ts';
 import { agreement, publishedState } from '../../src/engine/tdd/published-state.ts';
-import { NO_COUNT } from '../../src/text/no-tests-run.ts';
 import fc from '../support/property.ts';
 import { AT, aList } from '../support/tdd-list.ts';
 
@@ -47,7 +46,7 @@ function apply(record: TddRecord, made: Call): Step {
   const may = mayRun(record, made.step, made.id, made.again);
   if (may.kind !== 'run') return { record, ran: null };
   const { id } = may.scenario;
-  const problem = evaluateRun(made.step, { end: { kind: 'exit', code: made.code }, output: '', tests: NO_COUNT });
+  const problem = evaluateRun(made.step, { end: { kind: 'exit', code: made.code }, output: '', tests: null });
   if (problem === null) {
     const entry = { scenarioId: id, phase: made.step, output: `${made.step} ${record.log.length}`, timestamp: AT };
     return { record: recordPhase(record, entry), ran: id };

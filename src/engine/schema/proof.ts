@@ -17,6 +17,7 @@ export const testSummary = z.strictObject({
   failed: count,
   skipped: count,
   failures: z.array(failedTest),
+  atLeast: z.literal(true).optional(),
 });
 
 /** Results of the checks before the first iteration. */

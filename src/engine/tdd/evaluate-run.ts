@@ -1,5 +1,5 @@
 import type { Message } from '../../text/message.ts';
-import { isVacuous, type TestCount } from '../../text/no-tests-run.ts';
+import { ranNothing, type TestSummary } from '../../text/test-results/test-summary.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
@@ -15,7 +15,8 @@ export interface TddRun {
     | { readonly kind: 'changed'; readonly what: string }
     | { readonly kind: 'blocked'; readonly rule: string };
   readonly output: string;
-  readonly tests: TestCount;
+  /** Null: the output shows no test run. */
+  readonly tests: TestSummary | null;
 }
 
 /** Exit codes of a shell for a program that it may not run or cannot find. */
@@ -69,14 +70,14 @@ export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): Me
   }
 }
 
-function evaluateExit(phase: TddPhase, code: number, output: string, tests: TestCount): string | null {
+function evaluateExit(phase: TddPhase, code: number, output: string, tests: TestSummary | null): string | null {
   if (CANNOT_RUN.has(code)) return TDD_TEXTS.cannotRun(code);
   if (ENDED_FROM_OUTSIDE.has(code)) return TDD_TEXTS.ended(`signal ${code - 128}`);
-  if (isVacuous(tests)) return TDD_TEXTS.noTest;
+  if (ranNothing(tests)) return TDD_TEXTS.noTest;
   if (code === 0) return phase === 'red' ? TDD_TEXTS.passes : null;
   const plain = output.replace(COLOUR, '');
   // If a runner counted tests, such words come from a test, for example about a program not yet written.
-  if (!tests.seen && NEVER_BEGAN.some((pattern) => pattern.test(plain))) return TDD_TEXTS.neverBegan(code);
+  if (tests === null && NEVER_BEGAN.some((pattern) => pattern.test(plain))) return TDD_TEXTS.neverBegan(code);
   if (phase === 'red') return null;
   return phase === 'green' ? TDD_TEXTS.fails(code) : TDD_TEXTS.broken(code);
 }

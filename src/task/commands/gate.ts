@@ -5,7 +5,8 @@ import type { CommandDefinition, Contract, EvidenceCommand, TaskTerms } from '..
 import { openFindings } from '../../engine/signals/findings.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
-import { isVacuous } from '../../text/no-tests-run.ts';
+import { contradictionText, failedTestsText } from '../../text/test-results/failed-tests-text.ts';
+import { ranNothing } from '../../text/test-results/test-summary.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
@@ -117,21 +118,29 @@ function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskComma
     case 'changed':
       return { name, outcome: 'changed', detail: changedText(end.what) };
     case 'ran':
-      return { name, ...verdict(end.outcome, timeoutSeconds) };
+      return {
+        name,
+        ...verdict(end.outcome, timeoutSeconds),
+        ...(end.outcome.tests !== null && { tests: end.outcome.tests }),
+      };
     default:
       return end satisfies never;
   }
 }
 
+/** Maximum length of what a package printed before its tests failed. */
+const MAX_PART = 6000;
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
 function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number): Omit<CheckResult, 'name'> {
-  const printed = output.text();
+  const failed = failedTestsText(tests);
+  const printed = output.failedPart(MAX_PART) ?? output.text();
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
-      if (end.code !== 0) return { outcome: 'failed', detail: with_(`exit code ${end.code}.`) };
-      return isVacuous(tests)
+      if (end.code !== 0) return { outcome: 'failed', detail: with_(failed ?? `exit code ${end.code}.`) };
+      if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
+      return ranNothing(tests)
         ? { outcome: 'vacuous', detail: with_(VACUOUS) }
         : { outcome: 'ok', detail: 'exit code 0.' };
     case 'signal':

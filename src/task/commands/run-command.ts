@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { StringDecoder } from 'node:string_decoder';
 import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
-import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
+import type { TestSummary } from '../../text/test-results/test-summary.ts';
+import { CommandOutput } from './command-output.ts';
 import { findShell } from './shell.ts';
 
 export interface CommandRun {
@@ -20,8 +20,9 @@ export interface CommandRun {
 
 export interface CommandOutcome {
   readonly end: CommandEnd;
-  readonly output: Pick<BoundedOutput, 'text' | 'isCut' | 'bytes'>;
-  readonly tests: TestCount;
+  readonly output: Pick<CommandOutput, 'text' | 'isCut' | 'bytes' | 'failedPart'>;
+  /** Null: the output shows no test run. */
+  readonly tests: TestSummary | null;
 }
 
 /** Time to wait for output after the shell has exited: for `> >(tee log)`, not for a server left running. */
@@ -54,14 +55,15 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   } catch (error) {
     return unavailable((error as Error).message); // a NUL byte, a text that is too long for the system
   }
-  const heard = listen(child, command.onLine);
+  const output = new CommandOutput(command.directory, command.onLine);
+  output.listen(child.stdout, child.stderr);
   const end = await ended(child, command);
   finish();
-  heard.finish();
+  output.close();
   // A client that ends its hook first ends the processes below it (measured): their results do not count.
   if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
   command.signal.throwIfAborted();
-  return { end, output: heard.output, tests: heard.tests() };
+  return { end, output, tests: output.tests() };
 }
 
 /** Returns whether another process ended the command, as far as its exit shows. */
@@ -78,7 +80,7 @@ async function aborted(signal: AbortSignal, within: number): Promise<void> {
 }
 
 function unavailable(why: string): CommandOutcome {
-  return { end: { kind: 'unavailable', why }, output: boundedOutput(), tests: NO_COUNT };
+  return { end: { kind: 'unavailable', why }, output: new CommandOutput(''), tests: null };
 }
 
 async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Promise<CommandEnd> {
@@ -125,108 +127,4 @@ function deadline(
 
 function delay(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
-}
-
-function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
-  const output = boundedOutput();
-  let tests = NO_COUNT;
-  const endings: (() => void)[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    const decoder = new StringDecoder('utf8');
-    const lines = lineSplitter((line) => {
-      tests = countLine(tests, line);
-      onLine?.(line);
-    });
-    stream?.on('data', (chunk: Buffer) => {
-      const text = decoder.write(chunk);
-      output.add(text, chunk.length);
-      lines.add(text);
-    });
-    stream?.on('error', () => {}); // closed with its process; earlier output counts
-    endings.push(() => {
-      const rest = decoder.end();
-      output.add(rest, 0);
-      lines.add(rest);
-      lines.end();
-    });
-  }
-  const finish = (): void => {
-    for (const end of endings) end();
-  };
-  return { finish, output, tests: () => tests };
-}
-
-interface BoundedOutput {
-  readonly add: (text: string, bytes: number) => void;
-  /** Returns the output; if too long, its first 70 % and its end. `reserve` is the caller's part of the limit. */
-  readonly text: (reserve?: number) => string;
-  readonly isCut: (reserve?: number) => boolean;
-  readonly bytes: () => number;
-}
-
-const OUTPUT_LIMIT = 12_000;
-
-/** Keeps head and tail of an output, in bounded memory. */
-function boundedOutput(): BoundedOutput {
-  const headSize = headOf(OUTPUT_LIMIT);
-  let head = '';
-  let tail = '';
-  let bytes = 0;
-  let characters = 0;
-  const isCut = (reserve = 0): boolean => characters > OUTPUT_LIMIT - reserve;
-  return {
-    add: (text, size) => {
-      bytes += size;
-      characters += text.length;
-      const room = Math.max(0, headSize - head.length);
-      head += text.slice(0, room);
-      tail += text.slice(room);
-      // Slicing at every chunk would copy the tail too often.
-      if (tail.length > OUTPUT_LIMIT * 2) tail = tail.slice(-OUTPUT_LIMIT);
-    },
-    text: (reserve = 0) => {
-      if (!isCut(reserve)) return (head + tail).trim();
-      const room = OUTPUT_LIMIT - reserve;
-      const mark = `\n[… ${bytes} bytes in all, the middle left out …]\n`;
-      const start = head.slice(0, headOf(room));
-      // If a text exceeds the limit only by the reserve, its tail may still be in the head.
-      const end = (head + tail).slice(-Math.max(1, room - start.length - mark.length));
-      return `${withoutHalf(start, 'end')}${mark}${withoutHalf(end, 'start')}`.trim();
-    },
-    isCut,
-    bytes: () => bytes,
-  };
-}
-
-function headOf(limit: number): number {
-  return Math.floor(limit * 0.7);
-}
-
-/** Drops half a surrogate pair at a cut. */
-function withoutHalf(text: string, side: 'start' | 'end'): string {
-  if (side === 'end') return /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(0, -1) : text;
-  return /^[\udc00-\udfff]/.test(text.slice(0, 1)) ? text.slice(1) : text;
-}
-
-/** Length from which a line is passed on in parts, to bound memory. */
-const MAX_LINE = 16_384;
-
-/** Splits a stream into lines without terminators; `end` passes on an unterminated last line. */
-function lineSplitter(onLine: (line: string) => void) {
-  let rest = '';
-  return {
-    add: (text: string): void => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
-      if (rest.length > MAX_LINE) {
-        onLine(rest);
-        rest = '';
-      }
-    },
-    end: (): void => {
-      if (rest !== '') onLine(rest);
-      rest = '';
-    },
-  };
 }

@@ -2,7 +2,6 @@ import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
 import { evaluateRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
-import { NO_COUNT } from '../../text/no-tests-run.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { withDeciding } from '../commands/deciding-environment.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
@@ -35,7 +34,7 @@ export async function runScenario(
 ): Promise<ScenarioRun> {
   const began = performance.now();
   const rule = await blockingRule(run, projectDir);
-  if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
+  if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: null }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
   // A red test may add a script; a green run uses the scripts of the red one.
   const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
@@ -44,7 +43,7 @@ export async function runScenario(
     env: withDeciding(env, record.environment),
   });
   if (ran.kind === 'changed') {
-    return judged(phase, { end: { kind: 'changed', what: ran.what }, output: '', tests: NO_COUNT }, 0, began);
+    return judged(phase, { end: { kind: 'changed', what: ran.what }, output: '', tests: null }, 0, began);
   }
   const { end, output, tests } = ran.outcome;
   return judged(phase, { end, output: output.text(), tests }, output.bytes(), began);

@@ -16,4 +16,11 @@ export interface TestSummary {
   readonly skipped: number;
   /** At most ten failed tests, in the order of the output. */
   readonly failures: readonly FailedTest[];
+  /** The runner does not print how many tests passed: `run` is the least number. */
+  readonly atLeast?: true;
+}
+
+/** Returns whether a runner was recognised and executed nothing. */
+export function ranNothing(tests: TestSummary | null): boolean {
+  return tests !== null && tests.run === 0;
 }

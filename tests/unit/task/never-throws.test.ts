@@ -10,7 +10,7 @@ import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatte
 import { pinsOf } from '../../../src/task/pinned-scripts/named-scripts.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import fc, { runs } from '../../support/property.ts';
-import { isVacuousGreen } from '../support/is-vacuous-green.ts';
+import { isVacuousGreen } from '../support/summary-of.ts';
 
 /** Pieces that task files are made of, so that a random text gets past the first line. */
 const PIECES = [

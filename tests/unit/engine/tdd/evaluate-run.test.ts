@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { evaluateRun, type TddRun } from '../../../../src/engine/tdd/evaluate-run.ts';
 import { render } from '../../../../src/text/message.ts';
-import { countLine, NO_COUNT } from '../../../../src/text/no-tests-run.ts';
+import { summaryOf } from '../../support/summary-of.ts';
 
 const judge = (...[phase, run]: Parameters<typeof evaluateRun>): string | null => {
   const why = evaluateRun(phase, run);
@@ -12,7 +12,7 @@ const judge = (...[phase, run]: Parameters<typeof evaluateRun>): string | null =
 const run = (code: number, output = ''): TddRun => ({
   end: { kind: 'exit', code },
   output,
-  tests: output.split('\n').reduce(countLine, NO_COUNT),
+  tests: summaryOf(output),
 });
 const PASSING = '# tests 1\n# pass 1\n# fail 0';
 const FAILING = '# tests 1\n# pass 0\n# fail 1';
@@ -115,7 +115,7 @@ test('a command that did not run or did not exit by itself is neither, and the a
     [{ kind: 'blocked', rule: 'git push' }, /a guardrail blocks it \(git push\)/],
   ];
   for (const phase of ['red', 'green', 'refactored'] as const) {
-    for (const [end, why] of ends) assert.match(judge(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
+    for (const [end, why] of ends) assert.match(judge(phase, { end, output: '', tests: null }) ?? '', why);
   }
 });
 

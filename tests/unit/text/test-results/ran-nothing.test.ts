@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isVacuousGreen } from '../support/is-vacuous-green.ts';
+import { isVacuousGreen } from '../../support/summary-of.ts';
 
 /** What each runner prints when it executed no test, and when it did. */
 const RUNS: readonly (readonly [runner: string, vacuous: boolean, output: string])[] = [

@@ -1,0 +1,106 @@
+import type { Runner } from './runner.ts';
+
+/** Node.js 22 and newer print a relative path; only the form of a test file's name distinguishes it from a test's. */
+const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.*)?|.*[._-](?:test|spec)))\.[cm]?[jt]sx?`;
+
+/** Result of a test below that of its file. */
+const NESTED = /^(?: {4}(?:not )?ok \d| {2}[✔✖] )/;
+
+export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
+  // TAP: node:test, tape, node-tap, ava --tap, bats, prove
+  {
+    totals: [
+      /^# tests +\d+$/, // includes what was skipped
+      /^# (?<pairs>(?:pass|fail|cancelled|skip|skipped|todo) +\d+)$/,
+      /^# \{ total: \d+, (?<pairs>.*) \}$/, // node-tap
+    ],
+    results: [
+      /^(?:not )?ok \d+\b.*# *(?:skip|todo)(?<skip>)/i,
+      /^not ok \d+\b(?<fail>)/,
+      /^ok \d+\b(?<pass>)/,
+      /^Asserts: +(?<list>\d+ pass .*?)(?: +\d+ of \d+ complete)?$/, // node-tap, base
+    ],
+    nothing: [/^1\.\.0\b/],
+    failed: [
+      /^(?<indent> *)not ok \d+(?: -)? (?!.*# *(?:skip|todo))(?<name>.+?)(?: # time=.*)?$/i,
+      /^(?<indent>)✖ (?<name>.+ > .+)$/, // node-tap, base
+    ],
+    reasons: [
+      /^ *location: '(?<file>.+?):(?<line>\d+):\d+'$/,
+      /^ *(?:error|message): '?(?<message>[^'\s].*?)'?,?$/,
+      /^# +\(in (?:test )?file (?<file>.+), line (?<line>\d+)\)$/, // bats
+      /^# {3}(?<message>`.* failed.*)$/,
+    ],
+    begins:
+      /^(?: *(?:ok \d+\b|# Subtest: (?<title>))|TAP version|# (?!Subtest: |TODO |tests |pass |fail |\(in | {2})(?<title2>\S.*)$)/,
+    namesAll: true,
+    emptyFile: [new RegExp(`^ok \\d+ - ${NODE_FILE}$`)],
+    nested: NESTED,
+  },
+  // node:test for people
+  {
+    totals: [/^ℹ tests +\d+$/, /^ℹ (?<pairs>(?:pass|fail|cancelled|skipped|todo) +\d+)$/],
+    list: { begins: /^(?:✖ failing tests|Failed tests):$/ },
+    failed: [/^ *✖ (?<name>.+) \([\d.]+ms\)(?: #.*)?$/],
+    begins: /^test at (?<file>.+):(?<line>\d+):\d+$/,
+    reasons: [/^ +(?<message>\w*Error(?: \[\w+\])?: .+|'.+')$/],
+    emptyFile: [new RegExp(`^✔ ${NODE_FILE} \\([\\d.]+ms\\)$`)],
+    nested: NESTED,
+  },
+  // jest, vitest, Pest
+  {
+    totals: [/^\s*Tests:? +(?<list>\d.*)$/],
+    nothing: [/^No tests? (?:files )?found\b/i, /^\s*Tests +no tests$/],
+    failed: [
+      /^ {2}● (?<name>.+)$/,
+      /^ *FAIL +(?:\|[^|]*\| +)?(?<file>[^>\s][^>]*?) > (?<name>.+)$/,
+      /^ *FAILED +(?<name>\S.* > .+)$/,
+    ],
+    begins: /^(?: *(?:PASS|FAIL|RUNS) +\S+$|Test Suites: | Test Files )/,
+  },
+  // mocha, cypress
+  {
+    totals: [/^\s*(?<list>\d+ (?:passing|failing))\b/, /^\s*(?<list>\d+ pending)$/],
+    list: { begins: /^\s*\d+ failing$/ },
+    failed: [/^ {2}\d+\) (?<name>.+?):?$/],
+    nameGoesOn: /^ {7,}(?<name>\S.*?):?$/,
+  },
+  // ava
+  {
+    totals: [
+      /^\s*(?<passed>\d+) tests? passed$/,
+      /^\s*(?<failed>\d+) (?:tests? failed|uncaught exceptions?|unhandled rejections?)$/,
+      /^\s*(?<skipped>\d+) tests? (?:skipped|todo)$/,
+    ],
+    nothing: [/^\s*(?:✘|✖|×)? ?(?:Couldn.t find any (?:files to test|(?:matching )?tests)|No tests found in )/],
+    named: [/^ *(?:✘|✖) \[fail\]: (?<name>.+?)(?: Error thrown in test)?$/],
+    list: { begins: /^ *─+$/ },
+    titles: /^ {2}(?<name>\S.*)$/,
+  },
+  // bun
+  {
+    totals: [/^ (?<list>\d+ (?:pass|fail|skip|todo))$/],
+    nothing: [
+      /^Ran 0 tests across /,
+      /^error: regex ".*" matched 0 tests/,
+      /^The following filters did not match any test/,
+    ],
+    failed: [/^ *\(fail\) (?<name>.+?)(?: \[[\d.]+m?s\])?$/],
+    reasons: [/^error: (?<message>.+)$/],
+    begins: /^(?: *\((?:pass|skip|todo|fail)\) |bun test v|\S+:$)/,
+  },
+  // deno
+  {
+    totals: [/^(?:ok|FAILED) \| (?<list>\d+ passed.*)$/],
+    nothing: [/^error: No test modules found/],
+    list: { begins: /^ ?ERRORS ?$/, ends: /^ ?FAILURES ?$/ },
+    failed: [/^(?<name>\S.*) => (?<file>.+):(?<line>\d+):\d+$/],
+    reasons: [/^error: (?<message>.+)$/],
+  },
+  // playwright
+  {
+    totals: [/^ {2}(?<list>\d+ (?:passed|failed|skipped|flaky|interrupted))(?: \([\d.]+\w+\))?$/],
+    nothing: [/^Error: No tests found/],
+    failed: [/^ {2}\d+\) (?:\[.+?\] › )?(?<file>\S+):(?<line>\d+):\d+ › (?<name>.+?)(?: ─+)?$/],
+  },
+];

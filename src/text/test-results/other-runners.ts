@@ -1,0 +1,166 @@
+import type { Runner } from './runner.ts';
+
+export const OTHER_RUNNERS: readonly Runner[] = [
+  // pytest
+  {
+    totals: [
+      /^(?:=+ +)?(?! )(?=.*\d (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b)(?<list>\d+ [a-z].*) in \d+(?:\.\d+)?s(?: \([\d:.a-z, ]+\))?\s*=*$/,
+    ],
+    nothing: [/^=*\s*no tests ran\b/i], // unittest says so too
+    failed: [/^_{3,} (?:ERROR (?:collecting|at \w+ of) )?(?<name>\S.*?) _{3,}$/],
+    named: [/^(?:FAILED|ERROR) (?<file>[^\s:]+)(?:::(?<name>.+?))?(?: - (?<message>.+))?$/],
+    reasons: [/^E {3}\s*(?<message>(?:assert |fixture |[\w.]+(?:: |$)).*)$/],
+    begins: /^=+ .* =+$/,
+  },
+  // unittest
+  {
+    totals: [/^Ran (?<list>\d+ tests?) in /, /^(?:OK|FAILED) \((?<part>.+=.+)\)$/],
+    failed: [/^(?:FAIL|ERROR): (?<name>\S.*)$/],
+    reasons: [/^(?<message>[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)(?:: .*)?)$/],
+  },
+  // go test
+  {
+    results: [/^--- PASS: (?<pass>)/, /^--- FAIL: (?<fail>)/, /^--- SKIP: (?<skip>)/],
+    groups: [/^ok {2}\t(?!.*\[no tests to run\])/, /^FAIL\t(?<failed>\S+(?: \[[a-z ]+\])?)/],
+    nothing: [
+      /^testing: warning: no tests to run$/,
+      /^ok {2}\t.*\[no tests to run\]/,
+      /^\?\s+\S+\s+\[no test files\]$/,
+      /^\t\S+\t+coverage: 0\.0% of statements$/,
+    ],
+    failed: [/^ *--- FAIL: (?<name>\S+)/, /^=== FAIL: \S+ (?<name>\S+)/],
+    totals: [/^DONE (?:\d+ runs, )?(?<list>\d+ tests?\b.*?)(?: in .*)?$/], // gotestsum
+    reasons: [/^\s+(?<file>[^\s:]+\.go):(?<line>\d+): (?<message>.+)$/, /^(?<message>panic: .+)$/],
+    begins: /^(?:=== (?:RUN|CONT|NAME|PAUSE|SKIP: \S+) +(?<name>\S+)|(?:ok|FAIL)\b|--- (?:PASS|SKIP): )/,
+  },
+  // cargo test, nextest
+  {
+    totals: [/^test result: \w+\. (?<list>.*)$/, /^\s*Summary \[[^\]]*\]\s+\d+(?:\/\d+)? tests? run: (?<list>.*)$/],
+    named: [/^test (?<name>\S+) (?:- .+ )?\.\.\. FAILED$/],
+    failed: [
+      /^---- (?<name>\S+) stdout ----$/,
+      /^\s+(?:FAIL|SIG[A-Z]+|TIMEOUT) \[.*?\] (?:\( *\d+\/\d+\) )?(?<name>\S.*)$/,
+    ],
+    reasons: [
+      /panicked at '(?<message>.*)', (?<file>.+):(?<line>\d+):\d+$/,
+      /(?<message>panicked at (?<file>\S+?):(?<line>\d+):\d+:)$/,
+      /^ *(?<message>Error: .+)$/,
+    ],
+    begins: /^failures:$/,
+  },
+  // dotnet
+  {
+    totals: [
+      /^\s*(?:Passed|Failed|Skipped)! +- (?<pairs>Failed: +\d+, Passed: +\d+, Skipped: +\d+)/,
+      /^\s*Test summary: total: (?<all>\d+), failed: (?<failed>\d+), succeeded: \d+, skipped: (?<skipped>\d+)/,
+      /^Total tests: (?<all>\d+)$/,
+      /^ {2,}(?<part>(?:Skipped|Failed): \d+)$/,
+    ],
+    nothing: [/^No test is available in /, /^No test matches the given testcase filter/, /^\s*Zero tests ran\b/i],
+    failed: [/^ +(?:Failed|X) (?<name>\S.*) \[.*\]$/],
+    reasons: [
+      /^\s*(?<file>[^\s(][^(]*)\((?<line>\d+)\): error TESTERROR: (?<name>\S+) \(.*?\): Error Message: (?<message>.*)$/,
+    ],
+  },
+  // surefire, failsafe
+  {
+    totals: [
+      /^(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+)(?!.*Time elapsed)/,
+    ],
+    results: [
+      /^(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+), Time elapsed/,
+    ],
+    nothing: [/^(?:\[\w+\] )?(?:No tests to run|There are no tests to run|Tests are skipped)\.$/],
+    failed: [/^(?:\[\w+\] )?(?<name>[\w.$]+(?:\([\w.$]*\))?)(?: --)?\s+Time elapsed: .*<<< (?:FAILURE|ERROR)!/],
+    begins: /^\[\w+\] (?:Tests run|Results|Failures|Errors):/,
+  },
+  // gradle, only the tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`
+  {
+    totals: [/^(?<list>\d+ tests? completed.*)$/],
+    groups: [/^> Task :(?:\S+:)?\w*[tT]est(?: (?:UP-TO-DATE|FROM-CACHE|FAILED))?$/],
+    nothing: [/^> Task :(?:\S+:)?\w*[tT]est (?:NO-SOURCE|SKIPPED)$/, /No tests found for given includes/],
+    failed: [/^(?=\S.* > )(?<name>.+) FAILED$/],
+    begins: /^> Task /,
+  },
+  // sbt: its own total, else ScalaTest's
+  {
+    totals: [/^\[(?:info|error)\] (?:Passed|Failed|Error): Total \d+, (?<pairs>Failed \d+, Errors \d+, Passed \d+.*)$/],
+    results: [/^(?:\[\w+\] )?Tests: (?<pairs>succeeded \d+, failed \d+, canceled \d+, ignored \d+, pending \d+)$/],
+    nothing: [/^(?:\[\w+\] )?No tests? (?:were|was) executed/, /^\[info\] No tests to run for /],
+    failed: [
+      /^\[(?:info|error)\] +- (?<name>.+) \*\*\* FAILED \*\*\*/,
+      /^\[error\] Test (?<name>\S+) failed: /,
+      /^(?:\[error\] )?==> X (?<name>\S+) /,
+    ],
+  },
+  // rspec, jasmine
+  {
+    totals: [/^(?<list>\d+ (?:examples?|specs?), \d+ failures?.*)$/],
+    nothing: [/^No examples found\.$/, /^All examples were filtered out/, /^(?:Incomplete: )?No specs found/],
+    list: { begins: /^Failures:$/, ends: /^(?:Pending:|Finished in |Failed examples:)/ },
+    failed: [/^ *\d+\) (?<name>.+)$/],
+  },
+  // minitest, test-unit
+  {
+    totals: [/^(?<list>\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors, .*)$/],
+    failed: [
+      /^(?<name>[^\s#]+#\S+)(?: \[(?<file>.+):(?<line>\d+)\])?:$/,
+      /^(?:Failure|Error): (?<name>\w\S*\(.+?\))(?:: (?<message>.+))?$/,
+    ],
+    begins: /^(?: +\d+\) Skipped:|=+|Omission: .*)$/,
+  },
+  // phpunit
+  {
+    totals: [/^OK \((?<list>\d+ tests?), \d+ assertions?\)$/, /^(?<pairs>Tests: \d+, Assertions: \d+.*)$/],
+    nothing: [/^No tests executed!$/],
+    list: { begins: /^There (?:was|were) \d+ (?:failure|error)s?:$/, ends: /^There (?:was|were) \d+ / },
+    failed: [/^\d+\) (?<name>[\w\\]+::\S.*)$/],
+    begins: /^(?:FAILURES|ERRORS)!$/,
+  },
+  // bats, ExUnit
+  {
+    totals: [/^(?<list>(?:\d+ doctests?, |\d+ propert(?:y|ies), )*\d+ tests?, \d+ failures?.*)$/],
+    nothing: [/^(?:All tests have been excluded|There are no tests to run)/],
+    failed: [/^ *(?:✗|✖) (?<name>.+)$/, /^ +\d+\) (?<name>(?:test|doctest|property) .+)$/],
+    reasons: [/^ +\(in (?:test )?file (?<file>.+), line (?<line>\d+)\)$/, /^ {5}(?<message>`.* failed.*)$/],
+    begins: /^ *(?:✓|-) /,
+  },
+  // ctest
+  {
+    totals: [
+      /^\d+% tests passed, (?<failed>\d+) tests failed out of (?<all>\d+)$/,
+      /^\s*\d+\/\d+ Test +#\d+: .*\*\*\*(?<partSkip>)Skipped/,
+    ],
+    nothing: [/^No tests were found!!!/],
+    named: [
+      /^\t +\d+ - (?<name>\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|ILLEGAL|Subprocess aborted|BAD_COMMAND|Exception.*)\)/,
+    ],
+  },
+  // swift: XCTest prints one total for each suite, then for all
+  {
+    totals: [/^\s*Executed (?<all>\d+) tests?, with (?:(?<skipped>\d+) tests? skipped and )?(?<failed>\d+) failures?/],
+    lastTotalCounts: true,
+    failed: [/^(?<file>\S.*?):(?<line>\d+): error: (?:-\[)?(?<name>[\w. ]+?)\]? : (?<message>.+)$/],
+  },
+  {
+    totals: [/^\S+ +Test run with (?<all>\d+) tests?\b.* (?:passed|failed) after /],
+    failed: [/^\S+ +Test (?<name>.+) recorded an issue at (?<file>\S+?):(?<line>\d+):\d+: (?<message>.+)$/],
+  },
+  // zig
+  {
+    totals: [/^All (?<passed>\d+) tests passed\.$/, /^(?<list>\d+ passed; \d+ skipped; \d+ failed\.)$/],
+    failed: [
+      /^(?:\d+\/\d+ )?(?<name>\S.*?)\.\.\. ?FAIL \((?<message>.+)\)$/,
+      /^error: '(?<name>.+)' failed: (?<message>.+)$/,
+    ],
+  },
+  // dart, flutter
+  {
+    totals: [
+      /^\d\d:\d\d \+(?<passed>\d+)(?: ~(?<skipped>\d+))?(?: -(?<failed>\d+))?: (?:All tests passed!|Some tests failed\.|All tests skipped\.)$/,
+    ],
+    nothing: [/^No tests (?:ran|match)\b/, /^\d\d:\d\d \+0: No tests ran\.$/],
+    failed: [/^\d\d:\d\d \+\d+(?: ~\d+)? -\d+: (?:\S+\.dart: )?(?<name>.+) \[E\]$/],
+    begins: /^\d\d:\d\d \+/,
+  },
+];

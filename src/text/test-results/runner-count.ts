@@ -1,0 +1,235 @@
+import { FailedTestDraft } from './failed-test-draft.ts';
+import type { Runner } from './runner.ts';
+import type { TestSummary } from './test-summary.ts';
+
+const MAX_FAILURES = 10;
+/** Number of begun tests whose output is kept until their result is known. */
+const MAX_BEGUN = 50;
+
+type Kind = 'all' | 'passed' | 'failed' | 'skipped';
+
+const WORDS: Readonly<Record<Kind, RegExp>> = {
+  all: /^(?:tests?|examples?|specs?|runs?|doctests?|property|properties)$/i,
+  passed: /^(?:pass(?:ed|ing)?|succeeded|xfailed|xpassed|flaky|measured)$/i,
+  failed: /^(?:fail(?:ed|ing|ures?)?|errors?|cancell?ed|interrupted)$/i,
+  skipped: /^(?:skip(?:ped|s)?|todo|pendings?|ignored|incomplete|omissions?|excluded)$/i,
+};
+
+type Counts = Record<Kind, number>;
+type Groups = Readonly<Record<string, string | undefined>>;
+
+/** Reads one runner's part of an output, line by line, in bounded memory. */
+export class RunnerCount {
+  readonly #runner: Runner;
+  readonly #known: RegExp;
+  #isSeen = false;
+  #totals: TestSums | null = null;
+  readonly #results = new TestSums();
+  /** Results since the last line of a group. */
+  #ungrouped = false;
+  #namesTests = false;
+  #emptyFiles = 0;
+  #isNested = false;
+  #isListed: boolean;
+  #failures: FailedTestDraft[] = [];
+  #headers = 0;
+  #open: FailedTestDraft | null = null;
+  readonly #begun = new Map<string, FailedTestDraft>();
+  #title = '';
+
+  /** `known` matches every line that tells a count or names a test. */
+  constructor(runner: Runner, known: RegExp) {
+    this.#runner = runner;
+    this.#known = known;
+    this.#isListed = runner.list === undefined;
+  }
+
+  get isSeen(): boolean {
+    return this.#isSeen || (this.#runner.list !== undefined && this.#headers > 0);
+  }
+
+  /** Reads a line that the table knows as a count or as the name of a test; returns whether it does. */
+  reads(text: string): boolean {
+    if (!this.#known.test(text)) return false;
+    const isCount = this.#count(text);
+    return this.#name(text) || isCount;
+  }
+
+  /** Reads any other line, which may explain the last failed test. */
+  explain(text: string): void {
+    const draft = this.#open;
+    if (!draft?.isOpen) return;
+    const { reasons } = this.#runner;
+    const reason = first(reasons ?? [], text);
+    if (reason === null) draft.read(text, reasons !== undefined);
+    else draft.take(reason);
+  }
+
+  summary(): TestSummary {
+    const { list, groups, namesAll } = this.#runner;
+    const failures = this.#failures.map((each) => each.result()).filter(({ message }) => !SUITE.test(message ?? ''));
+    const listed = list !== undefined && this.#totals === null ? failures.length : 0;
+    const sums = this.#totals ?? this.#results;
+    const summary: TestSummary = {
+      run: Math.max(0, sums.run - (this.#isNested ? 0 : this.#emptyFiles), listed),
+      failed: Math.max(listed, namesAll ? Math.min(sums.failed, this.#headers) : sums.failed),
+      skipped: sums.skipped,
+      failures,
+    };
+    const isUnknown = this.#totals === null && (listed > 0 || (groups !== undefined && !this.#namesTests));
+    return isUnknown ? { ...summary, atLeast: true } : summary;
+  }
+
+  #count(text: string): boolean {
+    const { nothing = [], totals = [], results = [], groups = [], emptyFile = [], nested } = this.#runner;
+    if (nested?.test(text)) this.#isNested = true;
+    if (emptyFile.some((pattern) => pattern.test(text))) this.#emptyFiles += 1;
+    const none = nothing.some((pattern) => pattern.test(text));
+    if (none) this.#isSeen = true;
+    const total = first(totals, text);
+    if (total !== null) {
+      this.#isSeen ||= total['part'] === undefined && total['partSkip'] === undefined;
+      if (this.#totals === null || this.#runner.lastTotalCounts) this.#totals = new TestSums();
+      this.#totals.add(total);
+      this.#open = null;
+      return true;
+    }
+    const result = first(results, text);
+    if (result !== null) {
+      this.#isSeen = true;
+      this.#ungrouped = true;
+      this.#results.add(result);
+    }
+    const group = first(groups, text);
+    if (group !== null) {
+      this.#isSeen = true;
+      if (!this.#ungrouped) this.#addGroup(group['failed']);
+    }
+    if (none || group !== null) this.#ungrouped = false;
+    return none || group !== null;
+  }
+
+  #addGroup(failed: string | undefined): void {
+    this.#results.run += 1;
+    if (failed === undefined) return;
+    this.#results.failed += 1;
+    this.#failed(failed);
+    this.#open = null;
+  }
+
+  /** Reads the names of failed tests, and where lists of them begin and end. */
+  #name(text: string): boolean {
+    const { list, failed = [], named = [], titles, begins, nameGoesOn } = this.#runner;
+    if (list?.begins.test(text)) {
+      this.#isListed = true;
+      this.#open = null;
+      return true;
+    }
+    if (list?.ends?.test(text)) this.#isListed = false;
+    const onlyName = first(named, text);
+    if (onlyName !== null) {
+      this.#failed(onlyName['name'] ?? onlyName['file'] ?? '', onlyName);
+      this.#open = null;
+    }
+    const known =
+      this.#isListed && titles !== undefined ? this.#find(titles.exec(text)?.groups?.['name'] ?? '') : undefined;
+    if (known !== undefined) {
+      this.#open = known;
+      return true;
+    }
+    const header = this.#isListed ? first(failed, text) : null;
+    if (header !== null) this.#failed(header['name'] ?? '', header);
+    else if (onlyName === null && this.#open !== null && this.#open.message === null) {
+      const more = nameGoesOn?.exec(text)?.groups?.['name'];
+      if (more !== undefined) {
+        this.#open.goOn(more);
+        return true;
+      }
+    }
+    const beginning = begins?.exec(text) ?? null;
+    if (beginning !== null) this.#begin(beginning.groups ?? {});
+    return header !== null || onlyName !== null || beginning !== null;
+  }
+
+  #begin(groups: Groups): void {
+    const name = groups['name'] ?? '';
+    const title = groups['title'] ?? groups['title2'];
+    if (title !== undefined) this.#title = title;
+    this.#open = this.#begun.get(name) ?? new FailedTestDraft(name);
+    this.#open.take(groups);
+    if (name === '') return;
+    this.#namesTests = true;
+    this.#begun.set(name, this.#open);
+    const oldest = this.#begun.keys().next().value;
+    if (this.#begun.size > MAX_BEGUN && oldest !== undefined) this.#begun.delete(oldest);
+  }
+
+  /** Returns whether failed tests above are indented below this one: then it only names them. */
+  #isParent(name: string, depth: number): boolean {
+    const children = this.#failures.filter((each) => each.depth > depth);
+    for (const each of children) each.belongsTo(name, depth);
+    return children.length > 0;
+  }
+
+  #find(name: string, file?: string): FailedTestDraft | undefined {
+    return this.#failures.find((each) => each.isNamed(name, file ?? null));
+  }
+
+  #failed(name: string, facts: Groups = {}): void {
+    this.#headers += 1;
+    const depth = facts['indent']?.length;
+    if (depth !== undefined && this.#isParent(name, depth)) return;
+    const begun = this.#begun.get(name) ?? (this.#open?.name === '' ? this.#open : undefined);
+    const last = this.#failures.at(-1);
+    // A test stands for its parent, whichever is named first.
+    if (this.#failures.some((each) => each.name.startsWith(`${name}/`))) return;
+    if (last !== undefined && name.startsWith(`${last.name}/`)) this.#failures.pop();
+    const known = this.#find(name, facts['file']);
+    this.#open = known ?? new FailedTestDraft(this.#title === '' ? name : `${this.#title} > ${name}`, depth);
+    if (begun !== undefined) this.#open.adopt(begun);
+    this.#open.take(facts);
+    if (known === undefined && this.#failures.length < MAX_FAILURES) this.#failures.push(this.#open);
+  }
+}
+
+/** A suite that failed only because of its tests. */
+const SUITE = /^'?\d+ subtests? failed'?$/;
+
+/** Returns the named groups of the first pattern that matches; null if none does. */
+function first(patterns: readonly RegExp[], text: string): Groups | null {
+  for (const pattern of patterns) {
+    const match = pattern.exec(text);
+    if (match !== null) return match.groups ?? {};
+  }
+  return null;
+}
+
+class TestSums {
+  run = 0;
+  failed = 0;
+  skipped = 0;
+
+  add({ list, pairs, part, pass, fail, skip, partSkip, ...numbers }: Groups): void {
+    const counts: Counts = { all: 0, passed: 0, failed: 0, skipped: 0 };
+    if (pass !== undefined) counts.passed = 1;
+    if (fail !== undefined) counts.failed = 1;
+    if ((skip ?? partSkip) !== undefined) counts.skipped = 1;
+    for (const [name, number] of Object.entries(numbers)) {
+      const kind = name.replace(/\d$/, '');
+      if (kind in counts) counts[kind as Kind] += Number(number ?? 0);
+    }
+    for (const [, amount, word = ''] of (list ?? '').matchAll(/(\d+) ([a-z]+)/gi)) count(counts, word, amount);
+    for (const [, word = '', amount] of (pairs ?? part ?? '').matchAll(/([a-z]+)[:=]? *(\d+)/gi))
+      count(counts, word, amount);
+    const hasTotal = counts.all > 0 || numbers['all'] !== undefined;
+    this.failed += counts.failed;
+    this.skipped += counts.skipped;
+    if ((part ?? partSkip) !== undefined) this.run -= counts.skipped;
+    else this.run += hasTotal ? counts.all - counts.skipped : counts.passed + counts.failed;
+  }
+}
+
+function count(counts: Counts, word: string, amount: string | undefined): void {
+  const kind = (Object.keys(WORDS) as Kind[]).find((each) => WORDS[each].test(word));
+  if (kind !== undefined) counts[kind] += Number(amount ?? 0);
+}

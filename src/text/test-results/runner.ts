@@ -1,0 +1,47 @@
+import { anyOf } from './any-of.ts';
+
+/**
+ * What a test runner prints. Named groups of its patterns are counts: `list` (`2 passed, 1 failed`) or `pairs` (`passed: 2`) of
+ * words that `count-words` knows; `all`, `passed`, `failed`, `skipped` (parts of `all` if it is there); `part` (a list or pairs that
+ * belong to a total on another line). Or they are facts of a failed test: `name`, `file`, `line`, `message`.
+ */
+export interface Runner {
+  /** Totals of a run, which are added up. */
+  readonly totals?: readonly RegExp[];
+  /** The last total is the one of the whole run. */
+  readonly lastTotalCounts?: true;
+  /** Results of single tests or groups; they count if the run prints no total. */
+  readonly results?: readonly RegExp[];
+  /** A group of tests passed or failed (group `failed`), which says nothing about their number. */
+  readonly groups?: readonly RegExp[];
+  /** There was no test. */
+  readonly nothing?: readonly RegExp[];
+  /** Begins a failed test; what explains it follows. */
+  readonly failed?: readonly RegExp[];
+  /** Names a failed test without anything else. */
+  readonly named?: readonly RegExp[];
+  /** Repeats the name of a failed test above what explains it. */
+  readonly titles?: RegExp;
+  /** Lines between which failed tests are listed; elsewhere nothing is one. */
+  readonly list?: { readonly begins: RegExp; readonly ends?: RegExp };
+  /** Explains a failed test, or the next one if none has begun. Without these, the first line below a name is the reason. */
+  readonly reasons?: readonly RegExp[];
+  /** Begins a test, failed or not: what follows is not about the one before. */
+  readonly begins?: RegExp;
+  /** Continues the name of a failed test. */
+  readonly nameGoesOn?: RegExp;
+  /** A total of failures counts only as far as failed tests are named: expected failures are not. */
+  readonly namesAll?: true;
+  /** File that counts as a passed test because it has none, unless results are nested in it (`nested`). */
+  readonly emptyFile?: readonly RegExp[];
+  readonly nested?: RegExp;
+}
+
+/** Returns an expression that matches every line that tells a count or names a test. */
+export function knownLines(runners: readonly Runner[]): RegExp {
+  const patterns = runners.flatMap(({ reasons: _, list, ...others }) => [
+    ...Object.values(list ?? {}),
+    ...Object.values(others).flat(),
+  ]);
+  return anyOf(patterns.filter((each) => each instanceof RegExp));
+}
