@@ -108,6 +108,7 @@ export type ErrorCode =
   | 'refused'
   | 'name-taken'
   | 'no-loop'
+  | 'work-lost'
   | 'client-missing'
   | 'client-too-old';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -63,7 +63,8 @@ test('a worktree whose creation is killed at any moment is complete when it is r
     assert.equal(code, 0, said);
     assert.ok(isWhole());
     assert.match(readFileSync(join(tree, 'setup.txt'), 'utf8'), /^(up\n)+$/);
-    const removed = ralph(['worktree', 'remove', 'fix', '--force']);
+    rmSync(join(tree, 'setup.txt'));
+    const removed = ralph(['worktree', 'remove', 'fix']);
     assert.equal(removed.code, 0, removed.said);
     assert.equal(git(project, 'branch', '--list', 'ralph/*'), '');
     assert.equal(git(project, 'worktree', 'list').trim().split('\n').length, 1);

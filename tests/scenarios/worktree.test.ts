@@ -2,35 +2,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { commitFolder } from '../support/git.ts';
-import { type Answer, DIST, type Project, project } from '../support/project.ts';
+import { test } from 'node:test';
+import { DIST, type Project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
+import { repository, run, tree } from './support/in-worktree.ts';
 import { git } from './support/side-by-side.ts';
-
-/** A repository with one commit: a task folder `jobs/fix`, a source file. */
-function repository(t: TestContext): Project {
-  const p = project(t);
-  p.write(
-    'jobs/fix/RALPH.md',
-    `---\nmax_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\n---\nFix it.\n`,
-  );
-  p.write('src/a.txt', 'one\n');
-  p.write('agent.sh', '#!/bin/sh\ncat > prompt.txt\n. ./do.sh\n', 0o755);
-  p.write(
-    'do.sh',
-    'echo done > src/b.txt; git add src/b.txt; git commit -qm "Add b"; echo "<promise>DONE</promise>"\n',
-  );
-  commitFolder(p.dir);
-  return p;
-}
-
-function run(p: Project, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Answer {
-  return p.ralph(['run', 'jobs/fix', '--worktree', '--agent', './agent.sh', ...args], env);
-}
-
-const tree = (p: Project, path = ''): string => join(p.dir, '.ralph/worktrees/fix', path);
 
 test('a loop in a worktree works on its own branch, and the main work tree stays unchanged', (t) => {
   const p = repository(t);
@@ -45,7 +22,10 @@ test('a loop in a worktree works on its own branch, and the main work tree stays
     Object.fromEntries(after),
     Object.fromEntries(Object.entries(before).filter(([path]) => !path.startsWith('.git/'))),
   );
-  assert.match(stderr, /on the branch ralph\/fix \(1 commit, 1 file not committed\)/);
+  assert.match(
+    stderr,
+    /1 commit of the work is on the branch ralph\/fix\. .* 1 file that is not committed \(prompt\.txt\)/,
+  );
   for (const advice of ['git log -p HEAD..ralph/fix', 'git merge ralph/fix', 'ralph-loop worktree remove fix']) {
     assert.ok(stderr.includes(advice), stderr);
   }
@@ -181,14 +161,14 @@ test('an interrupted creation is repeated; a foreign folder and a branch with it
   assert.equal(run(r).code, 0, 'merged, it may begin again');
 });
 
-test('remove loses nothing without --force and keeps the journals', (t) => {
+test('remove loses nothing without a yes at the terminal and keeps the journals', (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
   const refused = p.ralph(['worktree', 'remove', 'fix']);
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr,
-    /would lose: 1 file that is not committed; 1 commit that no branch but ralph\/fix has.*--force/,
+    /would lose: 1 file that is not committed \(prompt\.txt\); 1 commit that no branch but ralph\/fix has\. .*person/,
   );
   assert.ok(existsSync(tree(p, 'src/b.txt')));
   p.sh('rm .ralph/worktrees/fix/prompt.txt');
@@ -200,29 +180,25 @@ test('remove loses nothing without --force and keeps the journals', (t) => {
   assert.ok(existsSync(join(String(json['kept']), 'runtime/ralph-archive.fix')));
   assert.equal(p.ralph(['worktree', 'list', '--json']).json['worktrees']?.toString(), '');
   assert.equal(run(p).code, 0, 'and the way is free');
-  const forced = p.ralph(['worktree', 'remove', 'fix', '--force']);
-  assert.equal(forced.code, 0);
+  assert.doesNotMatch(refused.stderr, /--force/);
+  assert.equal(p.ralph(['worktree', 'remove', 'fix', '--force']).code, 1, 'no option replaces the person');
+  const declined = inPerson(p, ['worktree', 'remove', 'fix'], 'no');
+  assert.equal(declined.code, 1);
+  assert.match(declined.stderr, /the worktree fix was kept/);
+  assert.ok(existsSync(tree(p, 'src/b.txt')));
+  const agreed = inPerson(p, ['worktree', 'remove', 'fix'], 'yes');
+  assert.equal(agreed.code, 0, agreed.stderr);
+  assert.match(agreed.screen, /Removing the worktree fix loses:\n +1 file that is not committed \(prompt\.txt\)/);
   assert.equal(existsSync(tree(p)), false);
-});
-
-test("commits off the agent's branch count as work too", (t) => {
-  const p = repository(t);
-  writeFileSync(
-    join(p.dir, 'do.sh'),
-    'rm prompt.txt; git checkout -q --detach; git commit -q --allow-empty -m lost; echo "<promise>DONE</promise>"\n',
-  );
-  git(p, 'commit -qam detach');
-  assert.equal(run(p).code, 0);
-  assert.match(p.ralph(['worktree', 'remove', 'fix']).stderr, /1 commit that no branch/);
 });
 
 test('an agent cannot remove a worktree, and a running loop keeps its own', (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
-  const byAgent = p.ralph(['worktree', 'remove', 'fix', '--force'], { CLAUDECODE: '1' });
+  const byAgent = p.ralph(['worktree', 'remove', 'fix'], { CLAUDECODE: '1' });
   assert.match(byAgent.stderr, /is for the user at a terminal/);
   p.ralph(['start', '--task', 'jobs/fix'], {}, tree(p));
-  assert.match(p.ralph(['worktree', 'remove', 'fix', '--force']).stderr, /a loop \(running\) runs in the worktree fix/);
+  assert.match(p.ralph(['worktree', 'remove', 'fix']).stderr, /a loop \(running\) runs in the worktree fix/);
   assert.ok(existsSync(tree(p)));
 });
 

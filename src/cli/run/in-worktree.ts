@@ -4,19 +4,14 @@ import { unagreedSettings } from '../../drive/start/agreed-settings.ts';
 import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { copyIgnored } from '../../drive/worktree/copy-task.ts';
-import { makeWorktree, setUpWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
+import { makeWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
-import { worktreeLoss } from '../../drive/worktree/remove-worktree.ts';
+import { setUpWorktree } from '../../drive/worktree/set-up.ts';
 import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
-import { counted } from '../../engine/messages.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { programName } from '../../state/process/program.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
-import { printable, table } from '../../term/format.ts';
-import { nullIfRefused, RalphError } from '../../text/message.ts';
-import { shellWord } from '../../text/quote.ts';
+import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 import { approveSettings } from '../start/approve.ts';
 import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
@@ -41,11 +36,10 @@ export async function inWorktree(context: CommandContext) {
   const tell = (message: string): void => context.err(withPrefix(message));
   for (const notice of notices) tell(notice);
   if (needsSetUp) {
-    const { worktreeSetup: command = null, worktreeCopy = [] } = prepared?.resolved.settings ?? {};
-    const copied = copyIgnored(projectDir, place.projectDir, worktreeCopy, env);
-    if (copied.length > 0) tell(WORKTREE_TEXTS.copiedIgnored(copied));
+    const { worktreeSetup: command = null, worktreeCopy: copies = [] } = prepared?.resolved.settings ?? {};
     const { signal } = new AbortController();
-    await setUpWorktree(place, { projectDir, command, sandbox: prepared?.terms.sandbox, env, signal, tell });
+    const sandbox = prepared?.terms.sandbox;
+    await setUpWorktree(place, { projectDir, command, copies, sandbox, env, signal, tell });
   }
   return { context: within(context, place, taskPath), worktree: place };
 }
@@ -98,24 +92,4 @@ function within(context: CommandContext, place: WorktreePlace, taskPath: string 
     positionals: [],
     values: { ...values, ...(taskPath !== null && { task: join(projectDir, taskPath) }) },
   };
-}
-
-/** Returns the location of a run's work, and the commands to review it, merge it and clean up. The user merges it. */
-export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): string {
-  const { branch, dir, name } = place;
-  // null if git cannot tell; the branch exists anyway.
-  const lost = nullIfRefused(() => worktreeLoss(mainDir, place, env));
-  const has =
-    lost === null ? '' : ` (${counted(lost.unmerged, 'commit')}, ${counted(lost.uncommitted, 'file')} not committed)`;
-  const git = `git -C ${shellWord(dir)}`;
-  const hasCommits = lost === null || lost.unmerged > 0;
-  const hasChanges = lost === null || lost.uncommitted > 0;
-  const rows = [
-    ...(hasCommits ? [['look at its commits', `git log -p HEAD..${branch}`]] : []),
-    ...(hasChanges ? [['look at the rest', `${git} status && ${git} diff HEAD`]] : []),
-    ...(hasChanges ? [['commit the rest', `${git} add -A && ${git} commit`]] : []),
-    ...(hasCommits || hasChanges ? [['merge it', `git merge ${branch}`]] : []),
-    ['clean up', `${programName()} worktree remove ${name}`],
-  ];
-  return `${withPrefix(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;
 }

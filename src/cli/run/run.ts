@@ -20,10 +20,11 @@ import { planToStart, refuseAlone, refuseOverLoop } from '../start/start-plan.ts
 import { startFlags, startRequest, startTarget, withInput } from '../start/start-request.ts';
 import { noWeb } from '../web/no-web.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
-import { inWorktree, worktreeText } from './in-worktree.ts';
+import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
 import { runnerAgent } from './runner-agent.ts';
 import { loopView } from './runner-lines.ts';
+import { worktreeText } from './worktree-text.ts';
 
 export const RUN_COMMAND: Command = {
   name: 'run',

@@ -11,6 +11,22 @@ import { RalphError } from '../../text/message.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
+/** How the work of a loop got, or gets, to the user's branch. */
+const delivery = z.strictObject({
+  loopId: z.string().min(1),
+  /** Set-up of its worktree: command, and globs of copied files. */
+  setUp: z.string().nullable(),
+  copies: z.array(z.string()),
+  how: z.enum(['merge', 'rebase']),
+  /** Last commit of the loop's branch. */
+  tip: z.string().min(1),
+  /** Commit of the user's branch before, and after. */
+  from: z.string().min(1),
+  commit: z.string().min(1),
+});
+
+export type Delivery = z.infer<typeof delivery>;
+
 const task = z.strictObject({
   name: z.string().regex(LOOP_NAME),
   /** Path relative to the project. */
@@ -33,6 +49,8 @@ const task = z.strictObject({
       /** Reason why a complete loop was not integrated. */
       problem: z.string().nullable().default(null),
       durationMs: z.number().nullable().default(null),
+      /** Present once the user's branch is about to move. */
+      delivery: delivery.optional(),
       /** Commit of an integrated task. */
       commit: z.string().nullable().default(null),
     })

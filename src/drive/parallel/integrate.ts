@@ -1,172 +1,257 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { onPath } from '../../state/process/find-program.ts';
+import { reasonText } from '../../engine/messages.ts';
+import { hashContract } from '../../state/hash-contract.ts';
+import { findEndedContract, loopFiles } from '../../state/loop-files.ts';
+import { areHooksPinned } from '../../task/git/git-view.ts';
+import { RalphError } from '../../text/message.ts';
+import { describeLoop } from '../status/loop-report.ts';
 import { isSame } from '../worktree/copy-task.ts';
+import { holdingsOf } from '../worktree/holdings.ts';
+import { WORKTREE_TEXTS } from '../worktree/messages.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
-import { changedFiles, type GitRun, tipOf, userGit } from '../worktree/repository.ts';
-import type { WorktreePlace } from '../worktree/worktree-place.ts';
-import { dropWorktreeRecord, readWorktreeRecord, worktreePlace } from '../worktree/worktree-place.ts';
-import type { Integrate } from './batch.ts';
+import { changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../worktree/repository.ts';
+import { readWorktreeRecord, type WorktreePlace, worktreePlace } from '../worktree/worktree-place.ts';
+import type { Delivery, Integrate } from './batch.ts';
+import { type Integrated, moveBranch, takeBackMove } from './deliver.ts';
+import { type CheckedLoop, IntegrationCheckout, type Refused, type Verified } from './integration-checkout.ts';
 import { INTEGRATE_TEXTS } from './messages.ts';
+import { openPullRequest } from './pull-request.ts';
 
-interface Integration {
+export interface Integration {
   readonly projectDir: string;
   /** Name of the loop; its branch is `ralph/NAME`. */
   readonly name: string;
   readonly how: Exclude<Integrate, 'none'>;
   /** Body of a pull request. */
   readonly report: string;
+  /** Loops of this run whose work is on the user's branch. */
+  readonly before: readonly { readonly name: string; readonly delivery: Delivery }[];
+  /** What a killed process was delivering. */
+  readonly delivery: Delivery | null;
+  /** Records a delivery before the user's branch moves. */
+  readonly record: (delivery: Delivery) => void;
   readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly tell: (message: string) => void;
 }
 
-interface Integrated {
-  readonly message: string;
-  /** `blocked`: the project itself is the obstacle, so nothing else can be integrated either. */
-  readonly outcome: 'done' | 'failed' | 'blocked';
-}
+/** Maximum number of moves of the user's branch while work is integrated. */
+const MOST_TRIES = 5;
 
 /**
- * Integrates the work of a complete loop into the user's current branch. Commits on the loop's branch first what its agent
- * left uncommitted. A conflict leaves both branches unchanged. Removes an integrated worktree. Can be repeated after a kill
- * at any point.
+ * Brings the work of a complete loop to the user's current branch. Takes a branch only if it is checked out in its worktree and
+ * the loop's checks pass on exactly its last commit. Joins it with the user's branch in a checkout of its own, where the checks
+ * of all loops of the run have to pass before the user's branch moves: a red result is never on it, at whatever moment a
+ * process is killed. Keeps both branches and the worktree unless all of its work is delivered. Can be repeated. Rejects with
+ * the abort's reason.
  */
-export function integrate(request: Integration): Integrated {
-  const { projectDir, name, how, env } = request;
-  const place = worktreePlace(projectDir, name);
-  const git = (words: readonly string[], dir = projectDir): GitRun => userGit(dir, words, env);
-  const failed = (message: string): Integrated => ({ message, outcome: 'failed' });
-  const done = (message: string): Integrated => ({ message, outcome: 'done' });
-  const remove = (): unknown => removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
-  const record = readWorktreeRecord(projectDir, name, env);
-  if (record?.step === 'removing') {
-    // A process was killed after the merge: files missing in the worktree are not the agent's work.
-    remove();
-    return done(INTEGRATE_TEXTS.already(name));
+export async function integrate(request: Integration): Promise<Integrated> {
+  const checkout = new IntegrationCheckout(request);
+  try {
+    return await new OneIntegration(request, checkout).run();
+  } catch (error) {
+    if (!(error instanceof RalphError)) throw error;
+    return { message: INTEGRATE_TEXTS.failed(request.name, error.message), outcome: 'failed' };
+  } finally {
+    checkout.close();
   }
-  abandonHalfDone(git, place);
-  const tip = tipOf(projectDir, place.branch, env);
-  const isThere = existsSync(place.dir);
-  if (tip === null && !isThere) {
-    dropWorktreeRecord(projectDir, name, env);
-    return done(INTEGRATE_TEXTS.already(name));
+}
+
+type Ended = Integrated | null;
+
+class OneIntegration {
+  readonly #request: Integration;
+  readonly #place: WorktreePlace;
+  readonly #checkout: IntegrationCheckout;
+  /** Ignored files that the checks have made in the checkout. */
+  #regained: readonly string[] = [];
+
+  constructor(request: Integration, checkout: IntegrationCheckout) {
+    this.#request = request;
+    this.#place = worktreePlace(request.projectDir, request.name);
+    this.#checkout = checkout;
   }
-  const rest = isThere ? commitRest(git, request, place) : null;
-  if (rest !== null) return failed(INTEGRATE_TEXTS.failed(name, rest));
-  const ahead = git(['rev-list', '--count', `HEAD..${place.branch}`]);
-  if (!ahead.ok) return failed(INTEGRATE_TEXTS.failed(name, ahead.complaint));
-  if (ahead.text.trim() === '0') {
-    if (how === 'pr' || tip === (record?.base ?? tip)) return done(INTEGRATE_TEXTS.nothing(name));
-    // A process was killed after the merge and left the worktree.
-    remove();
-    return done(INTEGRATE_TEXTS.already(name));
+
+  async run(): Promise<Integrated> {
+    const { projectDir, name, how, env, delivery } = this.#request;
+    if (delivery !== null && this.#has('HEAD', delivery.commit)) return this.#clearAway(delivery);
+    // Files that a killed removal deleted are no work of the agent.
+    if (readWorktreeRecord(projectDir, name, env)?.step === 'removing') return this.#clearAway(null);
+    if (delivery !== null) takeBackMove(projectDir, delivery, env);
+    const refused = this.#refuseStand() ?? (await this.#commitRest());
+    if (refused !== null) return refused;
+    const tip = tipOf(projectDir, this.#place.branch, env) ?? '';
+    const verified = this.#verified();
+    const red = await this.#checkAt(tip, verified);
+    if (red !== null) return red;
+    if (this.#has('HEAD', tip)) {
+      const { base = tip } = readWorktreeRecord(projectDir, name, env) ?? {};
+      if (how === 'pr' || tip === base) return this.#done(INTEGRATE_TEXTS.nothing(name));
+      return this.#clearAway(null);
+    }
+    if (how === 'pr') return openPullRequest(this.#request, this.#place.branch, tip);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const ended = await this.#deliver(tip, how, verified);
+      if (ended !== null) return ended;
+    }
+    return this.#failed(INTEGRATE_TEXTS.moves(name));
   }
-  if (how === 'pr') return openPullRequest(git, request, place);
-  const { changed, removed } = changedFiles(projectDir, env);
-  const own = changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith('.ralph/'));
-  if (own.length + removed.length > 0) {
-    return { message: INTEGRATE_TEXTS.dirty(own.length + removed.length), outcome: 'blocked' };
+
+  /** Refuses a worktree that is not on its branch, or holds commits of a submodule that a merge would not bring. */
+  #refuseStand(): Ended {
+    const { projectDir, name, env } = this.#request;
+    const { dir, branch } = this.#place;
+    if (!existsSync(join(dir, '.git'))) {
+      const elsewhere = placeOfBranch(projectDir, branch, env);
+      return this.#failed(INTEGRATE_TEXTS.noWorktree(name, dir, elsewhere));
+    }
+    const stands = checkedOut(dir, env);
+    if (stands.branch !== branch) {
+      const left = WORKTREE_TEXTS.leftBranch(branch, stands.branch, stands.commit);
+      return this.#failed(INTEGRATE_TEXTS.left(name, left, dir));
+    }
+    const { submodules } = holdingsOf({ projectDir, place: this.#place, env });
+    return submodules.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.submodules(name, submodules, dir));
   }
-  const head = git(['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  if (!head.ok) return { message: INTEGRATE_TEXTS.detached, outcome: 'blocked' };
-  const refused = how === 'merge' ? merge(git, place) : rebase(git, place, head.text.trim());
-  if (refused?.files.length === 0) return failed(INTEGRATE_TEXTS.failed(name, refused.complaint));
-  if (refused !== null) return failed(INTEGRATE_TEXTS.conflict(name, place.branch, refused.files));
-  remove();
-  return done(
-    how === 'merge' ? INTEGRATE_TEXTS.merged(name, place.branch) : INTEGRATE_TEXTS.rebased(name, place.branch),
-  );
-}
 
-type Git = (words: readonly string[], dir?: string) => GitRun;
-
-/** Aborts a merge or rebase of this branch that a killed process left unfinished. */
-function abandonHalfDone(git: Git, { dir, branch }: WorktreePlace): void {
-  const merging = git(['rev-parse', '--verify', '--quiet', 'MERGE_HEAD']);
-  const tip = git(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  if (merging.ok && merging.text === tip.text) git(['merge', '--abort']);
-  const folder = git(['rev-parse', '--git-path', 'rebase-merge'], dir).text.trim();
-  if (folder !== '' && existsSync(folder.startsWith('/') ? folder : join(dir, folder))) git(['rebase', '--abort'], dir);
-}
-
-/** Commits what the agent left uncommitted, except the loop's own files. Returns git's error message, or null. */
-function commitRest(git: Git, { name, projectDir, env }: Integration, { dir }: WorktreePlace): string | null {
-  const { changed, removed } = changedFiles(dir, env);
-  const paths = [...changed, ...removed].filter(
-    (path) => !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isCopy(path, projectDir, dir),
-  );
-  if (paths.length === 0) return null;
-  const added = git(['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], dir);
-  if (!added.ok) return added.complaint;
-  const committed = git(['commit', '--quiet', '-m', `Work of the loop ${name}`], dir);
-  return committed.ok ? null : committed.complaint;
-}
-
-/** Returns whether the file is a copy of an uncommitted file of the project. */
-function isCopy(path: string, projectDir: string, dir: string): boolean {
-  const [here, there] = [join(projectDir, path), join(dir, path)];
-  if (!existsSync(here) || !existsSync(there)) return false;
-  return isSame(here, there);
-}
-
-/** Reason why git did not integrate a branch: the files in conflict; without any, git's error message, such as that of a hook. */
-interface Refused {
-  readonly files: readonly string[];
-  readonly complaint: string;
-}
-
-/** Merges the branch, regardless of the user's `merge.ff`. Returns null, or the reason after undoing a failed merge. */
-function merge(git: Git, { branch }: WorktreePlace): Refused | null {
-  const merged = git(['merge', '--ff', '--no-edit', '--quiet', branch]);
-  if (merged.ok) return null;
-  const files = unmerged(git);
-  git(['merge', '--abort']);
-  return { files, complaint: merged.complaint };
-}
-
-/** Rebases the branch onto the current one and fast-forwards to it. Returns null, or the reason for a failure. */
-function rebase(git: Git, { dir, branch }: WorktreePlace, onto: string): Refused | null {
-  const rebased = git(['rebase', '--quiet', '--autostash', onto], dir);
-  if (!rebased.ok) {
-    const files = unmerged(git, dir);
-    git(['rebase', '--abort'], dir);
-    return { files, complaint: rebased.complaint };
+  /** Commits what the agent left uncommitted, except the loop's own files. */
+  async #commitRest(): Promise<Ended> {
+    const { projectDir, name, env } = this.#request;
+    const { dir } = this.#place;
+    const { changed, removed } = changedFiles(dir, env);
+    const paths = [...changed, ...removed].filter(
+      (path) =>
+        !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isSame(join(projectDir, path), join(dir, path)),
+    );
+    if (paths.length === 0) return null;
+    const view = loopFiles(this.#place.projectDir, name, env).gitView;
+    if (!(await areHooksPinned(this.#place.projectDir, { env, view })))
+      return this.#failed(INTEGRATE_TEXTS.hooks(name));
+    const added = userGit(dir, ['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], env);
+    const committed = added.ok ? userGit(dir, ['commit', '--quiet', '-m', `Work of the loop ${name}`], env) : added;
+    return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.failed(name, committed.complaint));
   }
-  const moved = git(['merge', '--ff-only', '--quiet', branch]);
-  return moved.ok ? null : { files: [], complaint: moved.complaint };
+
+  /** Returns the terms of the loop's verification. Throws `contract-missing` if they are not known. */
+  #verified(): Verified & { readonly loopId: string } {
+    const { projectDir, name, env } = this.#request;
+    const files = loopFiles(this.#place.projectDir, name, env);
+    const { lastState } = describeLoop(files, env);
+    if (lastState === null) throw new RalphError('contract-missing', INTEGRATE_TEXTS.noLoop);
+    const { loopId } = lastState;
+    const { setUp = null, copies = [] } = readWorktreeRecord(projectDir, name, env) ?? {};
+    return { ...termsOf(projectDir, { name, loopId, setUp, copies }, env), loopId };
+  }
+
+  async #checkAt(commit: string, verified: Verified): Promise<Ended> {
+    if (!hasChecks(verified)) return null;
+    this.#checkout.open(commit);
+    const red = redOf(await this.#checkout.check([verified]));
+    this.#regained = this.#checkout.made();
+    const { name } = this.#request;
+    return red.length === 0
+      ? null
+      : this.#failed(INTEGRATE_TEXTS.red(name, this.#place.branch, commit.slice(0, 12), red));
+  }
+
+  /** Joins the branch with the user's and delivers the result. Returns null if the user's branch has moved meanwhile. */
+  async #deliver(tip: string, how: Delivery['how'], verified: Verified & { readonly loopId: string }): Promise<Ended> {
+    const { projectDir, name, before, env, record } = this.#request;
+    const { branch } = this.#place;
+    const blocked = this.#obstacle();
+    if (blocked !== null) return { message: blocked, outcome: 'blocked' };
+    const from = checkedOut(projectDir, env);
+    this.#checkout.open(how === 'merge' ? from.commit : tip);
+    const commit =
+      how === 'merge' ? this.#checkout.merge(tip, `Merge branch '${branch}'`) : this.#checkout.rebase(from.commit);
+    if (typeof commit !== 'string') return this.#refusedBy(commit);
+    if (commit !== tip || before.length > 0) {
+      const others = before.map(({ name: other, delivery }) => {
+        return termsOf(projectDir, { ...delivery, name: other }, env);
+      });
+      const red = redOf(await this.#checkout.check([verified, ...others]));
+      if (red.length > 0) return this.#failed(INTEGRATE_TEXTS.redTogether(name, branch, red));
+    }
+    const stands = checkedOut(projectDir, env);
+    if (stands.commit !== from.commit || stands.branch !== from.branch) return null;
+    const { loopId, setUp, copies } = verified;
+    const delivery: Delivery = { loopId, setUp, copies: [...copies], how, tip, from: from.commit, commit };
+    record(delivery);
+    const moved = moveBranch(projectDir, delivery, env);
+    return moved.ok ? this.#clearAway(delivery) : this.#failed(INTEGRATE_TEXTS.failed(name, moved.complaint));
+  }
+
+  /** Returns why nothing can be integrated into the project now; null if it can. */
+  #obstacle(): string | null {
+    const { projectDir, env } = this.#request;
+    const { changed, removed } = changedFiles(projectDir, env);
+    const own = changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith('.ralph/'));
+    if (own.length + removed.length > 0) return INTEGRATE_TEXTS.dirty(own.length + removed.length);
+    return checkedOut(projectDir, env).branch === null ? INTEGRATE_TEXTS.detached : null;
+  }
+
+  #refusedBy({ files, complaint }: Refused): Integrated {
+    const { name } = this.#request;
+    if (files.length === 0) return this.#failed(INTEGRATE_TEXTS.failed(name, complaint));
+    return this.#failed(INTEGRATE_TEXTS.conflict(name, this.#place.branch, files));
+  }
+
+  /** Removes the worktree of delivered work, unless it holds more. */
+  #clearAway(delivery: Delivery | null): Integrated {
+    const { projectDir, name, env } = this.#request;
+    const { branch } = this.#place;
+    const text =
+      delivery === null
+        ? INTEGRATE_TEXTS.already(name)
+        : delivery.how === 'merge'
+          ? INTEGRATE_TEXTS.merged(name, branch)
+          : INTEGRATE_TEXTS.rebased(name, branch);
+    const at = new Date().toISOString();
+    try {
+      const delivered = delivery === null ? {} : { delivered: delivery.tip };
+      removeWorktree(projectDir, name, { ...delivered, regained: this.#regained, env, at });
+    } catch (error) {
+      // A process was killed after it had removed the worktree.
+      if (!(error instanceof RalphError) || !['work-lost', 'no-loop'].includes(error.code)) throw error;
+      if (error.code === 'work-lost') return this.#done(INTEGRATE_TEXTS.kept(text, error.message));
+    }
+    return this.#done(text);
+  }
+
+  #has(where: string, commit: string): boolean {
+    const { projectDir, env } = this.#request;
+    return userGit(projectDir, ['merge-base', '--is-ancestor', commit, where], env).ok;
+  }
+
+  #done(message: string): Integrated {
+    return { message, outcome: 'done' };
+  }
+
+  #failed(message: string): Integrated {
+    return { message, outcome: 'failed' };
+  }
 }
 
-function unmerged(git: Git, dir?: string): readonly string[] {
-  const listed = git(['diff', '--name-only', '--diff-filter=U', '-z'], dir);
-  return listed.text.split('\0').filter((path) => path !== '');
+/** Reads under which terms a loop was verified. Throws `contract-missing` if they are lost. */
+function termsOf(
+  projectDir: string,
+  { name, loopId, setUp, copies }: Omit<Verified, 'contract'> & { readonly loopId: string },
+  env: NodeJS.ProcessEnv,
+): Verified {
+  const files = loopFiles(worktreePlace(projectDir, name).projectDir, name, env);
+  const stored = findEndedContract(files, loopId);
+  if (stored === null || hashContract(stored.contract) !== stored.hash) {
+    throw new RalphError('contract-missing', INTEGRATE_TEXTS.noContract(name, `${files.contract}.ended`));
+  }
+  return { name, contract: stored.contract, setUp, copies };
 }
 
-/** Pushes the branch and opens a pull request with `gh`. */
-function openPullRequest(
-  git: Git,
-  { name, projectDir, report, env }: Integration,
-  { branch }: WorktreePlace,
-): Integrated {
-  const remote = remoteOf(git);
-  if (remote === null) return { message: INTEGRATE_TEXTS.noRemote(name), outcome: 'blocked' };
-  const tip = tipOf(projectDir, branch, env);
-  const pushed = git(['push', '--quiet', remote, `${tip}:refs/heads/${branch}`]);
-  if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
-  const gh = onPath('gh', env);
-  if (gh === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
-  const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', report];
-  const { status, stdout, stderr, error } = spawnSync(gh, words, { cwd: projectDir, env, encoding: 'utf8' });
-  if (status === 0) return { message: INTEGRATE_TEXTS.opened(name, stdout.trim()), outcome: 'done' };
-  const complaint = (error?.message ?? stderr).trim();
-  return { message: INTEGRATE_TEXTS.pullFailed(name, branch, complaint), outcome: 'failed' };
+function hasChecks({ contract: { validation, task } }: Verified): boolean {
+  return validation.length > 0 || (task?.commands ?? []).some(({ acceptance }) => acceptance);
 }
 
-/** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */
-function remoteOf(git: Git): string | null {
-  const head = git(['symbolic-ref', '--quiet', '--short', 'HEAD']).text.trim();
-  const own = head === '' ? '' : git(['config', '--get', `branch.${head}.remote`]).text.trim();
-  const all = git(['remote'])
-    .text.split('\n')
-    .filter((line) => line !== '');
-  return [own, 'origin', ...(all.length === 1 ? all : [])].find((name) => all.includes(name)) ?? null;
+/** Returns a line for each check that failed. */
+function redOf(checked: readonly CheckedLoop[]): string[] {
+  return checked.flatMap(({ name, failed }) => failed.map((result) => `${name}: ${reasonText(result)}`));
 }

@@ -60,6 +60,27 @@ export const INTEGRATE_TEXTS = {
   rebased: (name: string, branch: string): string => `${name}: rebased ${branch} and moved the current branch to it.`,
   nothing: (name: string): string => `${name}: there are no changes to integrate.`,
   already: (name: string): string => `${name}: its work was already integrated or removed.`,
+  checking: (name: string, check: string): string => `${name}: ${check} runs on a clean checkout.`,
+  left: (name: string, left: string, dir: string): string =>
+    `${name}: nothing was integrated. ${left} Everything is kept in ${dir}.`,
+  noWorktree: (name: string, dir: string, elsewhere: string | null): string =>
+    `${name}: nothing was integrated, because its worktree is not in ${dir}${elsewhere === null ? '' : `: the branch is checked out in ${elsewhere}`}.`,
+  submodules: (name: string, paths: readonly string[], dir: string): string =>
+    `${name}: nothing was integrated, because commits of the submodule ${paths.join(', ')} are only in its worktree ${dir}. Push them from there, and fetch them in the project.`,
+  hooks: (name: string): string =>
+    `${name}: nothing was integrated, because git hooks were changed while the loop ran, and its last changes are not committed. Review them: git rev-parse --git-path hooks`,
+  noLoop: 'no ended loop is in its worktree, so its checks are unknown.',
+  noContract: (name: string, path: string): string =>
+    `the checks of ${name} are unknown: ${path} is lost or was changed.`,
+  red: (name: string, branch: string, commit: string, reasons: readonly string[]): string =>
+    `${name}: ${branch} was not integrated, because its checks do not pass on a clean checkout of ${commit}. What they need beside the commit comes from worktree_copy and worktree_setup.\n${reasons.join('\n')}`,
+  redTogether: (name: string, branch: string, reasons: readonly string[]): string =>
+    `${name}: the merge of ${branch} was undone, because checks fail on the result. The branch is unchanged.\n${reasons.join('\n')}`,
+  moves: (name: string): string =>
+    `${name}: nothing was integrated, because the current branch was changed again and again. Stop committing there.`,
+  stopped: (name: string): string => `${name}: the run was stopped before its work was integrated.`,
+  unproven: (name: string): string => `${name}: nothing was integrated, because no check has verified its work.`,
+  kept: (text: string, why: string): string => `${text} Its worktree stays: ${why}`,
   dirty: (files: number): string =>
     `nothing was integrated: the project has ${counted(files, 'uncommitted change')}. Commit or stash them, then merge the branches.`,
   detached: 'nothing was integrated: HEAD is not on a branch. Check out a branch, then merge the branches.',

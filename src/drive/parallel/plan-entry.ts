@@ -81,7 +81,7 @@ export function removeDone(
   name: string,
 ): void {
   try {
-    removeWorktree(projectDir, name, { force: true, env, at: new Date().toISOString() });
+    removeWorktree(projectDir, name, { env, at: new Date().toISOString() });
   } catch (error) {
     if (!(error instanceof RalphError)) throw error;
     if (error.code !== 'no-loop') notice(error.message);

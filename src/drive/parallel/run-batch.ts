@@ -8,16 +8,22 @@ import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
 import { type BatchTask, dropBatch, NEW_END, writeBatch } from './batch.ts';
+import type { Integrated } from './deliver.ts';
 import { integrate } from './integrate.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
+import { INTEGRATE_TEXTS } from './messages.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 
 /** Exit code of a complete loop whose work was not integrated and is left to the user. */
 const NOT_INTEGRATED = 3;
 
+type CompleteTask = BatchTask & { readonly end: NonNullable<BatchTask['end']> };
+
 /** Runs independent tasks side by side, and integrates the work of those that are complete. */
 export class BatchRunner extends SideBySideRunner<BatchEnd> {
   readonly #active = new Map<string, LoopProcess>();
+  /** Aborted once nothing more is to be integrated. */
+  readonly #integrating = new AbortController();
   #tasks: readonly BatchTask[];
 
   constructor(options: BatchRun) {
@@ -27,13 +33,22 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
 
   protected async work(): Promise<void> {
     await Promise.all(Array.from({ length: this.options.batch.atOnce }, () => this.#lane()));
-    this.#integrate();
+    try {
+      await this.#integrate();
+    } catch (error) {
+      if (!this.#integrating.signal.aborted) throw error;
+    }
   }
 
   protected end(): BatchEnd {
     const { projectDir, env } = this.options;
-    if (this.#tasks.every(({ step }) => step === 'ended')) dropBatch(projectDir, env);
-    return { tasks: this.#tasks, refused: this.refused };
+    const left = this.#tasks.filter((task) => this.closed && this.#isToIntegrate(task));
+    if (left.length === 0 && this.#tasks.every(({ step }) => step === 'ended')) dropBatch(projectDir, env);
+    const tasks = this.#tasks.map((task) => {
+      if (task.end === null || !left.includes(task)) return task;
+      return { ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: INTEGRATE_TEXTS.stopped(task.name) } };
+    });
+    return { tasks, refused: this.refused };
   }
 
   protected processes(): readonly LoopProcess[] {
@@ -42,6 +57,12 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
 
   protected stopLoops(how: 'stop' | 'cancel'): void {
     for (const process of this.processes()) process.stop(how);
+    this.#integrating.abort();
+  }
+
+  protected override leave(): void {
+    super.leave();
+    this.#integrating.abort();
   }
 
   async #lane(): Promise<void> {
@@ -123,23 +144,57 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
     return status === 'budget-exhausted' && this.refused !== null;
   }
 
-  #integrate(): void {
-    const { batch, projectDir, env, notice } = this.options;
-    if (batch.integrate === 'none' || this.closed) return;
-    for (const task of this.#tasks) {
-      if (task.end?.status !== 'complete' || task.end.integrated !== null) continue;
-      const { message, outcome } = integrate({
-        ...{ projectDir, name: task.name, how: batch.integrate, report: task.end.message, env },
-      });
-      notice(message);
-      const end = { ...task.end, code: outcome === 'done' ? 0 : NOT_INTEGRATED };
-      const commit = headOf(projectDir, env);
-      this.#save({
-        ...task,
-        end: outcome === 'done' ? { ...end, integrated: message, problem: null, commit } : { ...end, problem: message },
-      });
+  async #integrate(): Promise<void> {
+    for (const { name } of this.#tasks) {
+      if (this.closed) return;
+      const task = this.#tasks.find((one) => one.name === name);
+      if (task === undefined || !this.#isToIntegrate(task)) continue;
+      const outcome = await this.#integrateOne(task, task.end);
       if (outcome === 'blocked') return;
     }
+  }
+
+  #isToIntegrate(task: BatchTask): task is CompleteTask {
+    return this.options.batch.integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
+  }
+
+  async #integrateOne(task: BatchTask, end: CompleteTask['end']): Promise<Integrated['outcome']> {
+    const { batch, projectDir, env, notice } = this.options;
+    const { name } = task;
+    if (batch.integrate === 'none') return 'blocked';
+    // An unverified completion that the user does not accept.
+    const isNew = end.problem === null || end.problem === INTEGRATE_TEXTS.unproven(name);
+    const isUnproven = batch.words.includes('--require-verified') && end.code !== 0 && isNew;
+    let delivery = end.delivery ?? null;
+    const { message, outcome } = isUnproven
+      ? { message: INTEGRATE_TEXTS.unproven(name), outcome: 'failed' as const }
+      : await integrate({
+          projectDir,
+          name,
+          how: batch.integrate,
+          report: end.message,
+          before: this.#tasks.flatMap((one) => {
+            const former = one.end?.integrated === null ? undefined : one.end?.delivery;
+            return former === undefined ? [] : [{ name: one.name, delivery: former }];
+          }),
+          delivery,
+          record: (made) => {
+            delivery = made;
+            this.#save({ ...task, end: { ...end, delivery: made } });
+          },
+          env,
+          signal: this.#integrating.signal,
+          tell: notice,
+        });
+    notice(message);
+    const known = { ...end, ...(delivery && { delivery }), code: outcome === 'done' ? 0 : NOT_INTEGRATED };
+    const isDone = outcome === 'done';
+    const commit = headOf(projectDir, env);
+    this.#save({
+      ...task,
+      end: isDone ? { ...known, integrated: message, problem: null, commit } : { ...known, problem: message },
+    });
+    return outcome;
   }
 
   #save(task: BatchTask): void {

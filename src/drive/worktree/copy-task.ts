@@ -1,4 +1,4 @@
-import { copyFileSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import {
   hasFolder,
@@ -19,27 +19,59 @@ const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
 /** Files of a loop directory; its other files come from earlier runs. */
 const LOOP_OWN = [LOOP_CONFIG, 'reflect.md'];
 
-/** Copies task, uncommitted files of its folder and settings; returns relative paths. Follows no links. */
-export function copyTask(from: string, to: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {
-  return [...new Set([taskPath, ...ofFolder(from, taskPath, env), ...SETTINGS])].filter((path) =>
-    copyChanged(join(from, path), join(to, path), realpathSync(to)),
-  );
+/**
+ * Copies task, uncommitted files of its folder and settings, or only those that are not there yet; returns relative paths. Follows
+ * no links.
+ */
+export function copyTask(
+  from: string,
+  to: string,
+  taskPath: string,
+  env: NodeJS.ProcessEnv,
+  { onlyMissing = false } = {},
+): string[] {
+  return [...new Set([taskPath, ...ofFolder(from, taskPath, env), ...SETTINGS])]
+    .filter((path) => !onlyMissing || !existsSync(join(to, path)))
+    .filter((path) => copyChanged(join(from, path), join(to, path), realpathSync(to)));
 }
 
 /** Copies ignored files that one of these globs matches; returns relative paths. Follows no links. */
 export function copyIgnored(from: string, to: string, globs: readonly string[], env: NodeJS.ProcessEnv): string[] {
   if (globs.length === 0) return [];
-  const words = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--'];
-  const listed = askGit(
+  return copyFiles(
     from,
-    [...words, ...globs.map((glob) => `:(glob)${glob}`)],
-    env,
-    'ignored files could not be copied',
+    to,
+    ignoredHere(from, ['--exclude-standard', '--', ...globs.map((glob) => `:(glob)${glob}`)], env),
   );
-  return listed
+}
+
+/** File at the root of a repository with patterns, as in `.gitignore`, of ignored files that belong into new worktrees. */
+export const INCLUDE_FILE = '.worktreeinclude';
+
+/** Copies the ignored files that the repository's `.worktreeinclude` names, from root to root. Follows no links. */
+export function copyIncluded(from: string, to: string, env: NodeJS.ProcessEnv): string[] {
+  if (!isPlainFile(join(from, INCLUDE_FILE))) return [];
+  const ignored = new Set(ignoredHere(from, ['--exclude-standard'], env));
+  const named = ignoredHere(from, [`--exclude-from=${INCLUDE_FILE}`], env);
+  return copyFiles(
+    from,
+    to,
+    named.filter((path) => ignored.has(path)),
+  );
+}
+
+function ignoredHere(from: string, words: readonly string[], env: NodeJS.ProcessEnv): string[] {
+  const list = ['ls-files', '-z', '--others', '--ignored', ...words];
+  return askGit(from, list, env, 'ignored files could not be listed')
     .split('\0')
-    .filter((path) => path !== '' && !path.startsWith(`${WORKTREES}/`))
-    .filter((path) => copyChanged(join(from, path), join(to, path), realpathSync(to)));
+    .filter((path) => path !== '');
+}
+
+function copyFiles(from: string, to: string, paths: readonly string[]): string[] {
+  const root = realpathSync(to);
+  return paths
+    .filter((path) => !`/${path}`.includes(`/${WORKTREES}/`))
+    .filter((path) => copyChanged(join(from, path), join(to, path), root));
 }
 
 /** Returns whether both are plain files with the same content. */

@@ -1,14 +1,14 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Sandbox } from '../../engine/schema/contract.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
-import { runSetUp } from '../../task/commands/run-set-up.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { copyTask, isSame } from './copy-task.ts';
+import { holdingsOf } from './holdings.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
+import { removeFiles } from './remove-worktree.ts';
 import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,
@@ -54,7 +54,8 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
       return { place, needsSetUp: record?.step === 'made', notices };
     }
     if (request.existing === 'resume') throw new RalphError('no-loop', WORKTREE_TEXTS.nothingToResume(name));
-    return makeNew(request, repository, place, isRegistered(projectDir, place.dir, env));
+    if (isRegistered(projectDir, place.dir, env)) forget(request, place);
+    return makeNew(request, repository, place);
   });
 }
 
@@ -82,30 +83,38 @@ function clearAway(
   { dir, branch }: WorktreePlace,
   base: string | null,
 ): void {
-  userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env);
-  // A git process whose parent was killed may still be writing.
-  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-  if (base !== null && tipOf(projectDir, branch, env) === base) {
-    userGit(projectDir, ['worktree', 'prune'], env);
-    userGit(projectDir, ['branch', '-D', branch], env);
-  }
+  removeFiles(projectDir, dir, env);
+  if (base !== null && tipOf(projectDir, branch, env) === base) userGit(projectDir, ['branch', '-D', branch], env);
   dropWorktreeRecord(projectDir, name, env);
+}
+
+/** Makes git forget a worktree whose folder was removed by hand. Throws `refused` if commits were on no branch there. */
+function forget({ projectDir, name, env }: WorktreeRequest, place: WorktreePlace): void {
+  const { adrift } = holdingsOf({ projectDir, place, env });
+  if (adrift.length > 0) {
+    throw new RalphError(
+      'refused',
+      WORKTREE_TEXTS.leftAdrift(
+        name,
+        adrift.map(({ commit }) => commit),
+      ),
+    );
+  }
+  removeFiles(projectDir, place.dir, env);
 }
 
 function makeNew(
   { projectDir, name, taskPath, env }: WorktreeRequest,
   { commonDir, prefix, head }: Repository,
   place: WorktreePlace,
-  registered: boolean,
 ): MadeWorktree {
   const { branch, dir } = place;
   const hadBranch = refuseBranch(projectDir, branch, env);
   exclude(commonDir, `/${prefix}${WORKTREES}/`);
   writeWorktreeRecord(projectDir, name, env, { step: 'making', base: head, hadBranch });
   mkdirSync(dirname(dir), { recursive: true });
-  // git still knows a worktree whose folder was removed by hand; a second attempt finds the branch of the first.
-  const words = ['worktree', 'add', '--quiet', ...(registered ? ['--force'] : []), '-B', branch];
-  const added = userGit(projectDir, [...words, dir, head], env);
+  // A second attempt finds the branch of the first.
+  const added = userGit(projectDir, ['worktree', 'add', '--quiet', '-B', branch, dir, head], env);
   if (!added.ok) {
     clearAway({ projectDir, name, taskPath, env, existing: 'refuse' }, place, hadBranch ? null : head);
     throw new RalphError(
@@ -132,7 +141,7 @@ function refuseBranch(projectDir: string, branch: string, env: NodeJS.ProcessEnv
   const valid = userGit(projectDir, ['check-ref-format', '--branch', branch], env);
   if (!valid.ok) throw new RalphError('name-taken', WORKTREE_TEXTS.badBranch(branch));
   if (tipOf(projectDir, branch, env) === null) return false;
-  const commits = ownCommits(projectDir, [`refs/heads/${branch}`], branch, env);
+  const commits = ownCommits(projectDir, [`refs/heads/${branch}`], [branch], env);
   if (commits > 0) throw new RalphError('name-taken', WORKTREE_TEXTS.branchLies(branch, commits));
   return true;
 }
@@ -148,31 +157,6 @@ function taskNotices({ projectDir, taskPath }: WorktreeRequest, place: WorktreeP
   if (taskPath === null) return [];
   const [here, there] = [join(projectDir, taskPath), join(place.projectDir, taskPath)];
   return existsSync(here) && !isSame(here, there) ? [WORKTREE_TEXTS.taskDiffers(taskPath)] : [];
-}
-
-interface SetUp {
-  readonly projectDir: string;
-  /** Set-up command of the user; null if there is none. */
-  readonly command: string | null;
-  readonly sandbox: Sandbox | undefined;
-  readonly env: NodeJS.ProcessEnv;
-  readonly signal: AbortSignal;
-  readonly tell: (message: string) => void;
-}
-
-/** Runs the user's set-up command in a new worktree and records success. Throws `refused` with its output. */
-export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: SetUp): Promise<void> {
-  const { command, env } = setUp;
-  if (command !== null) {
-    setUp.tell(WORKTREE_TEXTS.settingUp(command));
-    const own = { ...env, RALPH_MAIN_PROJECT: setUp.projectDir };
-    const failed = await runSetUp(command, projectDir, { ...setUp, env: own });
-    if (failed !== null) {
-      throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command, failed.how, failed.output, name));
-    }
-  }
-  const record = readWorktreeRecord(setUp.projectDir, name, env);
-  if (record !== null) writeWorktreeRecord(setUp.projectDir, name, env, { ...record, step: 'ready' });
 }
 
 /** Ignores a pattern in this clone only, for all its work trees: `.gitignore` belongs to the user. */

@@ -1,5 +1,7 @@
 import { counted } from '../../engine/messages.ts';
 import { advise, type Message } from '../../text/message.ts';
+import { shellWord } from '../../text/quote.ts';
+
 /** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
   noGit: 'a worktree needs git, but git was not found on the PATH.',
@@ -37,7 +39,10 @@ export const WORKTREE_TEXTS = {
     `the loop works in its own worktree ${dir}, on the branch ${branch}, created from ${commit}.`,
   resumes: (branch: string, dir: string): string => `the loop resumes in its worktree ${dir}, on the branch ${branch}.`,
   copied: (files: readonly string[]): string => `copied into the worktree with uncommitted changes: ${some(files)}.`,
-  copiedIgnored: (files: readonly string[]): string => `copied into the worktree for worktree_copy: ${some(files)}.`,
+  copiedIgnored: (files: readonly string[], why: string): string =>
+    `copied into the worktree for ${why}: ${some(files)}.`,
+  emptySubmodules: (paths: readonly string[], dir: string): string =>
+    `these submodules are empty in the worktree, because the main checkout lacks their commits: ${paths.join(', ')}. Fetch them: git -C ${shellWord(dir)} submodule update --init --recursive`,
   leftOut: (changes: number, commit: string): string =>
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktree, which begins at ${commit}.`,
   notInThese: (changes: number): string =>
@@ -54,13 +59,15 @@ export const WORKTREE_TEXTS = {
   noWorktree: (name: string): Message => advise(`there is no worktree ${name}.`, 'List them', 'worktree list'),
   live: (name: string, loop: string): Message =>
     advise(`a loop (${loop}) runs in the worktree ${name}.`, 'Stop it first', 'stop', { loop: name }),
-  wouldLose: (name: string, what: readonly string[]): Message =>
-    advise(
-      `removing the worktree ${name} would lose: ${what.join('; ')}. Commit and merge what you want to keep.`,
-      'Remove it anyway',
-      `worktree remove ${name}`,
-      { force: true },
-    ),
+  wouldLose: (name: string, what: readonly string[]): string =>
+    `removing the worktree ${name} would lose: ${what.join('; ')}. Keep it, or move what you need out of it; only a person at a terminal can agree to lose it.`,
+  leftAdrift: (name: string, commits: readonly string[]): string =>
+    `the folder of the worktree ${name} was removed by hand, and commits are left that no branch has. Keep them, then run again: ${commits.map((commit) => `git branch NAME ${commit.slice(0, 12)}`).join(', ')}.`,
+  leftBranch: (branch: string, current: string | null, commit: string): string =>
+    `The agent left ${branch}: the worktree is on ${current === null ? `no branch, at ${commit.slice(0, 12)}` : `the branch ${current}`}.`,
+  unknownWork: (dir: string, why: string): string => `the work is in ${dir}; what it holds is unknown: ${why}`,
+  adrift: (commit: string, commits: number): string =>
+    `${counted(commits, 'commit')} that no branch has (to keep: git branch NAME ${commit})`,
   removed: (name: string, branch: string, tip: string | null, kept: string | null): string =>
     [
       `removed the worktree ${name}${tip === null ? '' : ` and its branch ${branch}`}.`,
@@ -71,7 +78,7 @@ export const WORKTREE_TEXTS = {
 
 const SHOWN = 8;
 
-function some(files: readonly string[]): string {
+export function some(files: readonly string[]): string {
   const more = files.length - SHOWN;
   return more > 0 ? `${files.slice(0, SHOWN).join(', ')} and ${more} more` : files.join(', ');
 }

@@ -1,13 +1,13 @@
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { counted } from '../../engine/messages.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
-import { isSame } from './copy-task.ts';
+import { holdingsOf, lossTexts } from './holdings.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
-import { askGit, changedFiles, isRegistered, ownCommits, tipOf, userGit } from './repository.ts';
+import { askGit, isRegistered, placeOfBranch, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,
   readFreeRecord,
@@ -17,14 +17,25 @@ import {
   writeWorktreeRecord,
 } from './worktree-place.ts';
 
+interface Removal {
+  /** What a person has agreed to lose, as `lossTexts` describes it. */
+  readonly agreed?: readonly string[];
+  /** Commit of the branch whose content is on the user's branch under other commits. */
+  readonly delivered?: string;
+  /** Ignored files that the checks make again in any checkout. */
+  readonly regained?: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly at: string;
+}
+
 /**
- * Removes a worktree and its branch. Throws `refused` if work would be lost and `force` is false. Returns the branch's last
- * commit (`tip`) and the folder with the journals and archive of its loops (`kept`), each null if there was none.
+ * Removes a worktree and its branch. Throws `work-lost`, naming it, if work would be lost to which nobody has agreed. Returns the
+ * branch's last commit (`tip`) and the folder with the journals and archive of its loops (`kept`), each null if there was none.
  */
 export function removeWorktree(
   projectDir: string,
   name: string,
-  { force, env, at }: { readonly force: boolean; readonly env: NodeJS.ProcessEnv; readonly at: string },
+  { agreed = [], delivered, regained, env, at }: Removal,
 ) {
   const place = worktreePlace(projectDir, name);
   const { branch, dir } = place;
@@ -35,23 +46,37 @@ export function removeWorktree(
     const registered = isRegistered(projectDir, dir, env);
     if (!registered && record === null) throw new RalphError('no-loop', WORKTREE_TEXTS.noWorktree(name));
     const { step = 'ready', base = '', hadBranch = false } = record ?? {};
+    const rest = { ...record, base, hadBranch };
     // An incomplete worktree holds no work, and a half-removed one lacks some of its files.
     const whole = step !== 'making' && step !== 'removing';
-    const loss = whole ? lossText(worktreeLoss(projectDir, place, env), branch) : [];
-    if (loss.length > 0 && !force) throw new RalphError('refused', WORKTREE_TEXTS.wouldLose(name, loss));
+    const loss = whole ? lossTexts(holdingsOf({ projectDir, place, env, delivered, regained }), branch) : [];
+    if (loss.length > 0 && !isDeepStrictEqual(loss, agreed)) {
+      throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, loss));
+    }
     const kept = step === 'removing' ? null : keepJournals(projectDir, place, env, at);
-    if (step !== 'making') writeWorktreeRecord(projectDir, name, env, { step: 'removing', base, hadBranch });
-    // git's own check would refuse copied files; ours has passed.
-    const removed = registered ? userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env) : null;
-    rmSync(dir, { recursive: true, force: true });
-    // A process that was killed here has left a part that git does not recognise as a worktree.
-    if (removed?.ok === false) askGit(projectDir, ['worktree', 'prune'], env, `${dir} could not be removed`);
+    if (step !== 'making') writeWorktreeRecord(projectDir, name, env, { ...rest, step: 'removing' });
+    removeFiles(projectDir, dir, env);
     const tip = tipOf(projectDir, branch, env);
-    const gone = tip !== null && (step !== 'making' || !hadBranch);
+    const isElsewhere = placeOfBranch(projectDir, branch, env) !== null;
+    const gone = tip !== null && !isElsewhere && (step !== 'making' || !hadBranch);
     if (gone) askGit(projectDir, ['branch', '-D', branch], env, `the branch ${branch} could not be deleted`);
     dropWorktreeRecord(projectDir, name, env);
     return { place, tip: gone ? tip : null, kept };
   });
+}
+
+/**
+ * Removes the files of a worktree and what git knows of it, whatever it holds. Does not prune: the worktrees of the user whose
+ * folders are out of reach for a while are not ours.
+ */
+export function removeFiles(projectDir: string, dir: string, env: NodeJS.ProcessEnv): void {
+  // git's own check would refuse copied files and submodules.
+  const words = ['worktree', 'remove', '--force', '--force', dir];
+  const removed = userGit(projectDir, words, env);
+  // A git process whose parent was killed may still be writing.
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  // A part that a killed process has left is no worktree for git, but a missing one is.
+  if (!removed.ok && isRegistered(projectDir, dir, env)) askGit(projectDir, words, env, `${dir} could not be removed`);
 }
 
 /** Moves a loop's state, journals and memory: nothing of a loop is deleted. */
@@ -66,46 +91,4 @@ function keepJournals(
   const kept = join(loopFiles(mainDir, null, env).runtimeDir, 'worktrees', `${name}-${at.replaceAll(':', '-')}`);
   cpSync(own, kept, { recursive: true });
   return kept;
-}
-
-/** Work that exists only in a worktree. */
-interface WorktreeLoss {
-  /** Uncommitted changes that differ from the main project. */
-  readonly uncommitted: number;
-  /** Commits that no other branch has. */
-  readonly unmerged: number;
-}
-
-/** Returns what removing a worktree and its branch would lose. */
-export function worktreeLoss(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): WorktreeLoss {
-  const { dir, branch } = place;
-  const there = existsSync(join(dir, '.git'));
-  const revisions = tipOf(mainDir, branch, env) === null ? [] : [`refs/heads/${branch}`];
-  // The agent may have left the branch: its later commits are on no branch, or on another one.
-  const head = there ? userGit(dir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], env) : null;
-  if (head?.ok === true) revisions.push(head.text.trim());
-  return {
-    uncommitted: there ? uncommitted(mainDir, place, env) : 0,
-    unmerged: revisions.length === 0 ? 0 : ownCommits(mainDir, revisions, branch, env),
-  };
-}
-
-/** Returns descriptions of the loss; empty if nothing would be lost. */
-export function lossText({ uncommitted: files, unmerged }: WorktreeLoss, branch: string): string[] {
-  return [
-    ...(files === 0 ? [] : [`${counted(files, 'file')} that ${files === 1 ? 'is' : 'are'} not committed`]),
-    ...(unmerged === 0 ? [] : [`${counted(unmerged, 'commit')} that no branch but ${branch} has`]),
-  ];
-}
-
-function uncommitted(mainDir: string, { dir, projectDir }: WorktreePlace, env: NodeJS.ProcessEnv): number {
-  const { changed, removed } = changedFiles(dir, env);
-  const prefix = projectDir.slice(dir.length + 1);
-  const own = prefix === '' ? '' : `${prefix}/`;
-  const lost = changed.filter((path) => {
-    // The loop's own records are kept, and copied files still exist in the main project.
-    if (path.startsWith(`${own}.claude/context/`)) return false;
-    return !path.startsWith(own) || !isSame(join(dir, path), join(mainDir, path.slice(own.length)));
-  });
-  return lost.length + removed.length;
 }

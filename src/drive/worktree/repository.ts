@@ -30,12 +30,32 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
   return { root, prefix, commonDir: resolve(projectDir, common), head: head.text.trim() };
 }
 
+interface WorkTree {
+  readonly dir: string;
+  /** null on a detached HEAD. */
+  readonly branch: string | null;
+}
+
+/** Lists the work trees that git has registered, even if they no longer exist. */
+function workTrees(projectDir: string, env: NodeJS.ProcessEnv): WorkTree[] {
+  const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
+  return list.split('\0\0').flatMap((text) => {
+    const [, dir] = /^worktree ([^\0]+)/.exec(text) ?? [];
+    const [, branch = null] = /\0branch refs\/heads\/([^\0]+)/.exec(text) ?? [];
+    return dir === undefined ? [] : [{ dir, branch }];
+  });
+}
+
 /** Returns whether git has registered this directory as a work tree, even if it no longer exists. */
 export function isRegistered(projectDir: string, dir: string, env: NodeJS.ProcessEnv): boolean {
-  const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
   // One that was removed may still be registered.
   const real = (path: string): string => realPathOf(path) ?? path;
-  return list.split('\0').some((line) => line.startsWith('worktree ') && real(line.slice(9)) === real(dir));
+  return workTrees(projectDir, env).some((tree) => real(tree.dir) === real(dir));
+}
+
+/** Returns the work tree in which a branch is checked out; null if it is in none. */
+export function placeOfBranch(projectDir: string, branch: string, env: NodeJS.ProcessEnv): string | null {
+  return workTrees(projectDir, env).find((tree) => tree.branch === branch)?.dir ?? null;
 }
 
 /** Returns the commit of a branch; null if there is no such branch. */
@@ -44,21 +64,39 @@ export function tipOf(projectDir: string, branch: string, env: NodeJS.ProcessEnv
   return ok ? text.trim() : null;
 }
 
+interface CheckedOut {
+  /** null on a detached HEAD. */
+  readonly branch: string | null;
+  readonly commit: string;
+}
+
+/** Returns what is checked out in a work tree. Throws `refused` if git does not tell. */
+export function checkedOut(dir: string, env: NodeJS.ProcessEnv): CheckedOut {
+  const commit = askGit(dir, ['rev-parse', '--verify', 'HEAD^{commit}'], env, `the commit in ${dir} could not be read`);
+  const { ok, text } = userGit(dir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env);
+  return { branch: ok ? text.trim() : null, commit };
+}
+
 /** Returns the abbreviated commit of the project's HEAD; null if there is none. */
 export function headOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const { ok, text } = userGit(projectDir, ['rev-parse', '--short', 'HEAD'], env);
   return ok ? text.trim() : null;
 }
 
-/** Counts the commits of these revisions that are on no other branch, no remote and not in the project's HEAD. */
+/**
+ * Counts the commits of these revisions that are on no branch but the excepted ones, no remote branch, no tag, and not in the
+ * project's HEAD; nor in `delivered`, if given.
+ */
 export function ownCommits(
   projectDir: string,
   revisions: readonly string[],
-  branch: string,
+  excepted: readonly string[],
   env: NodeJS.ProcessEnv,
+  delivered?: string,
 ): number {
-  const others = ['--not', 'HEAD', `--exclude=${branch}`, '--branches', '--remotes', '--tags'];
-  const words = ['rev-list', '--count', ...revisions, ...others];
+  const others = ['HEAD', ...(delivered === undefined ? [] : [delivered])];
+  const branches = [...excepted.map((branch) => `--exclude=${branch}`), '--branches', '--remotes', '--tags'];
+  const words = ['rev-list', '--count', ...revisions, '--not', ...others, ...branches];
   return Number(askGit(projectDir, words, env, 'its commits could not be counted'));
 }
 

@@ -48,13 +48,19 @@ function changedAt(path: string): number {
 }
 
 /** Progress of a worktree's creation or removal, stored outside the project, out of reach of its agents. */
-interface WorktreeRecord {
+export interface WorktreeRecord {
   /** `making`: files are being checked out. `made`: before set-up. `ready`: set up. `removing`: it may be half removed. */
   readonly step: 'making' | 'made' | 'ready' | 'removing';
   /** Commit from which it was created. */
   readonly base: string;
   /** True if the branch existed before. */
   readonly hadBranch: boolean;
+  /** Size and time of the ignored files that were there once it was set up: copies, and what the set-up made. */
+  readonly ours?: Readonly<Record<string, string>>;
+  /** Command that set it up; null if there was none. */
+  readonly setUp?: string | null;
+  /** Globs of ignored files that were copied into it. */
+  readonly copies?: readonly string[];
   /** Process that creates or removes it. */
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }

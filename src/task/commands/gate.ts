@@ -50,6 +50,21 @@ export async function runGate(
   return results;
 }
 
+/**
+ * Runs only the commands that prove the work, in a checkout that lacks what a claim needs beside them. Rejects only with the
+ * abort's reason.
+ */
+export async function runProofs(
+  contract: Contract,
+  projectDir: string,
+  options: TaskCommandOptions,
+): Promise<CheckResult[]> {
+  options.signal.throwIfAborted();
+  const accepted = (requiredTerms(contract)?.commands ?? []).filter(({ acceptance }) => acceptance);
+  const results = await runCommands(contract, projectDir, accepted, options, null);
+  return results.length === 0 ? [] : [...results, ...changedByThemselves(contract, projectDir, options.iteration)];
+}
+
 /** Returns the clean copy for the commands, null if they run in the project, or why the copy could not be created. */
 async function copyFor(
   contract: Contract,

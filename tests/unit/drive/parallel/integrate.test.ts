@@ -3,16 +3,22 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { integrate } from '../../../../src/drive/parallel/integrate.ts';
+import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
+import { stop } from '../../../../src/drive/hook/stop.ts';
+import type { Delivery } from '../../../../src/drive/parallel/batch.ts';
+import { type Integration, integrate } from '../../../../src/drive/parallel/integrate.ts';
+import { startLoop } from '../../../../src/drive/start/start-loop.ts';
+import { driverContext } from '../../../../src/drive/turn/ownership.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
+import { put } from '../../../support/drive/drive-project.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { repository } from '../../../support/repository.ts';
 
 const WHO = { name: 'test', email: 'test@localhost' };
 
-/** A project with a worktree of the loop `one`, with or without a commit. */
-function worktree(t: TestContext, commits: boolean) {
+/** A project with a worktree of the loop `one`, with or without a commit, whose loop is complete. */
+async function worktree(t: TestContext, commits: boolean, validation = 'true') {
   const projectDir = repository(t);
   const base = emptyFolder(t);
   const author = { GIT_AUTHOR_NAME: WHO.name, GIT_AUTHOR_EMAIL: WHO.email };
@@ -26,12 +32,58 @@ function worktree(t: TestContext, commits: boolean) {
     git('-C', place.dir, 'add', 'made.txt');
     git('-C', place.dir, 'commit', '-q', '-m', 'Make it');
   }
-  const again = (path = env.PATH) =>
-    integrate({ projectDir, name: 'one', how: 'merge', report: '', env: { ...env, PATH: path } });
-  return { projectDir, base, env, place, git, again };
+  const loopId = await completeLoop(place.projectDir, validation, env);
+  const told: string[] = [];
+  const again = (more: Partial<Integration> & { readonly path?: string } = {}) =>
+    integrate({
+      projectDir,
+      name: 'one',
+      how: 'merge',
+      report: '',
+      before: [],
+      delivery: null,
+      record: () => undefined,
+      signal: new AbortController().signal,
+      tell: (message) => told.push(message),
+      ...more,
+      env: { ...env, PATH: more.path ?? env.PATH },
+    });
+  /** What a process has recorded that delivers the branch as it is, by a fast-forward. */
+  const delivery = (): Delivery => {
+    const [from, tip] = [git('rev-parse', 'main'), git('rev-parse', 'ralph/one')];
+    return { loopId, setUp: null, copies: [], how: 'merge', tip, from, commit: tip };
+  };
+  return { projectDir, base, env, place, git, again, delivery, told };
 }
 
-/** What a process has done that was killed after the merge, before it noted that. */
+/** Runs a loop with this check to its end, and returns its id. */
+async function completeLoop(projectDir: string, validation: string, given: NodeJS.ProcessEnv): Promise<string> {
+  put(join(projectDir, '.claude/ralph/PROMPT.md'), `---\nvalidation: ['${validation}']\n---\nDo it.\n`);
+  const env = { ...given, CLAUDE_PROJECT_DIR: projectDir, RALPH_LOOP: 'one' };
+  const { state } = startLoop({
+    projectDir,
+    name: 'one',
+    task: null,
+    flags: {},
+    env,
+    at: new Date().toISOString(),
+    existing: 'refuse',
+    consented: true,
+    headless: false,
+    launched: false,
+    clientVersion: null,
+    bundleDir: null,
+  });
+  const message = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+  const payload = { hook_event_name: 'Stop', session_id: 'session-1', last_assistant_message: message };
+  const input = parseHookInput(JSON.stringify(payload));
+  assert.ok(input !== null);
+  await stop(driverContext(input, env), { timeoutMs: 60_000, signal: new AbortController().signal });
+  rmSync(join(projectDir, '.claude/ralph'), { recursive: true });
+  return state.loopId;
+}
+
+/** What a process has done that was killed after the user's branch had moved, before it noted that. */
 const KILLED: readonly (readonly [string, readonly (readonly string[])[]])[] = [
   ['after the merge', []],
   ['after the worktree was removed', [['worktree', 'remove', '--force', '.ralph/worktrees/one']]],
@@ -45,28 +97,56 @@ const KILLED: readonly (readonly [string, readonly (readonly string[])[]])[] = [
 ];
 
 for (const [when, steps] of KILLED) {
-  test(`an integration that was killed ${when} is finished by the next one`, (t) => {
-    const { place, git, again } = worktree(t, true);
+  test(`an integration that was killed ${when} is finished by the next one`, async (t) => {
+    const { place, git, again, delivery } = await worktree(t, true);
+    const recorded = delivery();
     git('merge', '-q', '--no-edit', 'ralph/one');
     for (const words of steps) git(...words);
     const head = git('rev-parse', 'HEAD');
-    assert.deepEqual(again(), { message: 'one: its work was already integrated or removed.', outcome: 'done' });
+    assert.deepEqual(await again({ delivery: recorded }), { message: 'one: merged ralph/one.', outcome: 'done' });
     assert.equal(existsSync(place.dir), false);
     assert.equal(git('branch', '--list', 'ralph/*'), '');
     assert.equal(git('rev-parse', 'HEAD'), head);
   });
 }
 
-test('a branch without commits is left with its worktree', (t) => {
-  const { place, git, again } = worktree(t, false);
-  assert.deepEqual(again(), { message: 'one: there are no changes to integrate.', outcome: 'done' });
+test('control: without the record of a delivery, work that is gone counts as not integrated', async (t) => {
+  const { git, again } = await worktree(t, true);
+  git('worktree', 'remove', '--force', '.ralph/worktrees/one');
+  git('branch', '-D', 'ralph/one');
+  const { message, outcome } = await again();
+  assert.equal(outcome, 'failed');
+  assert.match(message, /one: nothing was integrated, because its worktree is not in .*worktrees\/one\./);
+});
+
+test('files that a killed move has written are taken back, and those of the user are not', async (t) => {
+  const { projectDir, git, again, delivery } = await worktree(t, true);
+  const recorded = delivery();
+  writeFileSync(join(projectDir, 'made.txt'), 'made\n');
+  git('add', 'made.txt');
+  assert.equal((await again()).outcome, 'blocked', 'control: without the record it is a change of the user');
+  writeFileSync(join(projectDir, 'mine.txt'), 'mine\n');
+  const blocked = await again({ delivery: recorded });
+  assert.match(blocked.message, /the project has 1 uncommitted change\./);
+  assert.deepEqual([existsSync(join(projectDir, 'made.txt')), existsSync(join(projectDir, 'mine.txt'))], [false, true]);
+  rmSync(join(projectDir, 'mine.txt'));
+  writeFileSync(join(projectDir, 'made.txt'), 'mine\n');
+  assert.equal((await again({ delivery: recorded })).outcome, 'blocked', 'another text under that name is the user’s');
+  rmSync(join(projectDir, 'made.txt'));
+  assert.equal((await again({ delivery: recorded })).outcome, 'done');
+  assert.equal(readFileSync(join(projectDir, 'made.txt'), 'utf8'), 'made\n');
+});
+
+test('a branch without commits is left with its worktree', async (t) => {
+  const { place, git, again } = await worktree(t, false);
+  assert.deepEqual(await again(), { message: 'one: there are no changes to integrate.', outcome: 'done' });
   assert.equal(existsSync(place.dir), true);
   assert.equal(git('branch', '--list', 'ralph/*'), '+ ralph/one');
 });
 
 /** The moment at which `git worktree remove` has deleted a part of the files. */
-function halfRemoved(t: TestContext, step: 'ready' | 'removing') {
-  const made = worktree(t, true);
+async function halfRemoved(t: TestContext, step: 'ready' | 'removing') {
+  const made = await worktree(t, true);
   made.git('merge', '-q', '--no-edit', 'ralph/one');
   rmSync(join(made.place.dir, 'made.txt'));
   const base = made.git('rev-parse', 'HEAD~1');
@@ -74,30 +154,30 @@ function halfRemoved(t: TestContext, step: 'ready' | 'removing') {
   return made;
 }
 
-test('files that a killed removal deleted are not taken for deletions by the agent', (t) => {
-  const { projectDir, place, git, again } = halfRemoved(t, 'removing');
-  assert.deepEqual(again(), { message: 'one: its work was already integrated or removed.', outcome: 'done' });
+test('files that a killed removal deleted are not taken for deletions by the agent', async (t) => {
+  const { projectDir, place, git, again } = await halfRemoved(t, 'removing');
+  assert.deepEqual(await again(), { message: 'one: its work was already integrated or removed.', outcome: 'done' });
   assert.equal(existsSync(join(projectDir, 'made.txt')), true);
   assert.equal(existsSync(place.dir), false);
   assert.equal(git('branch', '--list', 'ralph/*'), '');
 });
 
-test('control: without the note of the removal they are', (t) => {
-  const { projectDir, again } = halfRemoved(t, 'ready');
-  assert.equal(again().outcome, 'done');
+test('control: without the note of the removal they are', async (t) => {
+  const { projectDir, again } = await halfRemoved(t, 'ready');
+  assert.equal((await again()).outcome, 'done');
   assert.equal(existsSync(join(projectDir, 'made.txt')), false);
 });
 
-test('a worktree that is half removed makes room for a new one', (t) => {
-  const { projectDir, env, place, git } = halfRemoved(t, 'removing');
+test('a worktree that is half removed makes room for a new one', async (t) => {
+  const { projectDir, env, place, git } = await halfRemoved(t, 'removing');
   const head = git('rev-parse', 'HEAD');
   makeWorktree({ projectDir, name: 'one', taskPath: null, existing: 'refuse', env });
   assert.equal(readFileSync(join(place.dir, 'made.txt'), 'utf8'), 'made\n');
   assert.equal(readWorktreeRecord(projectDir, 'one', env)?.base, head);
 });
 
-test('a removal is noted before git deletes the first file', (t) => {
-  const { projectDir, base, env, again } = worktree(t, true);
+test('a removal is noted before git deletes the first file', async (t) => {
+  const { projectDir, base, env, again } = await worktree(t, true);
   const bin = join(base, 'bin');
   mkdirSync(bin);
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
@@ -105,24 +185,24 @@ test('a removal is noted before git deletes the first file', (t) => {
   const note = `find "$XDG_STATE_HOME" -name 'worktree.one.json' -exec cp {} '${record}' \\;`;
   const script = `#!/bin/sh\ncase "$*" in *"worktree remove"*) ${note} ;; esac\nexec '${real}' "$@"\n`;
   writeFileSync(join(bin, 'git'), script, { mode: 0o755 });
-  assert.equal(again(`${bin}:${env.PATH}`).outcome, 'done');
+  assert.equal((await again({ path: `${bin}:${env.PATH}` })).outcome, 'done');
   assert.equal((JSON.parse(readFileSync(record, 'utf8')) as { step: string }).step, 'removing');
   assert.equal(readWorktreeRecord(projectDir, 'one', env), null);
 });
 
-test('work that a silent hook refuses to commit stays in its worktree, and the message names the command', (t) => {
-  const { base, place, git, again } = worktree(t, false);
+test('work that a silent hook refuses to commit stays in its worktree, and the message names the command', async (t) => {
+  const { base, place, git, again } = await worktree(t, false);
   writeFileSync(join(place.dir, 'made.txt'), 'made\n');
   writeFileSync(join(base, 'pre-commit'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
   git('config', 'core.hooksPath', base);
-  const { message, outcome } = again();
+  const { message, outcome } = await again();
   assert.equal(outcome, 'failed');
   assert.match(message, /^one: .*ralph\/one, .*not integrated: git commit ended with exit code 1 and no message/);
   assert.ok(existsSync(join(place.dir, 'made.txt')));
 });
 
-test('a merge that cannot be signed is taken back and reported as that, not as a conflict', (t) => {
-  const { projectDir, base, git, again } = worktree(t, true);
+test('a merge that cannot be signed is taken back and reported as that, not as a conflict', async (t) => {
+  const { projectDir, base, git, again } = await worktree(t, true);
   writeFileSync(join(projectDir, 'other.txt'), 'other\n');
   git('add', 'other.txt');
   git('commit', '-q', '-m', 'Another');
@@ -130,20 +210,20 @@ test('a merge that cannot be signed is taken back and reported as that, not as a
   writeFileSync(join(base, 'gpg'), '#!/bin/sh\necho no key >&2\nexit 1\n', { mode: 0o755 });
   git('config', 'gpg.program', join(base, 'gpg'));
   git('config', 'commit.gpgsign', 'true');
-  const { message, outcome } = again();
+  const { message, outcome } = await again();
   assert.equal(outcome, 'failed');
   assert.match(message, /not integrated: .*failed to sign/s);
   assert.equal(git('rev-parse', 'HEAD'), head);
   assert.equal(git('status', '--porcelain', '--', 'made.txt'), '');
 });
 
-test('a branch is merged with a commit although merge.ff allows none', (t) => {
-  const { projectDir, git, again } = worktree(t, true);
+test('a branch is merged with a commit although merge.ff allows none', async (t) => {
+  const { projectDir, git, again } = await worktree(t, true);
   writeFileSync(join(projectDir, 'other.txt'), 'other\n');
   git('add', 'other.txt');
   git('commit', '-q', '-m', 'Another');
   git('config', 'merge.ff', 'only');
-  const { message, outcome } = again();
+  const { message, outcome } = await again();
   assert.equal(outcome, 'done', message);
   assert.ok(existsSync(join(projectDir, 'made.txt')));
 });

@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { onPath } from '../../state/process/find-program.ts';
+import { userGit } from '../worktree/repository.ts';
+import type { Integrated } from './deliver.ts';
+import { INTEGRATE_TEXTS } from './messages.ts';
+
+interface PullRequest {
+  /** Name of the loop. */
+  readonly name: string;
+  readonly projectDir: string;
+  /** Body of the pull request. */
+  readonly report: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Pushes a commit as the loop's branch and opens a pull request with `gh`. */
+export function openPullRequest(
+  { name, projectDir, report, env }: PullRequest,
+  branch: string,
+  tip: string,
+): Integrated {
+  const remote = remoteOf(projectDir, env);
+  if (remote === null) return { message: INTEGRATE_TEXTS.noRemote(name), outcome: 'blocked' };
+  const pushed = userGit(projectDir, ['push', '--quiet', remote, `${tip}:refs/heads/${branch}`], env);
+  if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
+  const gh = onPath('gh', env);
+  if (gh === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
+  const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', report];
+  const { status, stdout, stderr, error } = spawnSync(gh, words, { cwd: projectDir, env, encoding: 'utf8' });
+  if (status === 0) return { message: INTEGRATE_TEXTS.opened(name, stdout.trim()), outcome: 'done' };
+  const complaint = (error?.message ?? stderr).trim();
+  return { message: INTEGRATE_TEXTS.pullFailed(name, branch, complaint), outcome: 'failed' };
+}
+
+/** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */
+function remoteOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
+  const git = (...words: string[]): string => userGit(projectDir, words, env).text.trim();
+  const head = git('symbolic-ref', '--quiet', '--short', 'HEAD');
+  const own = head === '' ? '' : git('config', '--get', `branch.${head}.remote`);
+  const all = git('remote')
+    .split('\n')
+    .filter((line) => line !== '');
+  return [own, 'origin', ...(all.length === 1 ? all : [])].find((name) => all.includes(name)) ?? null;
+}

@@ -1,0 +1,164 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { counted } from '../../engine/messages.ts';
+import { isSame } from './copy-task.ts';
+import { ignoredFiles, stampOf } from './ignored-files.ts';
+import { some, WORKTREE_TEXTS } from './messages.ts';
+import { askGit, changedFiles, ownCommits, repositoryOf, tipOf, userGit } from './repository.ts';
+import { unsavedSubmodules } from './submodules.ts';
+import { readWorktreeRecord, type WorktreePlace } from './worktree-place.ts';
+
+/** What a worktree holds that its removal, with its branch, would lose. Paths are relative to its root. */
+export interface Holdings {
+  /** Files with uncommitted changes that differ from the main project. */
+  readonly uncommitted: readonly string[];
+  /** Number of commits that no branch but the loop's has. */
+  readonly unmerged: number;
+  /** Commits that were checked out there and that no branch has: the last of each line. */
+  readonly adrift: readonly Adrift[];
+  /** Files that git ignores and that are neither caches nor made when the worktree was set up. */
+  readonly ignored: readonly string[];
+  /** Stashes that were made there, such as `stash@{0}`. */
+  readonly stashes: readonly string[];
+  /** Submodules with commits that the main project's copy of them lacks. */
+  readonly submodules: readonly string[];
+  /** Other branches that were checked out there, with commits that only they have. They outlive the worktree. */
+  readonly beside: readonly { readonly branch: string; readonly commits: number }[];
+}
+
+interface Adrift {
+  readonly commit: string;
+  readonly commits: number;
+}
+
+interface HoldingsRequest {
+  readonly projectDir: string;
+  readonly place: WorktreePlace;
+  readonly env: NodeJS.ProcessEnv;
+  /** Commit of the branch whose content is on the user's branch under other commits. */
+  readonly delivered?: string | undefined;
+  /** Ignored files that the checks make again in any checkout. */
+  readonly regained?: readonly string[] | undefined;
+}
+
+/** Returns what removing a worktree and its branch would lose. Throws `refused` if git does not answer. */
+export function holdingsOf({ projectDir, place, env, delivered, regained = [] }: HoldingsRequest): Holdings {
+  const { name, dir, branch } = place;
+  const gitDir = gitDirOf(projectDir, dir, env);
+  const visits = gitDir === null ? NOWHERE : visitsIn(projectDir, gitDir, env);
+  const revisions = tipOf(projectDir, branch, env) === null ? [] : [`refs/heads/${branch}`];
+  const isThere = existsSync(join(dir, '.git'));
+  const { ours = {} } = readWorktreeRecord(projectDir, name, env) ?? {};
+  const mainRoot = repositoryOf(projectDir, env).root;
+  const isCopy = (path: string): boolean => isSame(join(dir, path), join(mainRoot, path));
+  const again = new Set(regained);
+  const ignored = isThere ? ignoredFiles(dir, env) : [];
+  return {
+    uncommitted: isThere ? uncommitted(place, isCopy, env) : [],
+    unmerged: revisions.length === 0 ? 0 : ownCommits(projectDir, revisions, [branch], env, delivered),
+    adrift: adriftAmong(projectDir, visits.left, env),
+    ignored: ignored.filter((path) => !again.has(path) && ours[path] !== stampOf(dir, path) && !isCopy(path)),
+    stashes: stashesOf(projectDir, branch, visits, env),
+    submodules: isThere ? unsavedSubmodules(mainRoot, dir, env) : [],
+    beside: [...visits.branches].flatMap((other) => {
+      if (other === branch || tipOf(projectDir, other, env) === null) return [];
+      const commits = ownCommits(projectDir, [`refs/heads/${other}`], [other], env);
+      return commits === 0 ? [] : [{ branch: other, commits }];
+    }),
+  };
+}
+
+/** Returns descriptions of what would be lost; empty if nothing would be. */
+export function lossTexts(holdings: Holdings, branch: string): string[] {
+  const { uncommitted: files, unmerged, adrift, ignored, stashes, submodules } = holdings;
+  const are = (all: readonly string[]): string => (all.length === 1 ? 'is' : 'are');
+  return [
+    ...(files.length === 0
+      ? []
+      : [`${counted(files.length, 'file')} that ${are(files)} not committed (${some(files)})`]),
+    ...(unmerged === 0 ? [] : [`${counted(unmerged, 'commit')} that no branch but ${branch} has`]),
+    ...adrift.map(({ commit, commits }) => WORKTREE_TEXTS.adrift(commit.slice(0, 12), commits)),
+    ...(ignored.length === 0 ? [] : [`${counted(ignored.length, 'file')} that git ignores (${some(ignored)})`]),
+    ...(stashes.length === 0 ? [] : [`the work in ${stashes.join(', ')}`]),
+    ...submodules.map((path) => `commits of the submodule ${path} that are only there`),
+  ];
+}
+
+function uncommitted(place: WorktreePlace, isCopy: (path: string) => boolean, env: NodeJS.ProcessEnv): string[] {
+  const { dir, projectDir } = place;
+  const { changed, removed } = changedFiles(dir, env);
+  const prefix = projectDir.slice(dir.length + 1);
+  // The loop's own records are kept, and copied files still exist in the main project.
+  const own = prefix === '' ? '.claude/context/' : `${prefix}/.claude/context/`;
+  return [...changed.filter((path) => !path.startsWith(own) && !isCopy(path)), ...removed];
+}
+
+/** Returns the git folder of a worktree, also after its files were removed by hand; null if git has none. */
+function gitDirOf(projectDir: string, dir: string, env: NodeJS.ProcessEnv): string | null {
+  const folder = join(repositoryOf(projectDir, env).commonDir, 'worktrees');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const found = names.find((name) => {
+    const link = join(folder, name, 'gitdir');
+    return existsSync(link) && dirname(readFileSync(link, 'utf8').trim()) === dir;
+  });
+  return found === undefined ? null : join(folder, found);
+}
+
+interface Visits {
+  /** Commits that HEAD was moved away from by a checkout, and that of a detached HEAD. */
+  readonly left: readonly string[];
+  /** All commits that HEAD has named. */
+  readonly commits: ReadonlySet<string>;
+  readonly branches: ReadonlySet<string>;
+}
+
+const NOWHERE: Visits = { left: [], commits: new Set(), branches: new Set() };
+
+/** Reads where the HEAD of a worktree has been. Commits that were amended, rebased or reset away were given up on purpose. */
+function visitsIn(projectDir: string, gitDir: string, env: NodeJS.ProcessEnv): Visits {
+  const git = (...words: string[]) => userGit(projectDir, [`--git-dir=${gitDir}`, ...words], env);
+  const head = git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
+  const isDetached = !git('symbolic-ref', '--quiet', 'HEAD').ok;
+  const log = git('log', '--walk-reflogs', '--format=%H %gs', 'HEAD');
+  const entries = log.ok ? log.text.split('\n').filter((line) => line !== '') : [];
+  const moves = entries.map((line) => {
+    const [commit = ''] = line.split(' ', 1);
+    const [, from, to] = /^checkout: moving from (\S+) to (\S+)$/.exec(line.slice(commit.length + 1)) ?? [];
+    return { commit, from, to };
+  });
+  const left = moves.flatMap(({ from }, at) => (from === undefined ? [] : [moves[at + 1]?.commit ?? from]));
+  return {
+    left: [...(head.ok && isDetached ? [head.text.trim()] : []), ...left],
+    commits: new Set(moves.map(({ commit }) => commit)),
+    branches: new Set(moves.flatMap(({ from = '', to = '' }) => [from, to]).filter((name) => name !== '')),
+  };
+}
+
+/** Returns the commits that no branch, remote branch or tag has, without those that lead to another one. */
+function adriftAmong(projectDir: string, commits: readonly string[], env: NodeJS.ProcessEnv): Adrift[] {
+  const tips: Adrift[] = [];
+  for (const commit of new Set(commits)) {
+    if (tips.some((tip) => userGit(projectDir, ['merge-base', '--is-ancestor', commit, tip.commit], env).ok)) continue;
+    const own = ownCommits(projectDir, [commit], [], env);
+    if (own > 0) tips.push({ commit, commits: own });
+  }
+  return tips;
+}
+
+const NO_BRANCH = '(no branch)';
+
+function stashesOf(projectDir: string, branch: string, visits: Visits, env: NodeJS.ProcessEnv): string[] {
+  const words = ['stash', 'list', '--format=%gd%x00%P%x00%gs'];
+  return askGit(projectDir, words, env, 'stashes could not be listed')
+    .split('\n')
+    .flatMap((line) => {
+      const [stash = '', parents = '', subject = ''] = line.split('\0');
+      const [, on] = /^(?:WIP on|On) (\(no branch\)|[^:]+):/.exec(subject) ?? [];
+      const [parent = ''] = parents.split(' ');
+      const isOurs =
+        on === branch ||
+        (on !== undefined && visits.branches.has(on)) ||
+        (on === NO_BRANCH && visits.commits.has(parent));
+      return isOurs ? [stash] : [];
+    });
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Project } from '../support/project.ts';
+import { batchEnd, git, jobs, repository, run } from './support/side-by-side.ts';
+
+/** A repository whose tasks have these checks, and what the agent of each does (`$name`). */
+function checkedTasks(t: TestContext, checks: Readonly<Record<string, string>>, work: string, files = {}): Project {
+  const p = repository(t, [], work);
+  for (const [name, check] of Object.entries(checks)) {
+    const keys = `max_iterations: 2\ncompletion_promise: DONE\nopen_questions: optional\nvalidation: ['${check}']`;
+    p.write(`jobs/${name}/RALPH.md`, `---\n${keys}\n---\nDo ${name}.\n`);
+  }
+  for (const [path, text] of Object.entries<string>(files)) p.write(path, text);
+  git(p, 'add -A');
+  git(p, 'commit -qm tasks');
+  return p;
+}
+
+const MERGE = ['--parallel', '2', '--integrate', 'merge', '--json'];
+const COMMIT = 'git add -A && git commit -qm "Work of $name"\n';
+const dirOf = (p: Project, name: string): string => join(p.dir, '.ralph/worktrees', name);
+
+test('commits on a detached HEAD are no part of the branch: it is not merged, and both are kept', (t) => {
+  const work = `echo A > "$name.txt"; git add . ; git commit -qm one; git checkout -q --detach
+echo B > "$name-main.txt"; git add . ; git commit -qm two\n`;
+  const p = checkedTasks(t, { a: 'test -s a.txt && test -s a-main.txt', b: 'test -s b.txt' }, work);
+  p.write('work.sh', `if [ "$name" = b ]; then echo B > b.txt; ${COMMIT} else\n${work}fi\n`);
+  git(p, 'commit -qam work');
+  const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);
+  assert.equal(answer.code, 3, answer.stdout + answer.stderr);
+  const [a, b] = batchEnd(answer).tasks;
+  assert.match(a?.problem ?? '', /The agent left ralph\/a: the worktree is on no branch, at [0-9a-f]{12}\./);
+  assert.equal(a?.code, 3);
+  assert.equal(b?.code, 0, 'control: the other one is on its branch');
+  assert.equal(p.has('b.txt'), true);
+  assert.equal(p.has('a.txt'), false, 'not even the half of it');
+  assert.equal(existsSync(join(dirOf(p, 'a'), 'a-main.txt')), true);
+  assert.equal(git(p, 'log --format=%s -1 ralph/a'), 'one');
+});
+
+test('a check that needs an ignored file of the worktree does not pass on the branch', (t) => {
+  const work = `mkdir -p out; echo A > out/$name.csv; echo A > "$name.txt"; ${COMMIT}`;
+  const checks = { a: 'test -s out/a.csv', b: 'test -s b.txt' };
+  const p = checkedTasks(t, checks, work, { '.gitignore': 'out/\n' });
+  const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);
+  assert.equal(answer.code, 3, answer.stdout + answer.stderr);
+  const [a, b] = batchEnd(answer).tasks;
+  assert.match(a?.problem ?? '', /checks do not pass on a clean checkout of [0-9a-f]{12}.*worktree_copy.*out\/a\.csv/s);
+  assert.equal(existsSync(join(dirOf(p, 'a'), 'out/a.csv')), true);
+  assert.equal(b?.code, 0);
+  assert.match(answer.stdout, /b: merged ralph\/b\. Its worktree stays: .* 1 file that git ignores \(out\/b\.csv\)/);
+  assert.equal(existsSync(join(dirOf(p, 'b'), 'out/b.csv')), true, 'merged, and kept with what it holds beside');
+  const loss = p.ralph(['worktree', 'remove', 'b']);
+  assert.equal(loss.code, 1);
+  assert.match(loss.stderr, /would lose: 1 file that git ignores \(out\/b\.csv\)/);
+});
+
+/** The one renames a function, the other calls it: each passes alone. */
+const APART = {
+  files: {
+    'lib.sh': 'add() { echo $(($1 + $2)); }\n',
+    'check.sh': 'for test in t-*.sh; do sh -eu "$test" || exit 1; done\n',
+  },
+  work: `if [ "$name" = a ]; then sed -i 's/^add/plus/' lib.sh; echo '. ./lib.sh; plus 1 1' > t-a.sh
+elif [ "$name" = b ]; then echo '. ./lib.sh; add 1 1' > t-b.sh
+else echo true > t-$name.sh; fi
+${COMMIT}`,
+};
+
+for (const how of ['merge', 'rebase']) {
+  test(`work that fails only together is undone (${how}), and a later task is integrated without it`, (t) => {
+    const checks = { a: 'sh check.sh', b: 'sh check.sh', c: 'sh check.sh' };
+    const p = checkedTasks(t, checks, APART.work, { ...APART.files, 't-0.sh': 'true\n' });
+    const answer = run(p, [...jobs(['a', 'b', 'c']), '--parallel', '2', '--integrate', how, '--json']);
+    assert.equal(answer.code, 3, answer.stdout + answer.stderr);
+    const end = batchEnd(answer);
+    assert.deepEqual(
+      end.tasks.map(({ loop, status, code }) => [loop, status, code]),
+      [
+        ['a', 'complete', 0],
+        ['b', 'complete', 3],
+        ['c', 'complete', 0],
+      ],
+    );
+    const [, b] = end.tasks;
+    assert.match(b?.problem ?? '', /b: the merge of ralph\/b was undone, because checks fail.*add: not found/s);
+    assert.deepEqual([p.has('t-a.sh'), p.has('t-b.sh'), p.has('t-c.sh')], [true, false, true]);
+    assert.equal(p.sh('sh check.sh').code, 0, 'what is delivered passes');
+    assert.equal(git(p, 'log --format=%s -1 ralph/b'), 'Work of b');
+    assert.equal(git(p, 'status --short -- . :!.claude'), '');
+    assert.equal(git(p, 'worktree list').split('\n').length, 2, 'the checkout for the checks is gone');
+    git(p, 'merge -q ralph/b');
+    assert.notEqual(p.sh('sh check.sh').code, 0, 'control: a bare merge is red');
+  });
+}
