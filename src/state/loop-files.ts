@@ -53,6 +53,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     contract: outside(`contract${own}.json`),
     /** Counts that only rise. */
     counters: outside(`counters${own}.json`),
+    /** Digests of the loop's evidence: of everything outside the project on which a verdict, a limit or a protection rests. */
+    evidence: outside(`evidence${own}.json`),
     /** Prefix of the files that hold the snapshot of protected files. */
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
@@ -226,25 +228,24 @@ export function readContract(files: LoopFiles): StoredContract | null {
   throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));
 }
 
-export function writeContract(files: LoopFiles, stored: StoredContract): void {
-  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
-}
-
 /** Errors of a path occupied by another kind of file: the next start needs the whole command line again. */
 const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
-/** Moves the contract of an ended loop aside, for a resume. */
+/** Moves contract and manifest of an ended loop aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
+  for (const path of [files.contract, files.evidence]) setAside(path);
+  // If the contract reappeared after a power failure, the next loop's state would look tampered with.
+  if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
+}
+
+function setAside(path: string): void {
   try {
-    renameSync(files.contract, `${files.contract}.ended`);
+    renameSync(path, `${path}.ended`);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;
-    removeIfThere(files.contract);
+    removeIfThere(path);
   }
-  // If the contract reappeared after a power failure, the next loop's state would look tampered with.
-  if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
 }
 
 /** `where` of a hook's message that a launcher repeats, followed by the loop's id. */

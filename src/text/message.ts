@@ -100,6 +100,7 @@ export type ErrorCode =
   | 'state-io'
   | 'contract-missing'
   | 'contract-changed'
+  | 'evidence-lost'
   | 'task-missing'
   | 'task-invalid'
   | 'usage'

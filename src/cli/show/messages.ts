@@ -163,6 +163,11 @@ function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): Message {
       return advise('Fix what the message names.', verb, 'resume');
     case 'contract-changed':
       return offer('Decide about the change.', { 'Adopt it': 'accept', 'End the loop': 'cancel' });
+    case 'evidence-lost':
+      return offer('Check what the agent has changed.', {
+        'Take the present state as a new start': 'resume',
+        'End the loop': 'cancel',
+      });
     default:
       return reason satisfies never;
   }

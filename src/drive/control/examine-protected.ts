@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
-import { readContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Turn } from '../turn/turn.ts';
 import { isAgentBusy } from './agent-busy.ts';
@@ -31,10 +30,9 @@ export function examineAll(
   when: Exclude<Found['when'], 'call'>,
 ): ProtectionReport | null {
   const { files } = context;
-  const stamps = `${files.snapshot}.look`;
   // Before a verification every byte is compared, because file stamps can hide a change.
-  const look = when === 'verification' ? existsSync(stamps) : looksUnchanged(stamps, 'all') === false;
-  if (stored === null || !look) return null;
+  if (stored === null || (when !== 'verification' && looksUnchanged(`${files.snapshot}.look`, 'all') === true))
+    return null;
   const depth = when === 'verification' ? 'content' : 'all';
   const { agent } = stored.contract;
   // A command agent reports no calls and may write until its turn ends.
@@ -52,8 +50,10 @@ function examineFor(
   state: LoopState,
   how: Pick<ProtectionRequest, 'found' | 'depth' | 'isUsers'>,
 ): ProtectionReport | null {
-  const contract = readContract(context.files)?.contract;
-  return contract?.loopId === state.loopId ? restoreProtected(context, { state, contract, ...how }) : null;
+  const stored = liveContract(context.files, state);
+  if (stored === null) return null;
+  const { contract } = stored;
+  return restoreProtected(context, { state: { ...state, loopId: contract.loopId }, contract, ...how });
 }
 
 const GIT =

@@ -2,10 +2,12 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { placeholderPaths } from '../../sandbox/placeholders.ts';
 import { appendEvent } from '../../state/event-stream.ts';
+import { beginEvidence } from '../../state/evidence/evidence.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
+import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import {
   adoptVersions,
@@ -35,6 +37,7 @@ export function storeProtected(
 ): string | null {
   const watch = watchOf(files, contract, env);
   const { loopId, unchanged = [] } = contract;
+  beginEvidence(files, loopId);
   const bounds = withSnapshotLock(files, () => {
     if (!resumes || readBaseline(files, loopId, unchanged) === null)
       storeBaseline(files, loopId, unchanged, unchangedSet(files, contract, env));
@@ -66,7 +69,7 @@ export function protectedChanges(files: LoopFiles, contract: Contract, env: Node
   const baseline = readBaseline(files, loopId, unchanged);
   const fixed = baseline === null ? [] : baselineChanges(files, baseline, unchangedSet(files, contract, env));
   const found = withSnapshotLock(files, () => {
-    const snapshot = readSnapshot(files, contract.loopId);
+    const snapshot = readSnapshot(files, contract);
     if (snapshot === null) return null;
     const isSame = sameSettings(files, contract, snapshot.own);
     const { changes } = examine(files, snapshot, { protect, depth: 'all', isSame });
@@ -108,14 +111,14 @@ export function restoreProtected(context: ProtectionContext, request: Protection
   const { files, env, now } = context;
   const { state, contract, found, depth, isUsers } = request;
   return withSnapshotLock(files, () => {
-    const before = readSnapshot(files, state.loopId);
+    const before = provedSnapshot(files, contract);
     if (before === null) return null;
     const done: Restored<Cause>[] = [];
     const record = (restored: Restored<Cause>): void => {
       recordRestored(files, state, restored);
       done.push(restored);
     };
-    finishRestore<Cause>(files, state.loopId, record);
+    finishRestore<Cause>(files, before, record);
     const { protect } = watchOf(files, contract, env);
     const isSame = sameSettings(files, contract, before.own);
     const placeholders = placeholdersOf(files, contract);

@@ -8,6 +8,8 @@ import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../guard/guard.ts';
 import { appendEvent } from '../../state/event-stream.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lostBy } from '../../state/evidence/lost.ts';
 import {
   loopFiles,
   loopNamesIn,
@@ -19,6 +21,7 @@ import {
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { beat, runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, hasTaskFolder, taskFolder, taskKind } from '../../task/task-file.ts';
+import type { RalphError } from '../../text/message.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import { isCancelled } from '../control/cancellation.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
@@ -32,9 +35,24 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   if (isCancelled(context)) return turnEnds();
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
+  try {
+    return await decide(context, loop);
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    if (!mayWrite(toolCall(context.input))) return null;
+    const { text } = (error as RalphError).advised;
+    note(context, loop, 'denied', { rule: LOST, reason: text });
+    return { hookSpecificOutput: denied(`[blocked by guardrail: ${LOST}] ${HOOK_TEXTS.onlyReading(text)}`) };
+  }
+}
+
+/** Name of the rule that nothing but reading is allowed while evidence is lost. */
+const LOST = 'evidence-lost';
+
+async function decide(context: DriverContext, loop: Live | Blind): Promise<HookAnswer | null> {
   const { files, env, input } = context;
   const call = toolCall(input);
-  const stored = readContract(files);
+  const stored = contractOf(context, loop);
   if (stored !== null && showsCancelFlag(context, loop, stored)) {
     const { applyFlags } = await import('./abort-stop.ts');
     if (applyFlags(context, stored, () => undefined)) return turnEnds();
@@ -49,7 +67,7 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
   // A change from before this call, outside any other call, is the user's: examine before recording the call.
-  const seen = mayWrite(call) ? await lookAtProtected(context, loop, null) : null;
+  const seen = mayWrite(call) ? await lookAtProtected(context, loop, stored, null) : null;
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
   const steering = isSteered(loop) ? await deliver(context) : null;
   const allowed = isCheck(call, loop, stored) ? ALLOWED : null;
@@ -57,6 +75,11 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   if (told === null && allowed === null) return seen === null ? null : shownToUser(seen, null);
   const said = told === null ? {} : { additionalContext: told };
   return { ...shownToUser(seen, steering), hookSpecificOutput: { hookEventName: 'PreToolUse', ...allowed, ...said } };
+}
+
+/** Returns the contract whose rules apply to a loop; null if it has none. Throws `evidence-lost`. */
+function contractOf({ files }: DriverContext, loop: Live | Blind): StoredContract | null {
+  return typeof loop === 'string' ? readContract(files) : liveContract(files, loop);
 }
 
 /** Returns whether a call may change files: all but known readers. */
@@ -68,9 +91,11 @@ function mayWrite({ name }: ReturnType<typeof toolCall>): boolean {
 async function lookAtProtected(
   context: DriverContext,
   loop: Live | Blind,
+  stored: StoredContract | null,
   call: ReturnType<typeof toolCall> | null,
 ): Promise<ProtectionReport | null> {
-  if (typeof loop === 'string' || looksUnchanged(`${context.files.snapshot}.look`) !== false) return null;
+  if (typeof loop === 'string' || stored === null || looksUnchanged(`${context.files.snapshot}.look`) === true)
+    return null;
   const { examineAroundCall } = await import('../control/examine-protected.ts');
   return examineAroundCall(context, loop, call);
 }
@@ -125,7 +150,7 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   const call = toolCall(context.input);
   const background = mayStayInBackground(call.name, call.input, call.response) ? ({ background: true } as const) : {};
   // Until the end of a call is recorded, a change belongs to that call, even for another call's look and after a kill.
-  const seen = mayWrite(call) ? await lookAtProtected(context, loop, call) : null;
+  const seen = mayWrite(call) ? await lookAfter(context, loop, call) : null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done', background);
   if (typeof loop === 'string') return null;
   showHeartbeat(context, loop);
@@ -134,6 +159,21 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   if (said === null) return seen === null ? null : shownToUser(seen, null);
   const hookSpecificOutput = { hookEventName: context.input.event, additionalContext: said };
   return { ...shownToUser(seen, steering), hookSpecificOutput };
+}
+
+/** Examines the protected files after a call. Lost evidence is reported; the next call is denied. */
+async function lookAfter(
+  context: DriverContext,
+  loop: Live | Blind,
+  call: ReturnType<typeof toolCall>,
+): Promise<ProtectionReport | null> {
+  try {
+    return await lookAtProtected(context, loop, contractOf(context, loop), call);
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    const { text } = (error as RalphError).advised;
+    return { id: context.now(), toUser: [text], toAgent: HOOK_TEXTS.onlyReading(text) };
+  }
 }
 
 /** Takes steering out of the state. Loads the engine, which the other paths of this hook do not need. */

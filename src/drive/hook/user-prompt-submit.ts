@@ -4,6 +4,7 @@ import { blockOverridden } from '../../claude/transcript/transcript.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { transition } from '../../engine/transition.ts';
+import { lostBy } from '../../state/evidence/lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
@@ -40,8 +41,14 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
 
 /** Restores protected files that were changed by background work that has just ended. */
 async function examineAfterBackground(context: DriverContext, state: Live): Promise<ProtectionReport | null> {
-  if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return null;
-  return (await import('../control/examine-protected.ts')).examineAfterBackground(context, state);
+  if (state.contractHash === null || looksUnchanged(`${context.files.snapshot}.look`, 'all') === true) return null;
+  try {
+    return (await import('../control/examine-protected.ts')).examineAfterBackground(context, state);
+  } catch (error) {
+    // The end of the turn reports it and pauses the loop.
+    if (lostBy(error) === null) throw error;
+    return null;
+  }
 }
 
 /**

@@ -4,8 +4,10 @@ import { named } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { listEvidence } from '../../state/evidence/evidence.ts';
+import { writeContract } from '../../state/evidence/live-contract.ts';
 import { hashContract } from '../../state/hash-contract.ts';
-import { type LoopFiles, readContract, readState, type StoredContract, writeContract } from '../../state/loop-files.ts';
+import { type LoopFiles, readContract, readState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
@@ -21,9 +23,16 @@ import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 
-export function withConsentDigest(contract: Contract, list: TddRecord | null): StoredContract {
-  const digested = { ...contract, consentDigest: consentDigest(consentTerms(contract, list)) };
-  return { hash: hashContract(digested), contract: digested };
+export function withConsentDigest(contract: Contract, list: TddRecord | null): Contract {
+  return { ...contract, consentDigest: consentDigest(consentTerms(contract, list)) };
+}
+
+/** Stores a contract that lists the evidence of its loop, all of which is stored by now. */
+export function fixContract(files: LoopFiles, contract: Contract): StoredContract {
+  const listed = { ...contract, evidence: listEvidence(files, contract.loopId) };
+  const stored = { hash: hashContract(listed), contract: listed };
+  writeContract(files, stored);
+  return stored;
 }
 
 /** Returns the terms of a loop that is about to start. `list` holds the scenarios of a test-first loop. */
@@ -52,12 +61,10 @@ export function giveConsent(
     requireApproved(approved, pendingTerms(files));
     if (tdd !== undefined) bindList(files, tdd, { loopId, at, consented: true, env, keep: true });
     const agreed = { ...contract, consented: true, consentDigest: consentDigest(approved) };
-    const next = { hash: hashContract(agreed), contract: agreed };
     recordConsent(files, state, at, approved, by);
     // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, agreed, env);
-    writeContract(files, next);
-    return { kind: 'consent', contractHash: next.hash };
+    return { kind: 'consent', contractHash: fixContract(files, agreed).hash };
   });
 }
 
@@ -87,7 +94,7 @@ function proved(stored: StoredContract | null): StoredContract {
 }
 
 interface ChangedContract {
-  readonly next: StoredContract;
+  readonly next: Contract;
   readonly terms: ConsentTerms;
   readonly changes: readonly string[];
   readonly checklist: PreparedContract['checklist'];
@@ -129,7 +136,8 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
   if (changes.length === 0 && before.head !== contract.head) changes.push("the frontmatter's text");
   if (checklist !== null) changes.push(...cutList(files, loopId, checklist));
-  changes.push(...protectedChanges(files, contract, env));
+  const { evidence } = before;
+  changes.push(...protectedChanges(files, { ...contract, evidence }, env));
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
 }
 
@@ -150,15 +158,15 @@ export function acceptContract(
     const details = { ...by, digest: consentDigest(terms), changes };
     recordNotice(files, state, { at, kind: 'accept', text, details });
     // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
-    storeProtected(files, next.contract, env);
-    writeContract(files, next);
-    if (checklist !== null) beginSeen(files, next.contract.loopId, checklist);
-    const { maxIterations } = next.contract.policy;
+    storeProtected(files, next, env);
+    const { hash } = fixContract(files, next);
+    if (checklist !== null) beginSeen(files, next.loopId, checklist);
+    const { maxIterations } = next.policy;
     const id = randomUUID();
     return {
       kind: 'accept',
       id,
-      contractHash: next.hash,
+      contractHash: hash,
       maxIterations,
       changes: text,
       ...(checklist && { checklist: countChecklist(checklist) }),

@@ -22,7 +22,6 @@ import {
   readContract,
   readState,
   type StoredContract,
-  writeContract,
 } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
@@ -47,7 +46,7 @@ import { bindList, tddTerms } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 import { requireAgreed } from './agreed-settings.ts';
-import { preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
+import { fixContract, preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
@@ -111,51 +110,56 @@ function createLoop(
     recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);
   }
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
-  const former = before === null ? null : (readContract(files) ?? findEndedContract(files, loopId));
+  const live = readContract(files);
+  const former = before === null ? null : (live ?? findEndedContract(files, loopId));
   const adopted = former?.contract.loopId === loopId ? adoptedBy(former.contract, contract, list) : [];
-  const isLocked = former?.contract.accept === 'never' && readContract(files) !== null;
+  const isLocked = former?.contract.accept === 'never' && live !== null;
   if (isLocked && former.contract.loopId === loopId) {
     requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
   }
-  const stored = withConsentDigest(contract, list);
   const checklist = items && countChecklist(items);
   // An agent with a checklist without open items would invent work.
   if (before === null && checklist && checklist.total > 0 && checklist.done >= checklist.total) {
     throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
   }
-  const fixed = { mode, maxIterations, taskPath, contractHash: stored.hash };
-  const base = before ?? initialState({ ...fixed, loopId, name: files.name, at, consented, checklist });
-  const state: LoopState = {
+  const fixed = { mode, maxIterations, taskPath };
+  const known = { ...fixed, contractHash: null, loopId, name: files.name };
+  const base = before ?? initialState({ ...known, at, consented, checklist });
+  const begun: LoopState = {
     ...base,
     ...fixed,
     program: programName(),
     ...(terms.policy.plan && { plan: resumedPlan(base, terms.policy.plan.maxTasks) }),
     ...(checklist && { checklist }),
   };
-  if (state.iteration >= maxIterations) {
-    throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
+  const { iteration } = begun;
+  if (iteration >= maxIterations) {
+    throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(iteration, maxIterations), begun));
   }
   // List and contract first: after a crash in between, neither has a loop, so they have no effect.
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
-  if (before !== null && left !== null) restoreBeforeResume(files, left, contract, { env, at });
-  // Before the contract, so that no loop runs without it.
+  // An ended loop has no snapshot.
+  if (before !== null && left !== null && live?.contract.loopId === loopId)
+    restoreBeforeResume(files, left, { ...contract, evidence: live.contract.evidence }, { env, at });
+  // Evidence before the contract, which lists it, so that no loop runs without it.
   const unkept = storeProtected(files, contract, env, { resumes: before !== null });
   if (adopted.length > 0) {
     const details = { changes: adopted, digest: consentDigest(consentTerms(contract, list)) };
     const text = START_TEXTS.adoptedByResume(shorten(adopted.join('; '), MOST_SHOWN));
-    recordNotice(files, { loopId, iteration: state.iteration }, { at, kind: 'change', text, details });
+    recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, details });
     warnings.push(startWarning('resume', text));
   }
   if (before === null) beginSeen(files, loopId, items ?? []);
-  beginCounters(files, state);
-  writeContract(files, stored);
-  nameProject(files, at);
-  removeIfThere(files.cancellation);
+  beginCounters(files, begun);
   if (before === null) {
     removeIfThere(files.promptedTurn);
     removeIfThere(openTaskPath(files));
     writeStartPoint(files, loopId, request.startPoint ?? null);
   } else if (request.gitPins) writeGitView(files, request.gitPins);
+  const stored = fixContract(files, withConsentDigest(contract, list));
+  const state: LoopState = { ...begun, contractHash: stored.hash };
+  nameProject(files, at);
+  removeIfThere(files.cancellation);
   const event = startedEvent(state, stored, at, before !== null);
   recordJournal(files, at, [event]);
   const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);

@@ -88,7 +88,7 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
 
 /** Restores changed protected files that no look after a call has seen. */
 async function restoreAtEnd(turn: Turn): Promise<ProtectionReport | null> {
-  if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') !== false) return null;
+  if (turn.loaded.stored === null || looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === true) return null;
   return (await import('../control/examine-protected.ts')).examineAll(turn, 'turn');
 }
 

@@ -43,7 +43,7 @@ async function examineAroundCommands(turn: Turn, when: 'idle' | 'checks', { noti
   const { context, loaded } = turn;
   const { task, agent } = loaded.stored?.contract ?? {};
   if ((task?.commands.length ?? 0) === 0 && agent === undefined) return;
-  if (looksUnchanged(`${context.files.snapshot}.look`, 'all') !== false) return;
+  if (looksUnchanged(`${context.files.snapshot}.look`, 'all') === true) return;
   const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
   for (const text of found?.toUser ?? []) notify(turn, show(text, loaded.state));
 }

@@ -59,6 +59,8 @@ export const HOOK_TEXTS = {
   ),
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
+  onlyReading: (lost: string): string =>
+    `${lost} Until the user has looked into it, only reading is allowed. End your turn and report this.`,
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',
   cancelledStop: 'The loop was cancelled.',
   toolFailed: (message: string): string =>

@@ -1,5 +1,4 @@
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { showIteration } from '../records/iteration-record.ts';
@@ -93,7 +92,7 @@ async function verify(turn: Turn): Promise<Dispatched> {
 
 /** Restores changed protected files and informs the user and the next prompt. Returns the resulting effects. */
 async function restoreNow(turn: Turn, when: 'verification' | 'checks'): Promise<readonly Effect[]> {
-  if (looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === null) return [];
+  if (turn.loaded.stored === null) return [];
   const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
   return protectionNotices(found).flatMap((event) => dispatch(turn, event).effects);
 }

@@ -184,6 +184,11 @@ export const contract = z.strictObject({
   mayChange: z.array(z.string()).optional(),
   /** Settings of the clean copy on which checks run; absent if they run in the project. */
   verifyIn: z.strictObject({ setup: z.string().nullable(), copy: z.array(z.string()) }).optional(),
+  /**
+   * Files outside the project on which the loop rests (src/state/evidence): the SHA-256 of those that never change, null for
+   * those whose digest is in the manifest. Absent in a contract of an older version.
+   */
+  evidence: z.record(z.string(), z.string().nullable()).optional(),
   /** Absent if the checks did not run before the start: their earlier results are unknown. */
   baseline: baseline.optional(),
   /** True if the user has agreed to the loop. A loop requested by an agent waits for that. */

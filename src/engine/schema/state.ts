@@ -181,7 +181,14 @@ export const terminalStatus = z.enum([
   'error',
 ]);
 
-export const pauseReason = z.enum(['operator', 'interrupted', 'rate-limited', 'api-error', 'contract-changed']);
+export const pauseReason = z.enum([
+  'operator',
+  'interrupted',
+  'rate-limited',
+  'api-error',
+  'contract-changed',
+  'evidence-lost',
+]);
 
 /** Fields that depend on the status. */
 export const statusPart = z.discriminatedUnion('status', [

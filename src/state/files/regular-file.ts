@@ -51,7 +51,17 @@ export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): str
 export function freePath(stem: string, extension = '', separator = '.'): string {
   for (let copy = 1; ; copy++) {
     const path = `${stem}${copy === 1 ? '' : `${separator}${copy}`}${extension}`;
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+    if (!isTaken(path)) return path;
+  }
+}
+
+/** Returns whether anything is at a path; nothing is below a file. */
+function isTaken(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+    throw error;
   }
 }
 

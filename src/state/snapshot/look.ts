@@ -1,5 +1,7 @@
 import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
+import { digest } from '../../text/digest.ts';
+import { evidenceBytes, evidenceLost } from '../evidence/lost.ts';
 
 /** Number of files whose stamps a look compares; others are examined at the end of a turn and before a verification. */
 export const LOOK_FILES = 5000;
@@ -20,6 +22,8 @@ interface Look {
   readonly stamps: Float64Array;
   /** Number of paths that a look compares; the others are compared at the end of a turn. */
   readonly quick: number;
+  /** Digest in the file, and that of its content; an empty one is that of an older version. */
+  readonly digests: () => readonly [stored: string, found: string];
 }
 
 /**
@@ -61,16 +65,34 @@ export function readLook(path: string): Look | null {
     throw error;
   }
   const end = bytes.indexOf(0x0a);
-  const [count = 0, length = 0, quick = 0] = bytes.subarray(0, Math.max(0, end)).toString().split(' ').map(Number);
+  const [figures, stored = ''] = bytes.subarray(0, Math.max(0, end)).toString().split('; ');
+  const [count = 0, length = 0, quick = 0] = (figures ?? '').split(' ').map(Number);
   const from = end + 1 + length;
   if (end === -1 || bytes.length !== from + count * FIGURES * 8) return TORN;
   const text = bytes.subarray(end + 1, from).toString();
   const start = bytes.byteOffset + from;
   const stamps = new Float64Array(bytes.buffer.slice(start, start + count * FIGURES * 8));
-  return { paths: count === 0 ? [] : text.split('\0'), stamps, quick };
+  const digests = (): readonly [string, string] => [stored, digestOf(bytes.subarray(end + 1))];
+  return { paths: count === 0 ? [] : text.split('\0'), stamps, quick, digests };
 }
 
-const TORN: Look = { paths: ['/'], stamps: new Float64Array([-1, -1, -1]), quick: 1 };
+const TORN: Look = { paths: ['/'], stamps: new Float64Array([-1, -1, -1]), quick: 1, digests: () => ['torn', ''] };
+
+/** Throws `evidence-lost` unless the stamps are as this program wrote them; those of an older version have no digest. */
+export function proveLook(path: string): void {
+  const look = readLook(path);
+  if (look === null) throw evidenceLost(path, 'missing');
+  if (look === TORN) {
+    evidenceBytes(path);
+    throw evidenceLost(path, 'torn');
+  }
+  const [stored, found] = look.digests();
+  if (stored !== '' && stored !== found) throw evidenceLost(path, 'edited');
+}
+
+function digestOf(bytes: Buffer): string {
+  return digest(bytes.toString('latin1'));
+}
 
 /** Precision of change times: the kernel's clock tick; on some file systems a second. */
 const TICK_MS = 20;
@@ -91,6 +113,6 @@ export function lookBytes(quick: readonly StampedPath[], others: readonly Stampe
   const all = [...quick, ...others];
   const text = Buffer.from(all.map(([path]) => path).join('\0'));
   const stamps = new Float64Array(all.flatMap(([, stamp]) => stamp));
-  const head = Buffer.from(`${all.length} ${text.length} ${quick.length}\n`);
-  return Buffer.concat([head, text, Buffer.from(stamps.buffer)]);
+  const body = Buffer.concat([text, Buffer.from(stamps.buffer)]);
+  return Buffer.concat([Buffer.from(`${all.length} ${text.length} ${quick.length}; ${digestOf(body)}\n`), body]);
 }

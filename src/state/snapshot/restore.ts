@@ -1,27 +1,21 @@
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   fchmodSync,
   futimesSync,
   linkSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import {
-  freePath,
-  regularFile,
-  removeIfThere,
-  withDescriptor,
-  writeAtomically,
-  writeWhole,
-} from '../files/regular-file.ts';
+import { evidenceBytes, evidenceJson } from '../evidence/lost.ts';
+import { freePath, removeIfThere, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { type LoopFiles, log } from '../loop-files.ts';
 import { inSafeFolder } from './safe-folder.ts';
-import { contentOf, type FileChange, readSnapshot, type Snapshot } from './snapshot.ts';
+import { contentOf, type FileChange, type Snapshot } from './snapshot.ts';
 import { diskPath, isSameVersion, plainPath, statAt, versionAt } from './version.ts';
 
 /** Write-ahead record of files that are being restored. The next process completes what a killed one began. */
@@ -47,22 +41,26 @@ const pathOf = ({ snapshot }: LoopFiles): string => `${snapshot}.restoring`;
 /** Restores files. Calls `record` once that is done and before the intent is removed. The caller holds the lock. */
 export function restoreFiles<Cause>(
   files: LoopFiles,
-  { loopId }: Snapshot,
+  snapshot: Snapshot,
   changes: readonly FileChange[],
   { at, cause, record }: { at: string; cause: Cause; record: (done: Restored<Cause>) => void },
 ): void {
   const archive = join(files.archiveDir, 'replaced', at.replaceAll(':', '-'));
+  const { loopId } = snapshot;
   const intent: RestoreIntent<Cause> = { loopId, id: at, changes, archive: freePath(archive), cause };
   writeAtomically(pathOf(files), JSON.stringify(intent), 0o600);
-  finishRestore(files, loopId, record);
+  finishRestore(files, snapshot, record);
 }
 
 /** Completes a restore that a killed process began. The caller holds the lock. */
-export function finishRestore<Cause>(files: LoopFiles, loopId: string, record: (done: Restored<Cause>) => void): void {
+export function finishRestore<Cause>(
+  files: LoopFiles,
+  snapshot: Snapshot,
+  record: (done: Restored<Cause>) => void,
+): void {
   const intent = readIntent<Cause>(files);
   if (intent === null) return;
-  const snapshot = readSnapshot(files, intent.loopId);
-  if (snapshot !== null && intent.loopId === loopId) {
+  if (intent.loopId === snapshot.loopId) {
     const failed = intent.changes.filter((change) => !settleSafely(files, snapshot, change, intent));
     record({ intent, failed, restored: intent.changes.filter((change) => !failed.includes(change)) });
   }
@@ -70,12 +68,9 @@ export function finishRestore<Cause>(files: LoopFiles, loopId: string, record: (
 }
 
 function readIntent<Cause>(files: LoopFiles): RestoreIntent<Cause> | null {
-  try {
-    return JSON.parse(readFileSync(regularFile(pathOf(files)), 'utf8')) as RestoreIntent<Cause>;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error; // it was written completely, so its changes must not be dropped
-  }
+  const path = pathOf(files);
+  // It was written completely, so its changes must not be dropped.
+  return existsSync(path) ? (evidenceJson(path, evidenceBytes(path)) as unknown as RestoreIntent<Cause>) : null;
 }
 
 /** Restores one file. A failure, for example on a full disk, must not prevent the restore of others. */

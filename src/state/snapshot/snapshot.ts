@@ -1,7 +1,9 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { jsonOrNull, orElse } from '../../text/or-else.ts';
-import { regularFile, uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
+import { EVIDENCE, type EvidenceOf } from '../evidence/entries.ts';
+import { readEvidence, storeEvidence } from '../evidence/evidence.ts';
+import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
+import { uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
@@ -58,7 +60,7 @@ export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
 }
 
 export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;
-const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
+export const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
 
 /**
  * Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock.
@@ -91,25 +93,31 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch, pla
   return unkept > 0 || unwatched ? { unkept, unwatched } : null;
 }
 
-/** Reads the snapshot of a loop; null if there is none, it belongs to another loop or cannot be read. */
-export function readSnapshot(files: LoopFiles, loopId: string): Snapshot | null {
-  // Missing or torn: the caller treats both as no snapshot.
-  const text = orElse(() => readFileSync(regularFile(`${files.snapshot}.json`), 'utf8'), '');
-  const found = jsonOrNull(text) as Partial<Snapshot> | null;
-  const isOurs = found?.version === VERSION && found.loopId === loopId && typeof found.files === 'object';
-  return isOurs ? (found as Snapshot) : null;
+/** Reads the snapshot of a loop; null if its contract has none. Throws `evidence-lost`. */
+export function readSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
+  const bytes = readEvidence(files, contract, 'snapshot');
+  if (bytes === null) return null;
+  const path = EVIDENCE.snapshot(files);
+  const found = evidenceJson(path, bytes) as Partial<Snapshot>;
+  if (found.version !== VERSION || typeof found.files !== 'object') throw evidenceLost(path, 'torn');
+  if (found.loopId === contract.loopId) return found as Snapshot;
+  // A former version left the snapshot of an ended loop behind.
+  if (contract.evidence === undefined) return null;
+  throw evidenceLost(path, 'foreign');
 }
 
 export function storeSnapshot(files: LoopFiles, snapshot: Snapshot): void {
-  writeAtomically(`${files.snapshot}.json`, JSON.stringify(snapshot), 0o600);
+  storeEvidence(files, snapshot.loopId, 'snapshot', JSON.stringify(snapshot));
 }
 
-/** Stores the stamps of watched files, own files first, for the next look and examination. */
-export function storeLook(files: LoopFiles, { files: watched, folders }: Snapshot): void {
+/** Stores the stamps of evidence and watched files, own files first, for the next look and examination. */
+export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
+  const { files: watched, folders } = snapshot;
   const now = Date.now();
   const stamped = (paths: readonly string[]): StampedPath[] => paths.map((path) => [path, stampOf(statAt(path), now)]);
   const paths = Object.keys(watched);
-  const quick = [...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
+  const evidence = [files.contract, EVIDENCE.snapshot(files), packPath(files, snapshot)];
+  const quick = [...evidence, ...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
   // A look that was torn or lost in a crash of the machine only makes the next one examine more.

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { HookAnswer } from '../../../../src/claude/hook-io/stdio.ts';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
-import { readContract, writeContract } from '../../../../src/state/loop-files.ts';
+import { hashContract } from '../../../../src/state/hash-contract.ts';
+import { readContract } from '../../../../src/state/loop-files.ts';
 import { AT, aHook, aProject, type Project, put, rewrite, start } from '../../../support/drive/drive-project.ts';
 import { callsOf } from '../../../support/journal.ts';
 
@@ -147,10 +149,8 @@ test('A contract whose guardrails cannot be read allows no call.', async (t) => 
   const stored = readContract(project.files);
   assert.ok(stored !== null);
   for (const guardrails of [undefined, null, {}, { ...stored.contract.guardrails, blockCommands: [7] }]) {
-    writeContract(project.files, {
-      ...stored,
-      contract: { ...stored.contract, guardrails },
-    } as unknown as typeof stored);
+    const contract = { ...stored.contract, guardrails } as typeof stored.contract;
+    writeContract(project.files, { hash: hashContract(contract), contract });
     await assert.rejects(ask(project, TEST), /guardrails in the contract cannot be read/);
   }
 });
@@ -170,7 +170,8 @@ function aTimedLoop(t: TestContext): Project {
   assert.ok(stored !== null);
   const { contract } = stored;
   const pace = { ...contract.policy.pace, iterationTimeoutMs: 60_000 };
-  writeContract(project.files, { ...stored, contract: { ...contract, policy: { ...contract.policy, pace } } });
+  const timed = { ...contract, policy: { ...contract.policy, pace } };
+  writeContract(project.files, { hash: hashContract(timed), contract: timed });
   return project;
 }
 

@@ -30,7 +30,7 @@ async function stampAll({ files, directory }: Project, paths: readonly string[])
   const isFresh = (path: string): boolean => Number.isNaN(stampOf(statAt(join(directory, path)), Date.now())[2]);
   while (paths.some(isFresh)) await sleep(10);
   const contract = readContract(files)?.contract;
-  const snapshot = readSnapshot(files, contract?.loopId ?? '');
+  const snapshot = readSnapshot(files, contract ?? { loopId: '' });
   assert.ok(snapshot !== null);
   storeLook(files, snapshot);
 }
@@ -96,7 +96,7 @@ test('a placeholder that a client removes is no change, at any moment', (t) => {
     takeSnapshot(files, 'loop', { own: [], protect }, known);
     rmSync(early);
     show(late);
-    const snapshot = readSnapshot(files, 'loop');
+    const snapshot = readSnapshot(files, { loopId: 'loop' });
     assert.ok(snapshot !== null);
     const removesLate = (path: string): boolean => {
       if (path === late) rmSync(late);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
-import { aHook, aStop, type Project } from '../../../support/drive/drive-project.ts';
+import { aHook, aStop, type Project, put } from '../../../support/drive/drive-project.ts';
 import { aProtectedLoop, call, treeOf } from '../../../support/snapshot/guarded-project.ts';
 import '../../../support/starts-processes.ts';
 
@@ -100,36 +100,51 @@ test("a file that the user has repaired is the user's to change again", async (t
     const project = aProtectedLoop(t);
     const path = join(project.directory, 'tests', 'file-0.ts');
     const original = readFileSync(path, 'utf8');
-    const { outsideDir, snapshot } = project.files;
-    const pack = join(outsideDir, JSON.parse(readFileSync(`${snapshot}.json`, 'utf8')).pack);
-    const contents = readFileSync(pack);
-    writeFileSync(pack, '');
-    const { after } = await call(project, () => writeFileSync(path, 'spoiled\n'));
+    const archive = join(project.files.archiveDir, 'replaced');
+    const { after } = await call(project, () => {
+      writeFileSync(path, 'spoiled\n');
+      put(archive, 'no folder');
+    });
     assert.match(after?.systemMessage ?? '', /could not be restored/);
     if (isRepaired) writeFileSync(path, original);
     else assert.equal(readFileSync(path, 'utf8'), 'spoiled\n');
     await call(project, () => undefined);
-    writeFileSync(pack, contents);
+    rmSync(archive);
     writeFileSync(path, 'mine\n');
     await call(project, () => undefined);
     assert.equal(readFileSync(path, 'utf8'), isRepaired ? 'mine\n' : original, isRepaired ? '' : 'control');
   }
 });
 
+/** The first file of the protected tests, and the file with the kept contents. */
+function keptIn({ directory, files }: Project): { readonly path: string; readonly pack: string } {
+  const { pack } = JSON.parse(readFileSync(`${files.snapshot}.json`, 'utf8'));
+  return { path: join(directory, 'tests', 'file-0.ts'), pack: join(files.outsideDir, pack) };
+}
+
 const LOSSES: Readonly<Record<string, (pack: string) => void>> = {
   missing: (pack) => rmSync(pack),
-  forged: (pack) => writeFileSync(pack, Buffer.alloc(statSync(pack).size, 'x')),
+  empty: (pack) => truncateSync(pack),
+  incomplete: (pack) => truncateSync(pack, statSync(pack).size >> 1),
+  changed: (pack) => writeFileSync(pack, Buffer.alloc(statSync(pack).size, 'x')),
 };
 
 for (const [what, lose] of Object.entries(LOSSES))
-  test(`reports a changed file whose kept content is ${what}, and puts nothing in its place`, async (t) => {
+  test(`only reading is allowed while the kept contents are ${what}, and nothing is put in their place`, async (t) => {
     const project = aProtectedLoop(t);
-    const path = join(project.directory, 'tests', 'file-0.ts');
-    const { outsideDir, snapshot } = project.files;
-    lose(join(outsideDir, JSON.parse(readFileSync(`${snapshot}.json`, 'utf8')).pack));
-    const { after } = await call(project, () => writeFileSync(path, 'spoiled\n'));
-    assert.match(after?.systemMessage ?? '', /could not be restored/);
+    const { path, pack } = keptIn(project);
+    const { after } = await call(project, () => {
+      lose(pack);
+      writeFileSync(path, 'spoiled\n');
+    });
+    const named = new RegExp(`snapshot\\+pack-\\S+ (?:is|was) ${what}`);
+    assert.match(after?.systemMessage ?? '', named);
     assert.equal(readFileSync(path, 'utf8'), 'spoiled\n');
+    const { before } = await call(project, () => undefined);
+    assert.equal(before?.hookSpecificOutput?.permissionDecision, 'deny');
+    assert.match(before?.hookSpecificOutput?.permissionDecisionReason ?? '', named);
+    const read = { tool_name: 'Read', tool_input: { file_path: path }, tool_use_id: 'r', cwd: project.directory };
+    assert.equal(await preToolUse(aHook(project, 'PreToolUse', read)), null);
   });
 
 const SPOIL = 'A changes a file';

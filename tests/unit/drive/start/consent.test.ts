@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract, giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
 import { consentDigest } from '../../../../src/drive/start/consent-terms.ts';
+import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
-import { readContract, writeContract } from '../../../../src/state/loop-files.ts';
+import { readContract } from '../../../../src/state/loop-files.ts';
 import { RalphError } from '../../../../src/text/message.ts';
 import {
   AT,

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectState, relocateContract, restoreState } from '../../../../src/fleet/git/loop-state.ts';
+import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import {
   findContract,
@@ -10,7 +11,6 @@ import {
   loopFiles,
   makeRuntimeDir,
   type StoredContract,
-  writeContract,
 } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';

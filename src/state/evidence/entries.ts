@@ -1,0 +1,20 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopFiles } from '../loop-files.ts';
+
+/**
+ * Files outside the project on which a verdict, a limit or a protection of a loop rests. To add one: a row here,
+ * `storeEvidence` for every write, the first before the contract is written (which then lists it), and `readEvidence`.
+ */
+export const EVIDENCE = {
+  contract: (files: LoopFiles) => files.contract,
+  snapshot: (files: LoopFiles) => `${files.snapshot}.json`,
+  unchanged: (files: LoopFiles) => files.unchanged,
+} as const;
+
+export type EvidenceName = keyof typeof EVIDENCE;
+
+/** Entries that never change during a loop: the contract itself holds their SHA-256. */
+export const FIXED: ReadonlySet<string> = new Set();
+
+/** Part of a contract that says which entries its loop has. */
+export type EvidenceOf = Pick<Contract, 'loopId' | 'evidence'>;

@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { writeAtomically } from '../files/regular-file.ts';
+import { sha256 } from '../hash-contract.ts';
+import type { LoopFiles } from '../loop-files.ts';
+import { EVIDENCE, type EvidenceName, type EvidenceOf, FIXED } from './entries.ts';
+import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
+import {
+  type Digests,
+  findManifest,
+  type Manifest,
+  readManifest,
+  withManifestLock,
+  writeManifest,
+} from './manifest.ts';
+
+/**
+ * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file
+ * and cause, for an entry that is missing, empty, torn, older, edited or another loop's. A contract of an older version
+ * lists nothing: what is there is returned unproved.
+ */
+export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf, name: EvidenceName): Buffer | null {
+  const path = EVIDENCE[name](files);
+  if (evidence === undefined) return existsSync(path) ? evidenceBytes(path) : null;
+  const fixed = evidence[name];
+  if (fixed === undefined && name !== 'contract') return null;
+  if (typeof fixed === 'string') return proved(path, { is: fixed });
+  try {
+    return provedByManifest(files, loopId, name);
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    // Another process may be replacing it.
+    return withManifestLock(files, () => provedByManifest(files, loopId, name));
+  }
+}
+
+function provedByManifest(files: LoopFiles, loopId: string, name: EvidenceName): Buffer {
+  const digests = readManifest(files, loopId).entries[name];
+  if (digests === undefined) throw evidenceLost(files.evidence, 'edited');
+  return proved(EVIDENCE[name](files), digests);
+}
+
+function proved(path: string, { is, next, was = [] }: Digests): Buffer {
+  const bytes = evidenceBytes(path);
+  const found = sha256(bytes);
+  if (found === is || found === next) return bytes;
+  throw evidenceLost(path, was.includes(found) ? 'older' : 'edited');
+}
+
+/** Begins the evidence of a new loop, or of a resumed one, whose entries stay unless its manifest is lost. */
+export function beginEvidence(files: LoopFiles, loopId: string): void {
+  withManifestLock(files, () => {
+    const live = manifestOf(files, loopId);
+    if (live !== null) return;
+    const ended = manifestOf({ evidence: `${files.evidence}.ended` }, loopId);
+    writeManifest(files, loopId, ended?.entries ?? {});
+  });
+}
+
+/** Returns the manifest of a loop that is about to start; null for a new loop, and if it is lost. */
+function manifestOf(files: Pick<LoopFiles, 'evidence'>, loopId: string): Manifest | null {
+  try {
+    return findManifest(files, loopId);
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    return null;
+  }
+}
+
+/** Replaces an entry, so that after a kill at any point the old or the new one is there and believed. */
+export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceName, content: string | Buffer): void {
+  replaceEvidence(files, loopId, name, sha256(content), () => writeAtomically(EVIDENCE[name](files), content, 0o600));
+}
+
+const MOST_FORMER = 20;
+
+/** Lets `write` replace an entry by content with this SHA-256. Loops of an older version have no manifest. */
+export function replaceEvidence(
+  files: LoopFiles,
+  loopId: string,
+  name: EvidenceName,
+  digest: string,
+  write: () => void,
+): void {
+  withManifestLock(files, () => {
+    const manifest = findManifest(files, loopId);
+    if (manifest === null) return write();
+    const { entries } = manifest;
+    const known = settled(EVIDENCE[name](files), entries[name]);
+    writeManifest(files, loopId, { ...entries, [name]: { ...known, is: known?.is ?? digest, next: digest } });
+    write();
+    const former = known === null || known.is === digest ? (known?.was ?? []) : [known.is, ...(known.was ?? [])];
+    const was = former.filter((each) => each !== digest).slice(0, MOST_FORMER);
+    writeManifest(files, loopId, { ...entries, [name]: { is: digest, was } });
+  });
+}
+
+/** Returns an entry whose replacement was killed as what is on disk; null for a new one. */
+function settled(path: string, digests: Digests | undefined): Digests | null {
+  if (digests?.next === undefined) return digests ?? null;
+  const { is, next, was = [] } = digests;
+  const isReplaced = existsSync(path) && sha256(evidenceBytes(path)) === next;
+  return isReplaced ? { is: next, was: [is, ...was] } : { is, was };
+}
+
+/** Removes an entry from the manifest, because the loop no longer has it. */
+export function forgetEvidence(files: LoopFiles, loopId: string, name: EvidenceName): void {
+  withManifestLock(files, () => {
+    const manifest = findManifest(files, loopId);
+    if (manifest?.entries[name] === undefined) return;
+    const { [name]: _, ...entries } = manifest.entries;
+    writeManifest(files, loopId, entries);
+  });
+}
+
+/** Returns the entries stored so far, for the contract: the SHA-256 of those that never change, null for the others. */
+export function listEvidence(files: LoopFiles, loopId: string): NonNullable<EvidenceOf['evidence']> {
+  const entries = Object.entries(readManifest(files, loopId).entries).filter(([name]) => name !== 'contract');
+  return Object.fromEntries(entries.map(([name, { is }]) => [name, FIXED.has(name) ? is : null]));
+}

@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import type { StoredContract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { hashContract } from '../hash-contract.ts';
+import { findContract, type LoopFiles } from '../loop-files.ts';
+import { readEvidence, storeEvidence } from './evidence.ts';
+import { evidenceBytes, evidenceLost } from './lost.ts';
+import { ownerOfManifest } from './manifest.ts';
+
+/**
+ * Returns the contract of a loop; null if, and only if, the loop has none: its state names none, and none is there. Throws
+ * `evidence-lost` for one that is missing, empty, torn, older, edited or another loop's. A state that another program has
+ * changed is no reason to doubt the contract. Hashes only if state and contract disagree; `proveContract` always does.
+ */
+export function liveContract(
+  files: LoopFiles,
+  { loopId, contractHash }: Pick<LoopState, 'loopId' | 'contractHash'>,
+): StoredContract | null {
+  const found = findContract(files);
+  if (found === 'absent') {
+    if (contractHash === null) return null;
+    throw evidenceLost(files.contract, 'missing');
+  }
+  if (found === 'unreadable') {
+    evidenceBytes(files.contract);
+    throw evidenceLost(files.contract, 'torn');
+  }
+  const isNamed = found.hash === contractHash && found.contract.loopId === loopId;
+  if (!isNamed && contractHash !== null) proveAgainstManifest(files, found, loopId);
+  return found;
+}
+
+/** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
+function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, loopId: string): void {
+  const isOlder = contract.evidence === undefined;
+  if (isOlder && !existsSync(files.evidence)) return;
+  const whose = ownerOfManifest(files);
+  if (whose === contract.loopId) readEvidence(files, { loopId: whose, evidence: {} }, 'contract');
+  else if (whose === loopId) throw evidenceLost(files.contract, 'foreign');
+  else if (!isOlder) throw evidenceLost(files.evidence, 'foreign');
+}
+
+/** Throws `evidence-lost` unless the content of a contract is that of its own hash and of the manifest. */
+export function proveContract(files: LoopFiles, { hash, contract }: StoredContract): void {
+  if (contract.evidence !== undefined) readEvidence(files, contract, 'contract');
+  if (hashContract(contract) !== hash) throw evidenceLost(files.contract, 'edited');
+}
+
+export function writeContract(files: LoopFiles, stored: StoredContract): void {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
+}

@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { writeAtomically } from '../files/regular-file.ts';
+import { type LockOptions, withLock } from '../lock/lock.ts';
+import type { LoopFiles } from '../loop-files.ts';
+import { evidenceBytes, evidenceJson, evidenceLost } from './lost.ts';
+
+const VERSION = 1;
+
+/** SHA-256 of an entry. While it is replaced, `next` is believed as well, so that a kill at any point loses nothing. */
+export interface Digests {
+  readonly is: string;
+  readonly next?: string;
+  /** Digests of former versions, newest first, by which an older copy is recognised. */
+  readonly was?: readonly string[];
+}
+
+/** Digests of a loop's evidence, beside its contract. */
+export interface Manifest {
+  readonly version: typeof VERSION;
+  readonly loopId: string;
+  readonly entries: Readonly<Record<string, Digests>>;
+}
+
+const WAIT: LockOptions = { waitMs: 20_000 };
+
+/** Runs `work` exclusively among all processes that write evidence of this loop. */
+export function withManifestLock<T>(files: LoopFiles, work: () => T): T {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  return withLock(`${files.evidence}.lock`, WAIT, work);
+}
+
+/** Reads the manifest of a loop. Throws `evidence-lost`. */
+export function readManifest(files: LoopFiles, loopId: string): Manifest {
+  const manifest = anyManifest(files);
+  if (manifest.loopId !== loopId) throw evidenceLost(files.evidence, 'foreign');
+  return manifest;
+}
+
+/** Returns the id of the loop whose manifest is there. Throws `evidence-lost`. */
+export function ownerOfManifest(files: LoopFiles): string {
+  return anyManifest(files).loopId;
+}
+
+function anyManifest({ evidence: path }: Pick<LoopFiles, 'evidence'>): Manifest {
+  const { version, loopId, entries } = evidenceJson(path, evidenceBytes(path));
+  const isWhole = version === VERSION && typeof loopId === 'string' && typeof entries === 'object' && entries !== null;
+  if (!isWhole) throw evidenceLost(path, 'torn');
+  return { version, loopId, entries: entries as Manifest['entries'] };
+}
+
+/** Returns the manifest to which a loop's evidence is added; null if it has none, as a loop of an older version. */
+export function findManifest(files: Pick<LoopFiles, 'evidence'>, loopId: string): Manifest | null {
+  const found = existsSync(files.evidence) ? anyManifest(files) : null;
+  return found?.loopId === loopId ? found : null;
+}
+
+export function writeManifest(files: LoopFiles, loopId: string, entries: Manifest['entries']): void {
+  const manifest: Manifest = { version: VERSION, loopId, entries };
+  writeAtomically(files.evidence, `${JSON.stringify(manifest)}\n`, 0o600);
+}
