@@ -52,7 +52,7 @@ export function bar(value: number, greatest: number, cells: number): string {
 
 /** Outcomes of an agent's run without a message, or whose message is in the following event. */
 const SAID_LATER: ReadonlySet<string> = new Set([
-  ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
+  ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded', 'options'],
 ]);
 
 export function isSaidLater(outcome: string): boolean {

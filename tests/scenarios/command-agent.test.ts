@@ -100,7 +100,7 @@ const refusals: readonly (readonly [string, string, readonly string[], RegExp])[
   ['a cost limit', 'budget: {max_cost: 2}', [], /budget\.max_cost.*does not report/],
   ['a token limit', 'budget: {max_tokens: 20}', [], /budget\.max_tokens.*does not report/],
   ['a model', 'max_iterations: 2', ['--model', 'opus'], /model: only Claude Code supports this/],
-  ['options of the client', 'max_iterations: 2', ['--', '--verbose'], /for Claude Code/],
+  ['options of the client', 'max_iterations: 2', ['--', '--chrome'], /for Claude Code/],
 ];
 
 for (const [what, frontmatter, more, says] of refusals) {

@@ -3,7 +3,7 @@ import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
-import { classifyRun, type EndedBy } from './classify-run.ts';
+import { classifyRun, type EndedBy, refusedOptions } from './classify-run.ts';
 import { readMessages } from './read-messages.ts';
 
 /** Maximum size of a line in bytes; one tool result can contain a whole file. */
@@ -102,8 +102,9 @@ export function startAgent(options: ProgramOptions): AgentRun {
     done: client.done.then(({ exit, durationMs, complaint }) => {
       if (lines.end()) lose();
       clearTimeout(ending?.force);
-      const endedBy = exit.endedBy ?? ending?.why ?? null;
-      return { outcome: classifyRun(facts, { ...exit, endedBy }), facts, durationMs, complaint };
+      const whole = { ...exit, endedBy: exit.endedBy ?? ending?.why ?? null };
+      const outcome = refusedOptions(facts, whole, complaint) ?? classifyRun(facts, whole);
+      return { outcome, facts, durationMs, complaint };
     }),
     send: (text, id) => {
       unacknowledged.add(id);

@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
-import { START_TEXTS } from '../../drive/turn/messages.ts';
+import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -128,6 +128,8 @@ function needsDriver(files: LoopFiles, state: LoopState): boolean {
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {
+  const { rest } = context;
+  if (rest.length > 0) throw new RalphError('usage', LAUNCH_TEXTS.forLaunch(rest));
   const stray = givenOptions(context)[0];
   if (stray !== undefined && readState(files.state).kind === 'loop') {
     throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));

@@ -1,3 +1,4 @@
+import { requireClientArgs } from '../../claude/client-args.ts';
 import { requireClient } from '../../claude/find-client.ts';
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
@@ -66,6 +67,7 @@ export const RUN_COMMAND: Command = {
 };
 
 async function runAs(input: CommandContext, supervisor: Supervisor | null): Promise<number> {
+  requireClientArgs(input.rest, 'run');
   if (isBatch(input)) {
     const { runParallel } = await import('./run-parallel.ts');
     return runParallel(input, RUN_COMMAND);

@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { requireClientArgs } from '../../claude/client-args.ts';
 import { type FoundClient, requireClient } from '../../claude/find-client.ts';
 import { giveConsent, pendingTerms } from '../../drive/start/consent.ts';
 import { showTerms } from '../../drive/start/consent-terms.ts';
 import { launch } from '../../drive/start/launch.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { LAUNCH_TEXTS, START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
@@ -59,6 +60,9 @@ export const START_COMMAND: Command = {
     const input = withInput(commandLine);
     const target = startTarget(input);
     const { task } = target;
+    requireClientArgs(input.rest, 'start');
+    if (input.rest.length > 0 && input.values['launch'] !== true)
+      throw new RalphError('usage', LAUNCH_TEXTS.forLaunch(input.rest));
     const byAgent = isAgent(input.env);
     const named = { ...input, files: target.files };
     if (input.values['consent'] === true) return consent(named, byAgent);

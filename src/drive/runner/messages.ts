@@ -1,12 +1,13 @@
 import { advise, type Message, offer } from '../../text/message.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 
-type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
+type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded' | 'options';
 
 const REMEDIES: Record<Refusal, string> = {
   authentication: 'Log in again (claude, then /login) or fix the API key, then resume',
   billing: 'Fix the billing problem, then resume',
   'invalid-request': "Fix the agent's command, the model or the settings, then resume",
+  options: 'Correct the options after --, or the file that they name, then resume',
   unguarded: 'Guardrails are not enforced for this agent. Fix the client, then resume',
 };
 

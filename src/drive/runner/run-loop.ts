@@ -181,6 +181,7 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
     case 'billing':
     case 'invalid-request':
     case 'unguarded':
+    case 'options':
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
     case 'overloaded':
     case 'crashed': {

@@ -147,6 +147,8 @@ export const LAUNCH_TEXTS = {
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}${why === '' ? '' : `: ${why}`}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
   unknownEnd: advise('The loop has ended, but the archive does not record how.', 'Show its journals', 'logs'),
+  forLaunch: (words: readonly string[]): string =>
+    `-- ${words.join(' ')}: this command starts no Claude Code that the options could go to. Give them to the client that you start.`,
   needsMode:
     'A headless loop needs a permission mode, because the default mode denies every write and command. Add --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox) or permission_mode in the frontmatter.',
 } as const;
