@@ -9,6 +9,7 @@ import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { hookProblems } from '../../drive/worktree/hooks.ts';
 import { checkWorktree } from '../../drive/worktree/make-worktree.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { changedFiles, repositoryOf, userGit } from '../../drive/worktree/repository.ts';
@@ -100,11 +101,15 @@ export async function agreedBatch(
   problems: string[],
 ): Promise<Batch | null> {
   const { projectDir, env, err, files } = context;
-  repositoryOf(projectDir, env);
+  const { root } = repositoryOf(projectDir, env);
   safePath(projectDir, WORKTREES);
   const asked = await askedTasks(context, command, batch, problems);
   const [first] = asked ?? [];
   if (asked === null || first === undefined) return asked && batch;
+  // A set-up command installs what the main checkout has.
+  const isSetUp = asked.every(({ prepared }) => (prepared.resolved.settings.worktreeSetup ?? null) !== null);
+  const unfit = hookProblems(root, isSetUp ? root : null, env);
+  if (unfit.length > 0) throw new RalphError('refused', unfit.join('\n'));
   const open = asked.flatMap(({ label, request, prepared }) =>
     unagreedSettings(request, prepared.resolved).map((one) => ({ ...one, line: `${label}: ${one.line}` })),
   );

@@ -41,6 +41,10 @@ export const WORKTREE_TEXTS = {
   copied: (files: readonly string[]): string => `copied into the worktree with uncommitted changes: ${some(files)}.`,
   copiedIgnored: (files: readonly string[], why: string): string =>
     `copied into the worktree for ${why}: ${some(files)}.`,
+  hooksOutside: (folder: string): string =>
+    `git hooks cannot run in a worktree: core.hooksPath is ${folder}, which leads out of the work tree. Set an absolute path: git config core.hooksPath "$(realpath ${shellWord(folder)})"`,
+  hooksWithout: (hooks: readonly string[], program: string, place: string): string =>
+    `git hooks (${hooks.join(', ')}) look for ${program} in ${place} of the work tree, which a new worktree lacks, so they would check nothing there. Install it with worktree_setup, such as npm ci.`,
   emptySubmodules: (paths: readonly string[], dir: string): string =>
     `these submodules are empty in the worktree, because the main checkout lacks their commits: ${paths.join(', ')}. Fetch them: git -C ${shellWord(dir)} submodule update --init --recursive`,
   leftOut: (changes: number, commit: string): string =>
