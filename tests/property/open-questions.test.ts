@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openQuestions } from '../../src/task/commands/check-task-outputs.ts';
+import { readQuestions } from '../../src/engine/identity/questions.ts';
 import fc from '../support/property.ts';
+
+const openQuestions = (text: string) =>
+  readQuestions(text).questions.flatMap(({ isOpen, section, line, text: said }) =>
+    isOpen ? [{ section, line, text: said }] : [],
+  );
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
 

@@ -116,7 +116,7 @@ test('the files of a runner match the published schemas: a prompt, a task folder
   p.write('job/OPEN_QUESTIONS.md', '# P0\n');
   const folder = agent(
     p,
-    'echo x >> job/note; [ -f job/note2 ] && touch job/out.md; touch job/note2; echo "<promise>DONE</promise>"',
+    'echo x >> job/note; [ -f job/note2 ] && echo x > job/out.md; touch job/note2; echo "<promise>DONE</promise>"',
   );
   works(p, ['run', 'job', '--arg', 'who=job', '--json', ...folder]);
   works(p, ['archive', 'job']);

@@ -1,23 +1,66 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
-import { compareItems } from '../../engine/identity/items.ts';
+import { readFindings } from '../../engine/findings/read-findings.ts';
+import { type Item, textsOf } from '../../engine/identity/items.ts';
+import { compareQuestions } from '../../engine/identity/questions.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/seen.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import type { ChecklistItem } from '../../text/markdown/checklist.ts';
+import { outputsNow } from '../../task/commands/check-task-outputs.ts';
+import { owedFindings, readFindingsLog } from '../../task/commands/findings-log.ts';
+import { questionsFile } from '../../task/commands/open-questions.ts';
+import { taskFolder } from '../../task/task-file.ts';
 
 /** Returns what the loop has seen; nothing for a loop that an older version started. */
 export function readSeen(files: LoopFiles, loopId: string): Seen {
   const seen = readRecord<Seen>(files.seen);
-  return checkShape(seen, shapes.seen) === null && seen?.loopId === loopId ? (seen as Seen) : { loopId, items: [] };
-}
-
-/** Begins the record anew, with the items of a checklist as they are now. */
-export function beginSeen(files: LoopFiles, loopId: string, items: readonly ChecklistItem[]): void {
-  writeSeen(files, { loopId, items: [...compareItems([], items).known] });
+  if (checkShape(seen, shapes.seen) === null && seen?.loopId === loopId) return seen as Seen;
+  return { loopId, items: [], findings: [], questions: [], outputs: {} };
 }
 
 /** Replaces the record. Called under the lock of the loop's state. */
 export function writeSeen(files: LoopFiles, seen: Seen): void {
   writeRecord(files.seen, seen);
+}
+
+/** Begins the record anew, with the project as it is now. `items` are those of a checklist. */
+export function beginSeen(files: LoopFiles, contract: Contract, items: readonly Item[]): void {
+  const { loopId, taskPath, task } = contract;
+  const outputs = outputsNow(files.projectDir, taskPath, task?.requiredOutputs ?? []);
+  const seen = { loopId, items: textsOf(items), findings: [], questions: [], outputs };
+  writeSeen(files, withOpenEntries(files, contract, seen));
+}
+
+/** Remembers the findings and questions that are open now. Called under the lock of the loop's state. */
+export function rememberOpenEntries(files: LoopFiles, contract: Contract): void {
+  const seen = readSeen(files, contract.loopId);
+  const now = withOpenEntries(files, contract, seen);
+  if (JSON.stringify(now) !== JSON.stringify(seen)) writeSeen(files, now);
+}
+
+/** Returns the record with what is owed now. A file that cannot be read settles nothing. */
+function withOpenEntries({ projectDir }: LoopFiles, { findingsLog, taskPath }: Contract, seen: Seen): Seen {
+  const log = readFindingsLog(projectDir, findingsLog);
+  const findings = log.kind === 'text' ? owedFindings(seen.findings, readFindings(log.text).findings).owed : null;
+  const file = questionsFile(taskFolder(projectDir, taskPath));
+  const questions = file === null ? null : compareQuestions(seen.questions, file.questions).owed;
+  return { ...seen, findings: [...(findings ?? seen.findings)], questions: [...(questions ?? seen.questions)] };
+}
+
+/** Names what is owed and no longer there: the user's acceptance forgets it. */
+export function goneEntries(
+  files: LoopFiles,
+  contract: Contract,
+): { readonly path: string; readonly missing: readonly string[] }[] {
+  const { projectDir } = files;
+  const seen = readSeen(files, contract.loopId);
+  const log = readFindingsLog(projectDir, contract.findingsLog);
+  const findings = log.kind === 'text' ? readFindings(log.text).findings : [];
+  const questions = questionsFile(taskFolder(projectDir, contract.taskPath))?.questions ?? [];
+  const compared = compareQuestions(seen.questions, questions);
+  return [
+    { path: 'the findings log', missing: owedFindings(seen.findings, findings).missing },
+    { path: 'OPEN_QUESTIONS.md', missing: [...compared.missing, ...textsOf(compared.evaded)] },
+  ].filter(({ missing }) => missing.length > 0);
 }

@@ -1,18 +1,21 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isOpen } from '../../engine/findings/finding.ts';
+import { readFindings } from '../../engine/findings/read-findings.ts';
+import { goneText, unreadLogText } from '../../engine/identity/messages.ts';
 import { type PromptParts, section } from '../../engine/prompt/assemble-prompt.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { openFindings } from '../../engine/signals/findings.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario } from '../../engine/tdd/phases.ts';
 import { sectionText } from '../../engine/tdd/prompt-section.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
+import { owedFindings, readFindingsLog } from '../../task/commands/findings-log.ts';
 import { GUARDRAILS, projectMemory } from '../../task/memory/project-memory.ts';
 import { RalphError } from '../../text/message.ts';
+import { readSeen } from '../identity/seen-record.ts';
 import { listOf } from '../tdd/scenario-list.ts';
 
 /** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */
@@ -50,15 +53,24 @@ export function tddCommand({ projectDir, name }: LoopFiles, { bundleDir }: Contr
   return `node '${main.replaceAll("'", "'\\''")}' tdd${loop}`;
 }
 
-/** Returns the number of open findings in the log for comparison with the agent's claim; null without a log. */
+/** Returns the state of the findings log, to compare with the agent's claim; null without a log. */
 export function realFindings(
-  projectDir: string,
+  files: LoopFiles,
   stored: StoredContract | null,
   claimed: number | null,
 ): PromptParts['findings'] {
   if (stored === null) return null;
-  const text = readRegularFile(join(projectDir, stored.contract.findingsLog));
-  return text === null ? null : { claimed, open: openFindings(text).length };
+  const { findingsLog, loopId } = stored.contract;
+  const log = readFindingsLog(files.projectDir, findingsLog);
+  const owed = readSeen(files, loopId).findings;
+  if (log.kind === 'unavailable' || (log.kind === 'absent' && owed.length === 0)) return null;
+  const { findings, isUnread } = readFindings(log.kind === 'text' ? log.text : '');
+  const { missing } = owedFindings(owed, findings);
+  const problems = [
+    ...(missing.length > 0 ? [goneText(log.path, missing)] : []),
+    ...(isUnread ? [unreadLogText(log.path)] : []),
+  ];
+  return { claimed, open: findings.filter(isOpen).length, problems };
 }
 
 export function guardrailsPath(projectDir: string): string | null {

@@ -56,7 +56,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
     return dispatch(turn, { type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(state.taskPath) });
   }
   tellBegin(turn, listener);
-  const findings = realFindings(files.projectDir, stored, state.lastFindingsCount);
+  const findings = realFindings(files, stored, state.lastFindingsCount);
   if (stored?.contract.task) {
     return {
       turn,
@@ -112,7 +112,7 @@ interface TaskPromptRequest extends Pick<TurnContext, 'files' | 'env' | 'now'> {
   readonly state: LoopState;
   readonly text: TaskText;
   readonly told: Told;
-  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  readonly findings: ReturnType<typeof realFindings>;
   /** The prompt goes to an agent without knowledge of the loop. */
   readonly fresh?: boolean;
   /** Recent snapshot of the project that is still valid; null requests a new one. */

@@ -17,7 +17,7 @@ import { type ChecklistItem, countChecklist } from '../../text/markdown/checklis
 import { RalphError } from '../../text/message.ts';
 import { type Operated, operate, type Person } from '../control/operate.ts';
 import { protectedChanges, storeProtected } from '../control/restore-protected.ts';
-import { beginSeen, readSeen } from '../identity/seen-record.ts';
+import { beginSeen, goneEntries, readSeen } from '../identity/seen-record.ts';
 import { bindList } from '../tdd/scenario-list.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
@@ -136,6 +136,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
   if (changes.length === 0 && before.head !== contract.head) changes.push("the frontmatter's text");
   if (checklist !== null) changes.push(...cutList(files, loopId, checklist));
+  changes.push(...goneEntries(files, before).map(({ path, missing }) => `${path}: without ${named(missing)}`));
   const { evidence } = before;
   changes.push(...protectedChanges(files, { ...contract, evidence }, env));
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
@@ -160,7 +161,7 @@ export function acceptContract(
     // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, next, env);
     const { hash } = fixContract(files, next);
-    if (checklist !== null) beginSeen(files, next.loopId, checklist);
+    beginSeen(files, next, checklist ?? []);
     const { maxIterations } = next.policy;
     const id = randomUUID();
     return {

@@ -149,7 +149,7 @@ function createLoop(
     recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, details });
     warnings.push(startWarning('resume', text));
   }
-  if (before === null) beginSeen(files, loopId, items ?? []);
+  if (before === null) beginSeen(files, contract, items ?? []);
   beginCounters(files, begun);
   if (before === null) {
     removeIfThere(files.promptedTurn);

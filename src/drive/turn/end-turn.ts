@@ -16,6 +16,7 @@ import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { checklistWarnings, observeChecklist } from '../identity/loop-checklist.ts';
+import { rememberOpenEntries } from '../identity/seen-record.ts';
 import { idleFingerprint, type Measured, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
 import { readCalls, readCost } from '../records/client-figures.ts';
@@ -98,6 +99,7 @@ function countTurn(turn: Turn, report: TurnReport, { measured, found, ...fingerp
   const { policy, stored } = loaded;
   const effects: Effect[] = [];
   let { state } = loaded;
+  if (stored !== null) rememberOpenEntries(context.files, stored.contract);
   const task = stored && readTask(context.files.projectDir, stored.contract.taskPath);
   const checklist = task && observeChecklist(context.files, stored.contract, task);
   for (const event of [...notices(turn, task, checklist), ...protectionNotices(found)]) {

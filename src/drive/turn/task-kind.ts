@@ -6,6 +6,7 @@ import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
+import { readSeen } from '../identity/seen-record.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { recordJournal } from '../records/journal.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
@@ -79,6 +80,7 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
       const event = { type: 'check.started', at: context.now(), loopId: state.loopId, iteration, name };
       recordJournal(files, context.now(), [{ type: 'record-event', event }]);
     },
+    seen: readSeen(files, contract.loopId),
     ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
   });
   await noteChanges(files, contract, state, before, context);

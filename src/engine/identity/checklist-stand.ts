@@ -5,7 +5,7 @@ import {
   countChecklist,
 } from '../../text/markdown/checklist.ts';
 import { unreadBoxes } from '../../text/markdown/lists.ts';
-import { compareItems } from './items.ts';
+import { compareItems, textsOf } from './items.ts';
 
 /** A checklist, compared with the items that it has had. */
 export interface ChecklistStand extends ChecklistCount {
@@ -27,7 +27,8 @@ export interface ComparedChecklist {
 export function compareChecklist(body: string, bodyLine: number, had: readonly string[]): ComparedChecklist {
   const inFile = <T extends { readonly line: number }>(place: T): T => ({ ...place, line: place.line + bodyLine - 1 });
   const items = checklistItems(body).map(inFile);
-  const { missing, known } = compareItems(had, items);
+  const { missing, added } = compareItems(had, items);
+  const known = added.length === 0 ? had : [...had, ...textsOf(added)];
   return { stand: { ...countChecklist(items), missing, unread: unreadBoxes(body).map(inFile) }, items, known };
 }
 

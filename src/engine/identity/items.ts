@@ -1,8 +1,17 @@
 /** Item of a list as it stands in a file. */
-interface Item {
+export interface Item {
   /** Its first line. */
   readonly text: string;
   readonly paragraph: string;
+}
+
+export interface ItemComparison<T extends Item> {
+  /** First lines of former items that are not there. */
+  readonly missing: readonly string[];
+  /** Former items by their first lines, with the item that each is now. */
+  readonly found: readonly { readonly text: string; readonly item: T }[];
+  /** Current items that are none of the former ones. */
+  readonly added: readonly T[];
 }
 
 interface Former {
@@ -10,56 +19,68 @@ interface Former {
   readonly words: string;
 }
 
-interface Current extends Former {
+interface Current<T> {
+  readonly item: T;
+  readonly words: string;
   readonly whole: string;
 }
 
-interface Pairing {
-  /** Former items that are not recognised. */
+interface Pairing<T> {
+  readonly found: ReadonlyMap<Former, Current<T>>;
   readonly missing: readonly Former[];
-  /** Current items that are none of the former ones. */
-  readonly added: readonly Current[];
+  readonly added: readonly Current<T>[];
 }
-
-export interface ItemComparison {
-  readonly missing: readonly string[];
-  /** First lines of all items that the file has had. */
-  readonly known: readonly string[];
-}
-
-const MOST_KEPT = 500;
 
 /**
  * Compares the items that a list has had, by their first lines, with those that it has now. An item is recognised by its
  * words, wherever it is now: marks, case and final punctuation do not matter, notes may be added to it, and one at its end
  * may be replaced. Each current item stands for one former item only, so that one cannot replace several.
  */
-export function compareItems(known: readonly string[], now: readonly Item[]): ItemComparison {
-  const current = now.map(({ text, paragraph }) => ({ text, words: wordsOf(text), whole: wordsOf(paragraph) }));
-  let pairing = pairEqual(
-    known.map((text) => ({ text, words: wordsOf(text) })),
-    current,
-  );
+export function compareItems<T extends Item>(had: readonly string[], now: readonly T[]): ItemComparison<T> {
+  const former = had.map((text) => ({ text, words: wordsOf(text) }));
+  const current = now.map((item) => ({ item, words: wordsOf(item.text), whole: wordsOf(item.paragraph) }));
+  let pairing: Pairing<T> = pairEqual(former, current);
   for (const isSame of RULES) pairing = pairBy(pairing, isSame);
-  const { missing, added } = pairing;
-  const names = added.map(({ text }) => text.slice(0, MOST_KEPT));
-  return { missing: missing.map(({ text }) => text), known: names.length === 0 ? known : [...known, ...names] };
+  const { missing, found, added } = pairing;
+  return {
+    missing: missing.map(({ text }) => text),
+    found: [...found].map(([{ text }, { item }]) => ({ text, item })),
+    added: added.map(({ item }) => item),
+  };
 }
 
-function pairEqual(former: readonly Former[], current: readonly Current[]): Pairing {
-  const byWords = new Map<string, Current[]>();
+const MOST_KEPT = 500;
+
+/** Returns the first lines of items as they are remembered. */
+export function textsOf(items: readonly Item[]): string[] {
+  return items.map(({ text }) => text.slice(0, MOST_KEPT));
+}
+
+/** Returns whether an item says no more than its first line did when it was seen. */
+export function saysNoMore(text: string, { paragraph }: Item): boolean {
+  return wordsOf(paragraph) === wordsOf(text);
+}
+
+function pairEqual<T>(former: readonly Former[], current: readonly Current<T>[]): Pairing<T> {
+  const byWords = new Map<string, Current<T>[]>();
   for (const item of [...current].reverse()) {
     const same = byWords.get(item.words);
     if (same === undefined) byWords.set(item.words, [item]);
     else same.push(item);
   }
-  const missing = former.filter(({ words }) => byWords.get(words)?.pop() === undefined);
+  const found = new Map<Former, Current<T>>();
+  for (const one of former) {
+    const item = byWords.get(one.words)?.pop();
+    if (item !== undefined) found.set(one, item);
+  }
   const left = new Set([...byWords.values()].flat());
-  return { missing, added: current.filter((item) => left.has(item)) };
+  return { found, missing: former.filter((one) => !found.has(one)), added: current.filter((item) => left.has(item)) };
 }
 
+type Rule = (former: Former, item: Pick<Current<unknown>, 'whole'>) => boolean;
+
 /** How an item is recognised that does not have the same words, the closest first. */
-const RULES: readonly ((former: Former, item: Current) => boolean)[] = [
+const RULES: readonly Rule[] = [
   ({ words }, { whole }) => whole.startsWith(words) && isWordEnd(whole, words.length),
   ({ words }, { whole }) => hasWords(whole, words),
   ({ words }, { whole }) => hasWords(whole, withoutNote(words)),
@@ -68,20 +89,25 @@ const RULES: readonly ((former: Former, item: Current) => boolean)[] = [
 /** Number of comparisons up to which a rule is tried: a list of thousands of changed items is a new list. */
 const MOST_COMPARISONS = 1_000_000;
 
-function pairBy({ missing, added }: Pairing, isSame: (former: Former, item: Current) => boolean): Pairing {
-  if (missing.length * added.length > MOST_COMPARISONS) return { missing, added };
+function pairBy<T>(before: Pairing<T>, isSame: Rule): Pairing<T> {
+  const { missing, added } = before;
+  if (missing.length * added.length > MOST_COMPARISONS) return before;
   // The longest text has the fewest candidates, and the shortest candidate is the closest one.
   const left = new Set([...added].sort((a, b) => a.whole.length - b.whole.length));
-  const found = new Set<Former>();
+  const found = new Map(before.found);
   for (const former of [...missing].sort((a, b) => b.words.length - a.words.length)) {
     for (const item of left) {
       if (!isSame(former, item)) continue;
       left.delete(item);
-      found.add(former);
+      found.set(former, item);
       break;
     }
   }
-  return { missing: missing.filter((former) => !found.has(former)), added: added.filter((item) => left.has(item)) };
+  return {
+    found,
+    missing: missing.filter((former) => !found.has(former)),
+    added: added.filter((item) => left.has(item)),
+  };
 }
 
 /** Returns a text without Markdown marks, link targets, case and final punctuation; the text itself if nothing remains. */

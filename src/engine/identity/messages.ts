@@ -1,6 +1,8 @@
 import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import type { ChecklistStand } from './checklist-stand.ts';
+import { textsOf } from './items.ts';
+import type { Question } from './questions.ts';
 
 const MOST_NAMED = 5;
 const MOST_SHOWN = 120;
@@ -32,4 +34,30 @@ export function unreadBoxesText(path: string, unread: ChecklistStand['unread']):
 export function openItemsText({ done, total }: ChecklistStand, open: readonly string[]): string {
   const count = total - done === 1 ? '1 of its items is' : `${total - done} of its ${total} items are`;
   return `${count} open: ${named(open)}. Any mark but x is open.`;
+}
+
+/** Returns a reason why a claim is refused: entries that were open are no longer there. */
+export function goneText(path: string, missing: readonly string[]): string {
+  const [entries, are] =
+    missing.length === 1 ? ['1 entry was', 'it is'] : [`${missing.length} entries were`, 'they are'];
+  return `${entries} open, and ${are} no longer in ${path}: ${named(missing)}. Put back what is missing, with its words, and close it there.`;
+}
+
+export function unreadLogText(path: string): string {
+  return `${path} has text, but no finding in it can be read. Write each as "### FINDING-001: title" with a line "Status: OPEN", or "No findings."`;
+}
+
+export const UNREAD_QUESTIONS =
+  'it has text, but no heading that begins with P0 or P1. Put each question below one of them, or write "No open questions."';
+
+/** Returns a reason why a claim is refused: questions that were open were checked without an answer, or moved. */
+export function evadedQuestionsText(evaded: readonly Question[]): string {
+  const moved = evaded.filter(({ checked, inDone }) => checked !== true && !inDone);
+  const bare = evaded.filter((question) => !moved.includes(question));
+  return [
+    ...(moved.length > 0 ? [`Open under P0 or P1 before, and moved without an answer: ${named(textsOf(moved))}.`] : []),
+    ...(bare.length > 0
+      ? [`Checked without an answer, which belongs behind or below it: ${named(textsOf(bare))}.`]
+      : []),
+  ].join('\n');
 }

@@ -3,6 +3,14 @@ import type { Policy } from '../schema/contract.ts';
 import type { Notices, Steering } from '../schema/state.ts';
 import { completionText } from '../signals/signals.ts';
 
+interface FindingsStand {
+  /** Numbers of open findings, claimed by the agent and counted in the log. */
+  readonly claimed: number | null;
+  readonly open: number;
+  /** Reasons why the log would refuse a claim besides open findings. */
+  readonly problems: readonly string[];
+}
+
 export interface PromptParts {
   readonly iteration: number;
   readonly maxIterations: number;
@@ -10,8 +18,8 @@ export interface PromptParts {
   readonly steering: readonly Pick<Steering, 'text'>[];
   /** Relative path of guardrails.md; null if the project has none. */
   readonly guardrailsPath: string | null;
-  /** Numbers of open findings, claimed by the agent and counted in the log; null without a log. */
-  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  /** State of the findings log; null without one. */
+  readonly findings: FindingsStand | null;
   readonly taskPath: string;
   /** Sections besides the task file: the project memory, the current scenario. */
   readonly beside?: readonly string[] | undefined;
@@ -87,11 +95,10 @@ export function closingText({ completion, idle }: Pick<PromptParts, 'completion'
   return lines.join('\n');
 }
 
-export function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
+export function findingsText({ claimed, open, problems }: FindingsStand): string {
   const count = open === 1 ? '1 open finding' : `${open} open findings`;
-  return claimed === null || claimed === open
-    ? `The findings log has ${count}.`
-    : `The findings log has ${count}; you reported ${claimed}.`;
+  const said = claimed === null || claimed === open ? '' : `; you reported ${claimed}`;
+  return [`The findings log has ${count}${said}.`, ...problems].join(' ');
 }
 
 export function section(title: string, lines: readonly string[]): string {

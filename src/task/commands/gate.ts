@@ -1,18 +1,17 @@
-import { readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import type { CommandDefinition, Contract, EvidenceCommand, TaskTerms } from '../../engine/schema/contract.ts';
-import { openFindings } from '../../engine/signals/findings.ts';
+import type { Seen } from '../../engine/schema/seen.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { contradictionText, failedTestsText } from '../../text/test-results/failed-tests-text.ts';
 import { ranNothing } from '../../text/test-results/test-summary.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
-import { isProjectFile, projectPath } from '../project-file.ts';
 import { taskKind } from '../task-file.ts';
 import { checkTaskOutputs } from './check-task-outputs.ts';
 import type { CleanCopy } from './clean-copy.ts';
+import { checkFindingsLog } from './findings-log.ts';
 import type { CommandOutcome } from './run-command.ts';
 import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts';
 import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-command.ts';
@@ -26,12 +25,13 @@ import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-comm
 export async function runGate(
   contract: Contract,
   projectDir: string,
-  options: TaskCommandOptions,
+  options: TaskCommandOptions & { readonly seen?: Seen },
 ): Promise<CheckResult[]> {
+  const { seen } = options;
   options.signal.throwIfAborted();
   const task = requiredTerms(contract);
-  const findings = checkFindingsLog(projectDir, contract.findingsLog);
-  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task);
+  const findings = checkFindingsLog(projectDir, contract.findingsLog, seen?.findings ?? []);
+  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task, seen);
   const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
   const cheap = results.length;
   const accepted = (task?.commands ?? []).filter(({ acceptance }) => isReady && acceptance);
@@ -172,38 +172,4 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
 function changedText(what: string): string {
   const text = `${what} since the loop started, so it was not run. Restore it. If the task has to change it, the user lists it under may_change.`;
   return show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'));
-}
-
-const NAME = 'findings log';
-const MAX_BYTES = 8 * 1024 * 1024;
-const MAX_SHOWN = 20;
-
-/** Checks the findings log: failed while it has an open finding; null if it has none. */
-function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
-  const path = projectPath(projectDir, projectDir, logPath);
-  if (path === null) return unavailable(`${logPath} is outside the project.`);
-  let text: string;
-  try {
-    const stat = statSync(join(projectDir, path), { throwIfNoEntry: false });
-    if (stat === undefined) return null;
-    if (!isProjectFile(projectDir, path)) return unavailable(`${path} is not a regular file inside the project.`);
-    if (stat.size > MAX_BYTES) return unavailable(`${path} has ${stat.size} bytes; at most ${MAX_BYTES} are read.`);
-    text = readFileSync(join(projectDir, path), 'utf8');
-  } catch (error) {
-    return unavailable(`${path} cannot be read: ${(error as Error).message}`);
-  }
-  const open = openFindings(text);
-  // The agent writes this log itself: an open finding refutes a claim, but an empty log proves nothing.
-  if (open.length === 0) return null;
-  const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
-    const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;
-    if (status === 'OPEN') return label;
-    return `${label} (${status === null ? 'has no Status line' : `Status ${status} is not FIXED_THIS_ITERATION`})`;
-  });
-  const more = open.length > MAX_SHOWN ? `, and ${open.length - MAX_SHOWN} more` : '';
-  return { name: NAME, outcome: 'failed', detail: `${open.length} open: ${shown.join(', ')}${more} (in ${path}).` };
-}
-
-function unavailable(detail: string): CheckResult {
-  return { name: NAME, outcome: 'unavailable', detail };
 }

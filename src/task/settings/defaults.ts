@@ -16,6 +16,8 @@ type Default<T> = T extends readonly (infer E)[]
     ? Defaults<T> | null
     : T | null;
 
+export const FINDINGS_LOG = '.ralph/findings.md';
+
 /** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file name. */
 export const DEFAULTS = {
   validation: [],
@@ -56,7 +58,7 @@ export const DEFAULTS = {
   worktree_copy: [],
   accept: 'ask',
   notify: { on: NOTIFY_KINDS, command: null, url: null, template: 'json', bell: true },
-  findings_log: '.ralph/findings.md',
+  findings_log: FINDINGS_LOG,
   args: [],
   commands: [],
   items_per_iteration: null,

@@ -18,7 +18,7 @@ export interface ListItem {
 
 interface ListVisitor {
   readonly item: (item: ListItem) => void;
-  readonly heading?: (title: string, level: number) => void;
+  readonly heading?: (title: string, level: number, line: number) => void;
 }
 
 /** Pattern for a box with one mark; `*` after it marks an optional item. */
@@ -47,7 +47,7 @@ export function readLists(text: string, visitor: ListVisitor): void {
       visit(open, visitor);
       open = null;
     }
-    if (heading !== null) visitor.heading?.(heading.title, heading.level);
+    if (heading !== null) visitor.heading?.(heading.title, heading.level, line.number);
     done.length = Math.min(done.length, listDepth - itemsBegun);
     if (!indentedCode && content !== '') inCode = [];
     inCode = inCode.filter((item) => item.column < column);

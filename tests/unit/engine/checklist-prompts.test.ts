@@ -65,7 +65,7 @@ const SCENARIOS: Readonly<Record<string, ChecklistPromptParts>> = {
     idle: true,
     lastFailures: 'npm test',
     validation: [{ name: 'npm test' }],
-    findings: { claimed: null, open: 2 },
+    findings: { claimed: null, open: 2, problems: [] },
     terms: {
       commands: [{ name: 'lint', run: 'npm run lint', timeoutSeconds: 60, acceptance: true, directory: 'project' }],
       gate: 'required',

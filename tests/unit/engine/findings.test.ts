@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFindings, readFindings } from '../../../src/engine/signals/findings.ts';
+import { openFindings, readFindings } from '../../../src/engine/findings/read-findings.ts';
 
 const LOG = `# Findings
 
@@ -20,31 +20,18 @@ Status: OPEN
 
 ## Notes
 
-Status: OPEN
+Nothing is urgent.
 `;
 
-test('reads findings with their fields', () => {
-  assert.deepEqual(readFindings(LOG), [
-    {
-      id: 'FINDING-001',
-      category: 'Security',
-      title: 'Token in a log',
-      severity: 'HIGH',
-      file: 'src/a.ts:12',
-      problem: 'the token is printed: twice',
-      status: 'FIXED_THIS_ITERATION',
-      line: 3,
-    },
-    {
-      id: 'FINDING-002',
-      category: 'Style',
-      title: 'Long line',
-      severity: 'LOW',
-      file: 'src/b.ts',
-      problem: 'it is long',
-      status: 'OPEN',
-      line: 10,
-    },
+const findingsIn = (text: string) => readFindings(text).findings;
+/** Ids and statuses of a log, as `F1 OPEN`. */
+const read = (text: string): string[] => findingsIn(text).map(({ id, status }) => `${id} ${status}`);
+const isUnread = (text: string): boolean => readFindings(text).isUnread;
+
+test('reads findings with their title and status', () => {
+  assert.deepEqual(findingsIn(LOG), [
+    { id: 'FINDING-001', title: 'Token in a log', status: 'FIXED_THIS_ITERATION', line: 3 },
+    { id: 'FINDING-002', title: 'Long line', status: 'OPEN', line: 10 },
   ]);
 });
 
@@ -96,18 +83,18 @@ test('headings below a finding belong to it', () => {
 
 test('examples in fences and comments do not count', () => {
   assert.deepEqual(
-    readFindings('```\n### FINDING-001: x\nStatus: OPEN\n```\n<!--\n### FINDING-002: x\nStatus: OPEN\n-->\n'),
+    findingsIn('```\n### FINDING-001: x\nStatus: OPEN\n```\n<!--\n### FINDING-002: x\nStatus: OPEN\n-->\n'),
     [],
   );
-  assert.deepEqual(readFindings('### FINDING-NNN: [Category] Title\nStatus: OPEN\n'), []);
-  assert.equal(readFindings('<!-- a --> \n### FINDING-002: x <!-- b -->\n')[0]?.title, 'x');
+  assert.deepEqual(findingsIn('### FINDING-NNN: [Category] Title\nStatus: OPEN\n'), []);
+  assert.equal(findingsIn('<!-- a --> \n### FINDING-002: x <!-- b -->\n')[0]?.title, 'x');
 });
 
 test('reads a line of a million blanks in linear time', () => {
   const blanks = ' '.repeat(1_000_000);
   const log = `### FINDING-1: ${blanks}x\nStatus:${blanks}x\n${blanks}Status${blanks}\n<!--${blanks}\n`.repeat(3);
   assert.deepEqual(
-    readFindings(log).map(({ id }) => id),
+    findingsIn(log).map(({ id }) => id),
     ['FINDING-1'],
     'an entry that is repeated counts once',
   );
@@ -115,15 +102,13 @@ test('reads a line of a million blanks in linear time', () => {
 
 test('a finding with an empty status is open', () => {
   const log = '### FINDING-001: [Bug] Title\n- **Status**: ---\n';
-  assert.equal(readFindings(log)[0]?.status, null);
+  assert.equal(findingsIn(log)[0]?.status, null);
   assert.equal(openFindings(log).length, 1);
 });
 
 test('a line separator in a title or a field is an ordinary character', () => {
-  const [finding] = readFindings(
-    '### FINDING-001: [Bug] a\u2028b\n- **Problem**: c\u2029d\n- **Status**: OPEN\u2028\n',
-  );
-  assert.deepEqual([finding?.title, finding?.problem, finding?.status], ['a\u2028b', 'c\u2029d', 'OPEN']);
+  const [finding] = findingsIn('### FINDING-001: [Bug] a\u2028b\n- **Status**: OPEN\u2028\n');
+  assert.deepEqual([finding?.title, finding?.status], ['a\u2028b', 'OPEN']);
   assert.deepEqual(openFindings('```js\u2028\n### FINDING-001: x\n```\n'), []);
 });
 
@@ -157,7 +142,7 @@ test('reads what looks like the heading of a finding where it is one', () => {
     ['### FINDING-1:[Bug]x', 'x'],
   ] as const;
   for (const [heading, title] of headings) {
-    const [finding] = readFindings(`${heading}\n`);
+    const [finding] = findingsIn(`${heading}\n`);
     assert.deepEqual([finding?.id, finding?.title], ['FINDING-1', title], heading);
   }
   for (const heading of [
@@ -168,28 +153,139 @@ test('reads what looks like the heading of a finding where it is one', () => {
     '### XFINDING-1: x',
     '### FINDING-X: x',
   ])
-    assert.deepEqual(readFindings(`${heading}\n`), [], heading);
+    assert.deepEqual(findingsIn(`${heading}\n`), [], heading);
 });
 
-test('a category is the text in brackets, if any', () => {
-  const categories = ['[ Bug ] x', '[] x', '[ ] x', 'x [Bug]'].map(
-    (rest) => readFindings(`### FINDING-1: ${rest}\n`)[0]?.category,
+test('a category in brackets is no part of the title', () => {
+  const titles = ['[ Bug ] x', '[] x', '[ ] x', 'x [Bug]'].map(
+    (rest) => findingsIn(`### FINDING-1: ${rest}\n`)[0]?.title,
   );
-  assert.deepEqual(categories, ['Bug', null, null, null]);
+  assert.deepEqual(titles, ['x', 'x', 'x', 'x [Bug]']);
 });
 
 test('a field is the text behind its colon, and a word that only begins like one is not a field', () => {
-  const [finding] = readFindings(
-    '### FINDING-1: x\nSeverity:HIGH\nFILE:src/a b.ts\n* _Problem_ : **a*b**\nStatus:OPEN\nStatuses: FIXED\nThe status: FIXED\nStatus quo: FIXED\n',
+  const [finding] = findingsIn(
+    '### FINDING-1: x\nStatus:OPEN\nStatuses: FIXED\nThe status: FIXED\nStatus quo: FIXED\n',
   );
-  assert.deepEqual(
-    [finding?.severity, finding?.file, finding?.problem, finding?.status],
-    ['HIGH', 'src/a b.ts', 'a*b', 'OPEN'],
-  );
+  assert.equal(finding?.status, 'OPEN');
 });
 
-test('a heading of the same or a higher level ends a finding and the fields below do not belong to it', () => {
+test('a heading of the same or a higher level ends a finding, and one with a status of its own is a finding', () => {
   for (const heading of ['### Other', '## Notes', '# Notes'])
-    assert.deepEqual(openFindings(`### FINDING-1: x\nStatus: FIXED\n${heading}\nStatus: OPEN\n`), [], heading);
-  assert.equal(openFindings('### FINDING-1: x\nStatus: FIXED\n#### Later\nStatus: OPEN\n').length, 1);
+    assert.deepEqual(
+      read(`### FINDING-1: x\nStatus: FIXED\n${heading}\nStatus: OPEN\n`),
+      ['FINDING-1 FIXED', `${heading.replace(/#+ /, '')} OPEN`],
+      heading,
+    );
+  assert.deepEqual(read('### FINDING-1: x\nStatus: FIXED\n#### Later\nStatus: OPEN\n'), ['FINDING-1 OPEN']);
+  assert.deepEqual(read('## SQL injection in login\n\nSeverity: high\n\nStatus: OPEN\n## Two\nStatus: FIXED\n'), [
+    ...['SQL injection in login OPEN', 'Two FIXED'],
+  ]);
 });
+
+for (const [form, log, entries] of [
+  [
+    'a short id in a heading',
+    '## F1: Token in a log\n\n- **Status:** OPEN\n\n## F2 – Long line\n- Status: FIXED',
+    ['F1 OPEN', 'F2 FIXED'],
+  ],
+  [
+    'other words for an id',
+    '## Finding 3: a\nStatus: OPEN\n## BUG-12: b\nStatus: FIXED\n## #4 c\nStatus: open',
+    ['FINDING-3 OPEN', 'BUG-12 FIXED', '#4 OPEN'],
+  ],
+  ['a bold field', '### F1: a\n**Status: OPEN**\n### F2: b\n- **Status**: **FIXED**', ['F1 OPEN', 'F2 FIXED']],
+  [
+    'a field behind others on its line',
+    '### F1: a\nSeverity: HIGH | Status: OPEN\n### F2: b\n(severity: low, status: FIXED)',
+    ['F1 OPEN', 'F2 FIXED'],
+  ],
+  [
+    'the status in the heading',
+    '## F1: a [OPEN]\n## F2 (FIXED): b\n## F3: c — FIXED_THIS_ITERATION\n## SEC-1: d [open]',
+    ['F1 OPEN', 'F2 FIXED', 'F3 FIXED_THIS_ITERATION', 'SEC-1: d OPEN'],
+  ],
+  ['the status struck through', '## F1: a\nStatus: ~~OPEN~~ FIXED\n## F2: b\nStatus: ✅', ['F1 FIXED', 'F2 FIXED']],
+  ['an underlined heading', 'F1: a\n-----\n\nStatus: OPEN', ['F1 OPEN']],
+  [
+    'a table',
+    '| ID | Severity | Title | Status |\n|---|:-:|---|---|\n| F1 | high | Token | **OPEN** |\n| F2 | low | Line | ✅ FIXED |\n| F3 | low | a \\| b |  |',
+    ['F1 OPEN', 'F2 FIXED', 'F3 null'],
+  ],
+  [
+    'a table without outer bars',
+    'Finding | State\n--- | ---\nToken in a log | Open\nLong line | Fixed',
+    ['Token in a log OPEN', 'Long line FIXED'],
+  ],
+  ['a list with boxes', '- [ ] F1: Token\n- [x] F2: Line\n- [~] **F3**: odd', ['F1 OPEN', 'F2 FIXED', 'F3 OPEN']],
+  [
+    'a list with statuses',
+    '- F1 (OPEN): Token\n- **F2** [FIXED] Line\n- F3: odd — Status: OPEN',
+    ['F1 OPEN', 'F2 FIXED', 'F3 OPEN'],
+  ],
+  [
+    'items with fields below them',
+    '- SQL injection in login\n  - Severity: high\n  - Status: OPEN\n- Long line\n  - Status: FIXED',
+    ['SQL injection in login OPEN', 'Long line FIXED'],
+  ],
+  [
+    'details for the rows of a table',
+    '| ID | Status |\n|--|--|\n| F1 | OPEN |\n\n## F1: Token\nStatus: FIXED',
+    ['F1 FIXED'],
+  ],
+  [
+    'notes on a finding in a list',
+    '## F1: Token\nStatus: FIXED\n\n## Notes\n\n- F1: fixed by a test\n- F-1 again',
+    ['F1 FIXED'],
+  ],
+] as const) {
+  test(`reads ${form}`, () => {
+    assert.deepEqual(read(log), entries);
+    assert.equal(isUnread(log), false);
+  });
+}
+
+test('knows the title of a finding without its id and its status', () => {
+  const titles = [
+    ...[
+      '## F1: Token in a log [OPEN]',
+      '## [F1] Token in a log',
+      '- [ ] **F1**: Token in a log',
+      '## F1 (FIXED) – Token in a log',
+    ],
+    '| ID | Title | Status |\n|--|--|--|\n| F1 | Token in a log | OPEN |',
+  ].map((log) => findingsIn(log)[0]?.title);
+  assert.deepEqual(titles, Array(5).fill('Token in a log'));
+});
+
+for (const log of [
+  'The token is printed in src/a.ts.',
+  '# Findings\n\n- Token in a log\n- Long line',
+  '# Findings\n\n## Token in a log\n\nIt is printed.',
+  '## SQL injection',
+  'F1 token in a log',
+  '| ID | Title |\n|--|--|\n| F1 | Token |',
+  '1. Token in a log, not fixed yet',
+])
+  test(`a log with text and no entry is unread: ${JSON.stringify(log.slice(0, 40))}`, () => {
+    assert.deepEqual([read(log), isUnread(log)], [[], true]);
+  });
+
+for (const log of [
+  '',
+  '# Findings\n',
+  '# Findings\n\n## Open\n\n## Fixed\n',
+  '# Findings\n\nNo findings.\n',
+  '## Checked files\n\n- src/a.ts\n\nThere are no open findings.\n',
+  'None.',
+  '- **None**',
+  '0 findings remain',
+  'No security issues were found in src.',
+  'All findings are fixed.',
+  '| ID | Status |\n|--|--|\n',
+  '```\n### FINDING-001: x\nStatus: OPEN\n```\n',
+  '<!-- format: ### FINDING-001 -->\n',
+])
+  test(`a log that is empty, or says so, has no finding: ${JSON.stringify(log.slice(0, 40))}`, () => {
+    assert.deepEqual([read(log), isUnread(log)], [[], false]);
+  });

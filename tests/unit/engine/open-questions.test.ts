@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openQuestions } from '../../../src/task/commands/check-task-outputs.ts';
+import { readQuestions } from '../../../src/engine/identity/questions.ts';
 
 /** Each open item as `SECTION line text`. */
 function open(text: string): string[] {
-  return openQuestions(text).map(({ section, line, text: said }) => `${section} ${line} ${said}`);
+  return readQuestions(text)
+    .questions.filter(({ isOpen }) => isOpen)
+    .map(({ section, line, text: said }) => `${section} ${line} ${said}`);
 }
 
 const CASES: readonly { readonly name: string; readonly text: string; readonly open: readonly string[] }[] = [

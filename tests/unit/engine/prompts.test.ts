@@ -45,7 +45,7 @@ describe('the prompt', () => {
       },
       steering: [{ text: 'Look again.' }, { text: 'And once more.' }],
       guardrailsPath: 'guardrails.md',
-      findings: { claimed: 2, open: 3 },
+      findings: { claimed: 2, open: 3, problems: [] },
     });
     assert.deepEqual(preface.split('\n\n'), [
       '[ralph] Iteration 2 of 25. The task is in PROMPT.md.',
@@ -62,8 +62,8 @@ describe('the prompt', () => {
   });
 
   test('gives only the real count of findings if the agent claimed it or nothing', () => {
-    assert.match(assembled({ findings: { claimed: 1, open: 1 } }).preface, /has 1 open finding\.$/);
-    assert.match(assembled({ findings: { claimed: null, open: 0 } }).preface, /has 0 open findings\.$/);
+    assert.match(assembled({ findings: { claimed: 1, open: 1, problems: [] } }).preface, /has 1 open finding\.$/);
+    assert.match(assembled({ findings: { claimed: null, open: 0, problems: [] } }).preface, /has 0 open findings\.$/);
   });
 
   test('asks for the promise in a loop with one, and for nothing in a loop without completion', () => {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { openFindings } from '../../../src/engine/findings/read-findings.ts';
 import { parseSigns } from '../../../src/engine/prompt/signs.ts';
-import { openFindings } from '../../../src/engine/signals/findings.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { readPlan } from '../../../src/task/plan/read-plan.ts';
 

@@ -152,6 +152,7 @@ test('an open finding rejects; a log without one proves nothing, nor does a miss
       name: 'findings log',
       outcome: 'failed',
       detail: `3 open: FINDING-003 Off by one, FINDING-004 x (has no Status line), FINDING-005 y (Status WONTFIX is not FIXED_THIS_ITERATION) (in ${log}).`,
+      refutesOnly: true,
     },
   ]);
   writeFiles(directory, { [log]: '### FINDING-003: x\nStatus: FIXED_THIS_ITERATION\n' });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
+import { readFindings } from '../../../src/engine/findings/read-findings.ts';
 import { parseSigns, signBehind } from '../../../src/engine/prompt/signs.ts';
-import { readFindings } from '../../../src/engine/signals/findings.ts';
 import { addValidation } from '../../../src/task/draft/add-validation.ts';
 import { extractValidationCommands } from '../../../src/task/draft/validation-section.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
+import { outputsNow } from '../../../src/task/commands/check-task-outputs.ts';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
@@ -21,7 +22,7 @@ function contractOf(
   return buildContract(taskTerms(directory, ...more)).contract;
 }
 
-function gate(contract: Contract, directory: string, more: Partial<TaskCommandOptions> = {}) {
+function gate(contract: Contract, directory: string, more: Partial<Parameters<typeof runGate>[2]> = {}) {
   return runGate(contract, directory, {
     signal: new AbortController().signal,
     env: ENV,
@@ -35,7 +36,7 @@ async function outcomes(contract: Contract, directory: string, more: Partial<Tas
 }
 
 test('a required gate that is ready says what it found, and runs the acceptance commands again', async (context) => {
-  const directory = folderWith(context, { ...READY, 'tasks/one/FIXES.md': '' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/FIXES.md': 'a' });
   const commands = [ACCEPTED, { name: 'stats', run: 'touch stats' }];
   const contract = contractOf(directory, { commands, requiredOutputs: ['FIXES.md'] });
   assert.deepEqual(await gate(contract, directory), [
@@ -78,7 +79,7 @@ test('shows open questions with their lines, and runs nothing', async (context) 
   assert.deepEqual(others, []);
   assert.equal(result?.outcome, 'failed');
   const lines = result?.detail.split('\n') ?? [];
-  assert.equal(lines[0], '22 open. Answer each and check it off as "- [x]", or take it out.');
+  assert.equal(lines[0], '22 open. Answer each, behind it or below it, and check it off as "- [x]".');
   assert.equal(lines[1], 'P0, line 3: Which store?');
   assert.equal(lines[2], `P1, line 5: ${'y'.repeat(120)}…`);
   assert.equal(lines.at(-1), 'and 2 more');
@@ -86,7 +87,7 @@ test('shows open questions with their lines, and runs nothing', async (context) 
 });
 
 test('an output has to be a regular file inside the task folder', async (context) => {
-  const directory = folderWith(context, { ...READY, 'tasks/one/real.md': '', 'outside.md': '' });
+  const directory = folderWith(context, { ...READY, 'tasks/one/real.md': 'a', 'outside.md': 'a' });
   const folder = join(directory, 'tasks/one');
   mkdirSync(join(folder, 'folder.md'));
   symlinkSync('real.md', join(folder, 'inside.md'));
@@ -204,7 +205,7 @@ test('an abort during an acceptance command rejects', async (context: TestContex
 });
 
 test('the gate of a prompt file looks in the project, and needs no OPEN_QUESTIONS.md', async (context) => {
-  const directory = folderWith(context, { 'REPORT.md': '', 'check.sh': 'exit 0\n' });
+  const directory = folderWith(context, { 'REPORT.md': 'a', 'check.sh': 'exit 0\n' });
   const run = [{ name: 'check', run: './check.sh', acceptance: true, directory: 'task' as const }];
   const terms = { commands: run, requiredOutputs: ['REPORT.md'], openQuestions: 'optional' as const };
   const contract = contractOf(directory, terms, { taskPath: '.claude/ralph/PROMPT.md' });
@@ -224,4 +225,45 @@ test('refuses a promise in a prompt file while OPEN_QUESTIONS.md has open items,
   assert.deepEqual(await outcomes(of({ kind: 'signal', text: 'DONE' }), directory), []);
   rmSync(join(directory, 'OPEN_QUESTIONS.md'));
   assert.deepEqual(await outcomes(of({ kind: 'promise', text: 'DONE' }), directory), []);
+});
+
+test('an output is a file with text, or a folder that holds one', async (context) => {
+  const directory = folderWith(context, {
+    ...READY,
+    ...{ 'tasks/one/empty.md': '', 'tasks/one/blank.md': ' \n\t\n', 'tasks/one/none/.gitkeep': '' },
+    ...{ 'tasks/one/some/.gitkeep': '', 'tasks/one/some/deep/a.txt': 'a', 'outside/a.txt': 'a' },
+  });
+  const folder = join(directory, 'tasks/one');
+  mkdirSync(join(folder, 'linked'));
+  symlinkSync('../../../outside/a.txt', join(folder, 'linked/a.txt'));
+  symlinkSync('../../outside', join(folder, 'away'));
+  const requiredOutputs = ['empty.md', 'blank.md', 'none', 'some', 'linked', 'away'];
+  const results = await gate(contractOf(directory, { requiredOutputs }), directory);
+  assert.deepEqual(
+    results.slice(0, -1).map(({ outcome, detail }) => `${outcome}: ${detail}`),
+    [
+      ...['failed: tasks/one/empty.md is empty.', 'failed: tasks/one/blank.md is empty.'],
+      ...['failed: tasks/one/none is empty.', 'ok: it exists.', 'failed: tasks/one/linked is empty.'],
+      'failed: tasks/one/away is not a regular file in the task folder: replace it with one.',
+    ],
+  );
+});
+
+test('an output that is as it was before the start is named as such', async (context) => {
+  const outputs = ['A.md', 'B.md', 'C', 'D.md'];
+  const directory = folderWith(context, {
+    ...READY,
+    ...{ 'tasks/one/A.md': 'a', 'tasks/one/B.md': 'b', 'tasks/one/C/c.txt': 'c' },
+  });
+  const contract = contractOf(directory, { requiredOutputs: outputs });
+  const seen = {
+    ...{ loopId: 'l', items: [], findings: [], questions: [] },
+    outputs: outputsNow(directory, contract.taskPath, outputs),
+  };
+  writeFiles(directory, { 'tasks/one/B.md': 'B', 'tasks/one/D.md': 'd' });
+  const said = async () => (await gate(contract, directory, { seen })).slice(0, -1).map(({ detail }) => detail);
+  const before = 'it is as it was before the start.';
+  assert.deepEqual(await said(), [before, 'it exists.', before, 'it exists.']);
+  writeFiles(directory, { 'tasks/one/C/d.txt': 'd' });
+  assert.deepEqual(await said(), [before, 'it exists.', 'it exists.', 'it exists.']);
 });

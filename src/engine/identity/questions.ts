@@ -1,0 +1,82 @@
+import { LINE_END } from '../../text/characters.ts';
+import { type ListItem, readLists } from '../../text/markdown/lists.ts';
+import { saysNone } from '../../text/markdown/says-none.ts';
+import { saysNoMore } from './items.ts';
+import { compareOwed, type Entry, type Owed } from './owed.ts';
+
+/** List item of OPEN_QUESTIONS.md. */
+export interface Question extends Entry, Pick<ListItem, 'line' | 'checked' | 'nested' | 'inDone'> {
+  /** Innermost section that contains it; `P0` for a heading that names both; null outside P0 and P1. */
+  readonly section: 'P0' | 'P1' | null;
+  /** Something stands below it: an item inside it, or lines before the next one. */
+  readonly hasNote: boolean;
+}
+
+export interface QuestionsFile {
+  readonly questions: readonly Question[];
+  /** The file has text, but no section of a priority and no statement that nothing is open: what is open is unknown. */
+  readonly isUnread: boolean;
+}
+
+/** `next`: index of the next item or heading among those that begin. */
+type FoundQuestion = Omit<Question, 'hasNote'> & { readonly next: number };
+
+const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
+const PRIORITY = /^[^\p{L}\p{N}]*P\d(?![\p{L}\p{N}])/iu;
+
+/** Reads the items of OPEN_QUESTIONS.md. Open are those without an x under P0 and P1; prose, code, comments and quotes are none. */
+export function readQuestions(text: string): QuestionsFile {
+  let sections: { readonly name: 'P0' | 'P1'; readonly level: number }[] = [];
+  let hasPriority = false;
+  const found: FoundQuestion[] = [];
+  /** Lines on which an item or a heading begins. */
+  const begins: number[] = [];
+  readLists(text, {
+    heading: (title, level, line) => {
+      begins.push(line);
+      // A heading ends the sections of its own level and below, and may open one.
+      sections = sections.filter((section) => section.level < level);
+      const plain = title.replace(/[*_]/g, '');
+      hasPriority ||= PRIORITY.test(plain);
+      const [, first, second] = SECTION.exec(plain) ?? [];
+      if (first !== undefined) sections.push({ name: first === '0' || second === '0' ? 'P0' : 'P1', level });
+    },
+    item: ({ checked, inDone, nested, line, text: said, paragraph }) => {
+      begins.push(line);
+      const section = sections.at(-1)?.name ?? null;
+      // A plain item below a checked one is a note.
+      const isOpen = section !== null && (checked === null ? !inDone : !checked);
+      found.push({ section, line, text: said, paragraph, isOpen, checked, nested, inDone, next: begins.length });
+    },
+  });
+  const lines = text.split(LINE_END);
+  const hasText = lines.some((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:#|<!--)/.test(line));
+  return {
+    questions: found.map(({ next, ...question }, at) => {
+      const end = begins[next] ?? lines.length + 1;
+      return { ...question, hasNote: hasNote(question, found[at + 1], end, lines) };
+    }),
+    isUnread: !hasPriority && hasText && !lines.some(saysNone),
+  };
+}
+
+/** Compares the questions that were seen open with those of now. An answer stands behind a checked question or below it. */
+export function compareQuestions(had: readonly string[], questions: readonly Question[]): Owed<Question> {
+  const now = questions.map((question) => {
+    // A plain item inside another one is a note on it, and no question of its own.
+    const isNote = question.nested && question.checked === null;
+    return isNote ? { ...question, isOpen: false } : question;
+  });
+  return compareOwed(had, now, (seen, { checked, inDone, hasNote: noted, ...item }) =>
+    checked === null ? inDone : checked && (noted || !saysNoMore(seen, item)),
+  );
+}
+
+function hasNote(
+  { line, nested }: Omit<Question, 'hasNote'>,
+  next: FoundQuestion | undefined,
+  end: number,
+  lines: readonly string[],
+): boolean {
+  return (next?.nested === true && !nested) || lines.slice(line, end - 1).some((text) => text.trim() !== '');
+}

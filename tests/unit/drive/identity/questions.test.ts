@@ -1,0 +1,108 @@
+import '../../../support/starts-processes.ts';
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { put } from '../../../support/drive/drive-project.ts';
+import { type AgentTurn, assertRefused, EVERY_DRIVER, type Task } from '../../../support/drive/every-driver.ts';
+
+const QUESTIONS = 'job/OPEN_QUESTIONS.md';
+const DONE = 'Done.\n\n<promise>DONE</promise>';
+const P0 = '## P0\n\n- [ ] Which store?\n\n## P1\n\n- [ ] Which port?\n';
+
+const task = (questions: string | null, keys = 'open_questions: optional'): Task => ({
+  path: 'job',
+  files: {
+    'job/RALPH.md': `---\nvalidation: ["true"]\ncompletion_promise: DONE\n${keys}\nmax_iterations: 3\n---\nWork.\n`,
+    ...(questions !== null && { [QUESTIONS]: questions }),
+  },
+});
+
+const claims =
+  (questions: string): AgentTurn =>
+  ({ directory }) => {
+    put(join(directory, QUESTIONS), questions);
+    return DONE;
+  };
+
+for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
+  describe(`in the ${driver}, questions`, () => {
+    for (const [where, answered] of [
+      ['behind them', '## P0\n\n- [x] Which store? Postgres.\n\n## P1\n\n- [x] Which port? – 8080\n'],
+      ['below them', '## P0\n\n- [x] Which store?\n  - Postgres\n\n## P1\n\n- [x] Which port?\n\n  It is 8080.\n'],
+      [
+        'in another section',
+        '## P0\n\n## P1\n\n## Answered\n\n- [x] Which store? Postgres\n- [x] **Which port?** 8080\n',
+      ],
+    ] as const) {
+      test(`with answers ${where} are accepted at the first claim`, async (t) => {
+        const became = await run(t, task(P0), [claims(answered)]);
+        assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 1]);
+      });
+    }
+
+    for (const [what, text, said] of [
+      ['emptied', '', /2 entries were open[^\n]*"Which store\?", "Which port\?"/],
+      ['taken out', '# Open questions\n\n## P0\n\nNone.\n\n## P1\n', /2 entries were open/],
+      [
+        'demoted',
+        P0.replace('P0', 'P2').replace('P1', 'P3'),
+        /moved without an answer: "Which store\?", "Which port\?"/,
+      ],
+      ['moved to notes', '## Later\n\n- Which store?\n- Which port?\n', /moved without an answer/],
+      ['checked without an answer', P0.replaceAll('[ ]', '[x]'), /Checked without an answer[^\n]*"Which store\?"/],
+      ['reworded', '## P0\n\n- [x] Nothing open\n- [x] Nothing else\n', /2 entries were open/],
+    ] as const) {
+      test(`that were ${what} hold the claim`, async (t) => {
+        const became = await run(t, task(P0), [claims(text)]);
+        assertRefused(became);
+        assert.match(became.prompts[0] ?? '', said);
+      });
+    }
+
+    test('in a file that is gone hold the claim, even if it is optional', async (t) => {
+      const deletes: AgentTurn = ({ directory }) => {
+        rmSync(join(directory, QUESTIONS), { force: true });
+        return DONE;
+      };
+      assertRefused(await run(t, task(P0), [deletes]));
+      assert.equal((await run(t, task(null), [deletes])).status, 'complete');
+    });
+
+    test('below headings of no priority are unavailable, never none', async (t) => {
+      const became = await run(t, task(null), [claims('## Critical\n\n- [ ] Which store?\n')]);
+      assertRefused(became);
+      assert.match(became.prompts[0] ?? '', /no heading that begins with P0 or P1/);
+      assert.equal((await run(t, task(null), [claims('# Open questions\n\nNone.\n')])).status, 'complete');
+    });
+  });
+
+  describe(`in the ${driver}, a required output`, () => {
+    const output = (files: Readonly<Record<string, string>> = {}): Task => {
+      const made = task('## P0\n', 'required_outputs: [REPORT.md]');
+      return { ...made, files: { ...made.files, ...files } };
+    };
+
+    test('that was written is accepted', async (t) => {
+      const writes: AgentTurn = ({ directory }) => {
+        put(join(directory, 'job/REPORT.md'), 'All is well.\n');
+        return DONE;
+      };
+      const became = await run(t, output(), [writes]);
+      assert.deepEqual([became.status, became.verified], ['complete', true]);
+    });
+
+    test('that is missing, empty, blank or an empty folder holds the claim', async (t) => {
+      for (const path of ['', 'job/REPORT.md', 'job/REPORT.md/', 'job/REPORT.md/a.txt'])
+        assertRefused(
+          await run(t, output(), [
+            ({ directory }) => {
+              if (path.endsWith('/')) put(join(directory, `${path}.gitkeep`), '');
+              else if (path !== '') put(join(directory, path), ' \n');
+              return DONE;
+            },
+          ]),
+        );
+    });
+  });
+}
