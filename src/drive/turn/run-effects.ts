@@ -101,7 +101,7 @@ function following(effects: readonly Effect[], next: Dispatched): Dispatched {
   return effects.length === 0 ? next : { ...next, effects: [...effects, ...next.effects] };
 }
 
-/** Number of bytes of a check's result in the event stream: its end, which shows the failure. */
+/** Number of bytes of a check's result in the event stream. */
 const MOST_TAIL = 4 * 1024;
 
 function recordChecks(
@@ -111,15 +111,30 @@ function recordChecks(
   const { validation = [], task = null } = stored?.contract ?? {};
   const commands = [...(task?.commands ?? []), ...validation];
   const { loopId, iteration } = state;
-  for (const { name, outcome, detail } of results) {
+  for (const { name, outcome, detail, tests } of results) {
     const run = commands.find((command) => command.name === name)?.run ?? null;
-    const tail = Buffer.from(detail)
-      .subarray(-MOST_TAIL)
-      .toString()
-      .replace(/^\uFFFD+/, '');
-    const event = { type: 'check.ran', at: now(), loopId, iteration, name, run, outcome, tail };
+    const tail = endOf(detail);
+    const event = {
+      type: 'check.ran',
+      at: now(),
+      loopId,
+      iteration,
+      name,
+      run,
+      outcome,
+      tail,
+      ...(tests && { tests }),
+    };
     recordJournal(files, now(), [{ type: 'record-event', event }]);
   }
+}
+
+/** Returns the first line, which names what failed, and as much of the end, which shows it, as fits. */
+function endOf(detail: string): string {
+  const whole = Buffer.from(detail);
+  if (whole.length <= MOST_TAIL) return detail;
+  const head = Buffer.from(`${detail.split('\n', 1)[0]}\n[…]\n`).subarray(0, MOST_TAIL / 2);
+  return `${head}${whole.subarray(head.length - MOST_TAIL)}`.replaceAll('\uFFFD', '');
 }
 
 /** Compares the watched files and the output of the task's commands with those at the time of the idle report. */

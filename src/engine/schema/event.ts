@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { EVENT_VERSION } from './constants.ts';
+import { testSummary } from './proof.ts';
 import { iterationRecord, loopEvent } from './records.ts';
 import { count, instant } from './scalars.ts';
 import { steering } from './state.ts';
@@ -64,12 +65,14 @@ const ACTIVITIES = {
   },
   'verification.started': {},
   'check.started': { name: z.string() },
-  /** `tail`: end of the output, with the reason; at most 4 KiB. */
+  /** `tail`: the reason in the first line, then the end of the output; at most 4 KiB. */
   'check.ran': {
     name: z.string(),
     run: z.string().nullable(),
     outcome: z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']),
     tail: z.string(),
+    /** Absent if the output shows no test run. */
+    tests: testSummary.optional(),
   },
   'agent.checklist': { done: count, total: count },
   'agent.notice': { message: z.string() },

@@ -126,7 +126,7 @@ function changedByThemselves(contract: Contract, projectDir: string, iteration: 
   });
 }
 
-function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
+function checkResult({ name, run, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
   switch (end.kind) {
     case 'blocked':
       return { name, outcome: 'unavailable', detail: `it was not run, since a guardrail blocks it: ${end.rule}` };
@@ -135,7 +135,7 @@ function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskComma
     case 'ran':
       return {
         name,
-        ...verdict(end.outcome, timeoutSeconds),
+        ...verdict(end.outcome, timeoutSeconds, run),
         ...(end.outcome.tests !== null && { tests: end.outcome.tests }),
       };
     default:
@@ -145,9 +145,16 @@ function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskComma
 
 /** Maximum length of what a package printed before its tests failed. */
 const MAX_PART = 6000;
+/** With this option npm and pnpm pass in silence if no package has the script. */
+const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s--if-present\b/;
+const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which proves nothing.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
-function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number): Omit<CheckResult, 'name'> {
+function verdict(
+  { end, output, tests }: CommandOutcome,
+  timeoutSeconds: number,
+  run: string,
+): Omit<CheckResult, 'name'> {
   const failed = failedTestsText(tests);
   const printed = output.failedPart(MAX_PART) ?? output.text();
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
@@ -155,8 +162,9 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
     case 'exit':
       if (end.code !== 0) return { outcome: 'failed', detail: with_(failed ?? `exit code ${end.code}.`) };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
-      return ranNothing(tests)
-        ? { outcome: 'vacuous', detail: with_(VACUOUS) }
+      if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
+      return OPTIONAL.test(run) && isEmpty(printed)
+        ? { outcome: 'vacuous', detail: with_(NO_SCRIPT) }
         : { outcome: 'ok', detail: 'exit code 0.' };
     case 'signal':
       return { outcome: 'failed', detail: with_(`ended by ${end.signal}.`) };
@@ -167,6 +175,11 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
     default:
       return end satisfies never;
   }
+}
+
+/** Returns whether a package manager ran nothing: at most it tells how many packages it has looked at. */
+function isEmpty(printed: string): boolean {
+  return printed.split('\n').every((line) => line === '' || /^Scope: /.test(line));
 }
 
 function changedText(what: string): string {

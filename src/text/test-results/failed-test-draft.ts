@@ -6,7 +6,7 @@ const MAX_TEXT = 300;
 
 /** Lines that are no reason: rulers, code frames, titles, the beginning of a trace. */
 const NO_REASON =
-  /^(?:[-─━=⎯.·|│^~>\s]*$|[=>❯ ]*\d+ *[:|]|-{3,}|Message:$|Failure\/Error:|Stack:|Error Message:$|Stack Trace:$|Traceback |stack backtrace:|error:? [|>]-?$|duration_ms|location:|failureType:|code: |name: '|at:? |operator: |compare: |running \d+ test|test \S+ \.\.\. )/;
+  /^(?:[-─━=⎯.·|│^~>{}\s]*$|[=>❯ ]*\d+ *[:|]|-{3,}|Error \{$|message: '|Message:$|Failure\/Error:|Stack:|Error Message:$|Stack Trace:$|Traceback |stack backtrace:|error:? [|>]-?$|duration_ms|location:|failureType:|code: |name: '|at:? |operator: |compare: |running \d+ test|test \S+ \.\.\. )/;
 /** A first line that names no values; the lines below say more. */
 const WEAK = /^(?:expect\(|should |assertion (?:`|failed)|Assert\.|.*:$)/;
 const VALUE = /^(expected|received|actual|got|left|right)\s*: *(.+)$/i;
@@ -74,7 +74,7 @@ export class FailedTestDraft {
       const found = locationIn(text);
       if (found !== null && this.#isIn(found[0])) [this.file, this.line] = [this.file ?? found[0], found[1]];
     }
-    const said = text.replace(/^[\s│#]+/, '');
+    const said = text.replace(/^(?:[\s│#]|\[\w+\] +)+/, '');
     const [, what, value] = VALUE.exec(said) ?? [];
     if (what !== undefined && value !== undefined && this.#isWeak) {
       const values = this.message !== null && VALUE.test(this.message) ? `${this.message}, ` : '';

@@ -87,7 +87,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
     ],
     failed: [/^ *\(fail\) (?<name>.+?)(?: \[[\d.]+m?s\])?$/],
     reasons: [/^error: (?<message>.+)$/],
-    begins: /^(?: *\((?:pass|skip|todo|fail)\) |bun test v|\S+:$)/,
+    begins: /^(?: *\((?:pass|skip|todo|fail)\) |bun test v|\S+:$)(?<before>)/,
   },
   // deno
   {

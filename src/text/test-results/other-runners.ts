@@ -143,7 +143,9 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     failed: [/^(?<file>\S.*?):(?<line>\d+): error: (?:-\[)?(?<name>[\w. ]+?)\]? : (?<message>.+)$/],
   },
   {
-    totals: [/^\S+ +Test run with (?<all>\d+) tests?\b.* (?:passed|failed) after /],
+    totals: [
+      /^\S+ +Test run with (?<all>\d+) tests?\b.* (?:passed|failed) after [\d.]+ seconds(?: with (?<failed>\d+) issues?)?/,
+    ],
     failed: [/^\S+ +Test (?<name>.+) recorded an issue at (?<file>\S+?):(?<line>\d+):\d+: (?<message>.+)$/],
   },
   // zig
@@ -161,6 +163,6 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     ],
     nothing: [/^No tests (?:ran|match)\b/, /^\d\d:\d\d \+0: No tests ran\.$/],
     failed: [/^\d\d:\d\d \+\d+(?: ~\d+)? -\d+: (?:\S+\.dart: )?(?<name>.+) \[E\]$/],
-    begins: /^\d\d:\d\d \+/,
+    begins: /^\d\d:\d\d \+(?!.* \[E\]$)/,
   },
 ];

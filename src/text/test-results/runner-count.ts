@@ -77,7 +77,7 @@ export class RunnerCount {
       failures,
     };
     const isUnknown = this.#totals === null && (listed > 0 || (groups !== undefined && !this.#namesTests));
-    return isUnknown ? { ...summary, atLeast: true } : summary;
+    return isUnknown && summary.run > 0 ? { ...summary, atLeast: true } : summary;
   }
 
   #count(text: string): boolean {
@@ -155,6 +155,10 @@ export class RunnerCount {
     const name = groups['name'] ?? '';
     const title = groups['title'] ?? groups['title2'];
     if (title !== undefined) this.#title = title;
+    if (name === '' && groups['file'] === undefined && groups['before'] === undefined) {
+      this.#open = null;
+      return;
+    }
     this.#open = this.#begun.get(name) ?? new FailedTestDraft(name);
     this.#open.take(groups);
     if (name === '') return;

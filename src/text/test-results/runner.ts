@@ -2,7 +2,7 @@ import { anyOf } from './any-of.ts';
 
 /**
  * What a test runner prints. Named groups of its patterns are counts: `list` (`2 passed, 1 failed`) or `pairs` (`passed: 2`) of
- * words that `count-words` knows; `all`, `passed`, `failed`, `skipped` (parts of `all` if it is there); `part` (a list or pairs that
+ * words that runner-count.ts knows; `all`, `passed`, `failed`, `skipped` (parts of `all` if it is there); `part` (a list or pairs that
  * belong to a total on another line). Or they are facts of a failed test: `name`, `file`, `line`, `message`.
  */
 export interface Runner {
@@ -24,9 +24,12 @@ export interface Runner {
   readonly titles?: RegExp;
   /** Lines between which failed tests are listed; elsewhere nothing is one. */
   readonly list?: { readonly begins: RegExp; readonly ends?: RegExp };
-  /** Explains a failed test, or the next one if none has begun. Without these, the first line below a name is the reason. */
+  /** Explains a failed test. Without these, the first line below a name is the reason. */
   readonly reasons?: readonly RegExp[];
-  /** Begins a test, failed or not: what follows is not about the one before. */
+  /**
+   * Begins a test, failed or not: what follows is not about the one before. With `name`, `file` or `before`, what follows is about
+   * the test that is named below it.
+   */
   readonly begins?: RegExp;
   /** Continues the name of a failed test. */
   readonly nameGoesOn?: RegExp;

@@ -52,8 +52,8 @@ const NO_PARTS: readonly RegExp[] = [
   /^No projects found in /, // pnpm
   /^(?:\W*NX\W+)?No (?:tasks were run|projects with|targets? )/i, // nx
   /^ *Tasks: +0 successful, 0 total$/, // turbo
-  /^No tasks were executed\b/, // turbo
-  /^(?:lerna \w+ )?No (?:packages|projects) (?:found|matched|remain|with)\b/i, // lerna
+  /^(?: WARNING +)?No tasks were executed\b/, // turbo
+  /^(?:lerna \w+ (?:\w+ )?)?No (?:packages|projects) (?:found|matched|remain|with)\b/i, // lerna
   /^npm (?:warn|WARN) workspaces? .*no (?:workspaces|such script)/i,
 ];
 

@@ -102,7 +102,7 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
   const good = last === null ? null : last === 'ok';
   return html`<tr>
     <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
-      ${good === false && tail !== '' && html`<details><summary>Last output</summary><pre tabindex="0">${clean(tail)}</pre></details>`}</td>
+      ${good === false && tail !== '' && html`<br />${oneLine(tail.split('\n', 1)[0] ?? '')}`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
     <td class="number" data-label="Runs:">${runs}</td>
     <td class="number" data-label="First failed in iteration:">${firstFailed ?? '–'}</td>

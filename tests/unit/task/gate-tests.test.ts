@@ -1,0 +1,103 @@
+import '../../support/starts-processes.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { folderWith } from '../../support/folder.ts';
+import { gate } from './support/gate.ts';
+
+const CART = `const assert = require('node:assert/strict');
+const { test } = require('node:test');
+test('adds', () => assert.equal(1 + 2, 3));
+test('discount is whole cents', () => {
+  assert.equal(155 * 0.9, 139);
+});
+`;
+const RUN = `"${process.execPath}" --test`;
+const packageJson = (name: string): string => JSON.stringify({ name, version: '1.0.0', scripts: { test: RUN } });
+const WORKSPACES = {
+  'package.json': '{"name":"shop","private":true,"workspaces":["api","web"]}',
+  'api/package.json': packageJson('api'),
+  'api/cart.test.js': CART,
+  'web/package.json': packageJson('web'),
+  'web/web.test.js': "require('node:test').test('shows the cart', () => {});\n",
+};
+
+test('a failed check names the failed tests first, then what the runner printed', async (context) => {
+  const folder = folderWith(context, { 'cart.test.js': CART, 'good.test.js': CART.replace('139)', '139.5)') });
+  const [spec, good] = await gate(folder, [`${RUN} --test-reporter=spec cart.test.js`, `${RUN} good.test.js`]);
+  const [head = '', ...output] = (spec?.detail ?? '').split('\n');
+  assert.equal(head, '1 of 2 tests fails: discount is whole cents (cart.test.js:4): 139.5 !== 139');
+  assert.equal(output.filter((line) => line === 'ℹ fail 1').length, 1);
+  assert.deepEqual(spec?.tests?.failures, [
+    { name: 'discount is whole cents', file: 'cart.test.js', line: 4, message: '139.5 !== 139' },
+  ]);
+  assert.deepEqual([good?.outcome, good?.tests?.run, good?.tests?.failed], ['ok', 2, 0]);
+});
+
+test('a check that exits with 0 is refused if its runner reports failed tests', async (context) => {
+  const folder = folderWith(context, { 'cart.test.js': CART, 'good.test.js': CART.replace('139)', '139.5)') });
+  const [hidden, summary, good, todo] = await gate(folder, [
+    `${RUN} cart.test.js || true`,
+    'echo "Tests:       2 failed, 4 passed, 6 total"',
+    `${RUN} good.test.js || true`,
+    'printf "not ok 1 - later # TODO\\nok 2 - a\\n1..2\\n# tests 2\\n# pass 1\\n# fail 1\\n"',
+  ]);
+  assert.equal(hidden?.outcome, 'failed');
+  assert.match(
+    hidden?.detail ?? '',
+    /^exited with 0, but its runner reports 1 failed test: discount is whole cents \(/,
+  );
+  assert.match(summary?.detail ?? '', /^exited with 0, but its runner reports 2 failed tests\.\n/);
+  assert.deepEqual([good?.outcome, todo?.outcome], ['ok', 'ok']);
+});
+
+test('of several packages, the end of the one that failed is shown', async (context) => {
+  const [result] = await gate(folderWith(context, WORKSPACES), ['npm test --workspaces']);
+  const detail = result?.detail ?? '';
+  assert.match(detail, /^1 of 3 tests fails: discount is whole cents \(api\/cart\.test\.js:4\): 139\.5 !== 139\n/);
+  assert.match(detail, /^# fail 1$/m);
+  assert.doesNotMatch(detail, /shows the cart|^# fail 0$/m);
+});
+
+test('a run of several packages that executed no test is vacuous', async (context) => {
+  const skipped = (prefix: string): string =>
+    `printf '${prefix}# tests 1\\n${prefix}# pass 0\\n${prefix}# fail 0\\n${prefix}# skipped 1\\n'`;
+  const commands = [
+    `npm test --workspaces -- --test-name-pattern=nomatch`,
+    `${skipped('packages/api test: ')}; ${skipped('packages/web test: ')}`,
+    skipped('web:test: '),
+    skipped('web-1  | '),
+    skipped('[web] '),
+    "printf 'web:test:       Tests  5 skipped (5)\\n'",
+    `echo 'No projects matched the filters in "/project"'`,
+    `echo 'None of the selected packages has a "tset" script'`,
+    'npm run tset --workspaces --if-present',
+    `printf 'bun test v1.2.0\\n\\n(skip) later\\n\\n 0 pass\\n 1 skip\\n 0 fail\\nRan 1 test across 1 file.\\n'`,
+  ];
+  const results = await gate(folderWith(context, WORKSPACES), commands);
+  assert.deepEqual(
+    results.map(({ name, outcome }) => `${name}: ${outcome}`),
+    results.map(({ name }) => `${name}: vacuous`),
+  );
+  const passing = [
+    'echo "packages/api test: # pass 1"',
+    'echo "web:test:       Tests  5 passed (5)"',
+    'npm test -w web --if-present',
+    'true',
+  ];
+  const controls = await gate(folderWith(context, WORKSPACES), passing);
+  assert.deepEqual(
+    controls.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'ok', 'ok'],
+  );
+});
+
+test('output is kept as a terminal shows it: without colours, titles and overwritten progress', async (context) => {
+  const [bar] = await gate(folderWith(context), [
+    `for i in 1 2 3 4 5; do printf 'loading %s0%%\\r' $i; done; printf 'done       \\n'; printf '\\033]0;EVIL TITLE\\007\\033[31mred\\033[0m\\n'; exit 1`,
+  ]);
+  assert.equal(bar?.detail, 'exit code 1.\ndone\nred');
+  const [moved] = await gate(folderWith(context), [
+    `printf 'one: 1\\ntwo: 1\\n\\033[2A\\033[Kone: 2\\n\\033[Ktwo: 2\\nend\\n'; exit 1`,
+  ]);
+  assert.equal(moved?.detail, 'exit code 1.\none: 2\ntwo: 2\nend');
+});
