@@ -1,5 +1,6 @@
 import { formatDuration } from '../../text/time.ts';
 import { completeIdle } from '../settings/defaults.ts';
+import { agentProblems } from './agent-problems.ts';
 import { type KeyProblem, keyPath, shownValue } from './problem.ts';
 import type { Frontmatter } from './schema.ts';
 
@@ -12,6 +13,7 @@ export function crossKeyProblems(settings: Settings): KeyProblem[] {
     ...duplicates(settings, 'commands', nameOf, 'name'),
     ...duplicates(settings, 'args', (entry) => entry, null),
     ...shellPolicyProblems(settings),
+    ...agentProblems(settings),
   ];
 }
 
