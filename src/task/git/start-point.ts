@@ -11,6 +11,8 @@ import { type GitOptions, partsOf, runGit, withoutFilters } from './run-git.ts';
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
   readonly head: string;
+  /** Branch that was checked out; null on a detached HEAD, absent if unknown. */
+  readonly branch?: string | null;
   /** Commit with the uncommitted changes of tracked files; null if there were none. */
   readonly stash: string | null;
   readonly untracked: readonly string[];
@@ -32,13 +34,13 @@ export async function readStartPoint(
     readGitPins(projectDir, options).catch(() => null),
   ]);
   if (typeof repository === 'string' || repository.head === null) return null;
-  const { head, changed } = repository;
-  if (changed.length === 0) return { point: { head, stash: null, untracked: [], pins }, changed };
+  const { head, branch, changed } = repository;
+  if (changed.length === 0) return { point: { head, branch, stash: null, untracked: [], pins }, changed };
   const created = await runGit(projectDir, ['stash', 'create', 'ralph-loop: before the start'], options);
   const stash = created.kind === 'answer' && COMMIT.test(created.text.trim()) ? created.text.trim() : null;
   // Without a reference git would eventually delete the commit. If git rejects the name, there is none.
   if (stash !== null) await runGit(projectDir, ['update-ref', `refs/ralph-loop/${name ?? 'default'}`, stash], options);
-  return { point: { head, stash, untracked: await untrackedFiles(projectDir, options), pins }, changed };
+  return { point: { head, branch, stash, untracked: await untrackedFiles(projectDir, options), pins }, changed };
 }
 
 /** Returns the changes since the start point, committed or not; null if git does not answer. */
@@ -97,5 +99,7 @@ export function startPointOf(files: LoopFiles, loopId: string): StartPoint | nul
   const { head, stash = null, untracked } = found ?? {};
   if (found?.loopId !== loopId || typeof head !== 'string' || !Array.isArray(untracked)) return null;
   const isSound = [head, stash ?? head].every((commit) => typeof commit === 'string' && COMMIT.test(commit));
-  return isSound ? { head, stash, untracked: untracked.filter((path) => typeof path === 'string') } : null;
+  if (!isSound) return null;
+  const { branch = null } = found;
+  return { head, branch, stash, untracked: untracked.filter((path) => typeof path === 'string') };
 }
