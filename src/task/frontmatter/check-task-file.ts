@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { show } from '../../state/process/program.ts';
 import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { outsideComments } from '../../text/markdown/comments.ts';
@@ -7,7 +8,7 @@ import { advise } from '../../text/message.ts';
 import { missingPrograms, type ProjectPlace } from '../commands/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { BY_FILE } from '../settings/defaults.ts';
-import { hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
+import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
 import { readSettings } from './check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { type ReadYaml, readYaml } from './read-yaml.ts';
@@ -22,6 +23,7 @@ const MAX_FRONTMATTER = 256 * 1024;
  * there. The frontmatter, with durations in milliseconds, is null if it has an error. The body may have errors of its own.
  */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
+  if (kind === 'prompt' && /\.json$/i.test(path)) return { kind, frontmatter: null, problems: [JSON_TASK] };
   const split = splitFrontmatter(text);
   const encoding = encodingProblem(text);
   const whole = encoding?.severity === 'error' ? encoding : wholeFileProblem(kind, split);
@@ -52,8 +54,8 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   const failed = problems.some(({ severity }) => severity === 'error');
   if (kind === 'checklist') problems.push(...checklistProblems(split));
   if (kind === 'prompt' || kind === 'ralph-md') problems.push(...bodyProblems(split));
-  const plan = kind === 'prompt' ? planDoubt(split) : null;
-  if (plan !== null) problems.push(plan);
+  const doubt = kind === 'prompt' ? (planDoubt(split) ?? boxesDoubt(path, split)) : null;
+  if (doubt !== null) problems.push(doubt);
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { kind, frontmatter: failed ? null : settings, problems };
 }
@@ -187,6 +189,29 @@ function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLin
 export function isUnfilled(body: string): boolean {
   for (const { text, inFence } of lines(body)) if (inFence || !BARE.test(text)) return false;
   return true;
+}
+
+const JSON_TASK: Problem = {
+  path: '',
+  line: 1,
+  column: 1,
+  value: null,
+  rule: 'json-task',
+  message:
+    'JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ralph-loop run NAME.',
+  severity: 'error',
+};
+
+/** Finds open boxes of a file with a name of its own that is no checklist: completion does not depend on them. */
+function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {
+  if (basename(path) === basename(DEFAULT_TASK)) return null;
+  const { done, total } = countChecklist(checklistItems(body));
+  if (done === total) return null;
+  const open = total - done === 1 ? '1 open box is' : `${total - done} open boxes are`;
+  const message = show(
+    advise(`${open} not counted.`, 'To count them, move the file to .ralph/NAME/task.md and start it', 'run NAME'),
+  );
+  return { path: '', line: bodyLine, column: 1, value: null, rule: 'boxes-not-counted', message, severity: 'warning' };
 }
 
 const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
