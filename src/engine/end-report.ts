@@ -26,7 +26,7 @@ export interface EndReport {
   /** Sentence about an agent without a sandbox, if the user has to know; null otherwise. */
   readonly unsandboxed: string | null;
   readonly lastWords: readonly string[];
-  /** Command that restores the project as it was at the start; null if unknown or unneeded. */
+  /** Command that shows and undoes the changes; null if there are none, and without git. */
   readonly restore: string | null;
   /** Next command: shows the changes of a complete loop, resumes any other. */
   readonly next: string | null;
@@ -72,7 +72,7 @@ export function reportLines(report: EndReport): string[] {
     ...(unsandboxed === null ? [] : [`  ${unsandboxed}`]),
     ...(lastWords.length === 0 ? [] : ["  The agent's final message:", ...lastWords.map((line) => `    ${line}`)]),
     ...(next === null ? [] : [`  Next: ${next}`]),
-    ...(restore === null ? [] : ['  Undo everything since the start (new files stay):', `    ${restore}`]),
+    ...(restore === null ? [] : [`  Undo: ${restore}`]),
   ];
 }
 

@@ -80,7 +80,8 @@ export function commandLine(
 function wordsOf(command: string, mode: LoopMode, loop: readonly string[]): string[] {
   switch (command) {
     case 'resume':
-      return ['resume', ...loop.slice(1)];
+    case 'undo':
+      return [command, ...loop.slice(1)];
     case 'start':
       return [STARTERS[mode], ...loop];
     case 'restart':

@@ -37,10 +37,9 @@ test('the end report says what was done, what proved it, and how to undo it; the
   assert.match(report, /\n {4}new\.txt \(new\)\n/);
   assert.doesNotMatch(report, /loose\.txt|staged\.txt/);
   assert.match(report, /\n {2}The agent's final message:\n {4}I did it\.\n/);
-  assert.match(report, /\n {2}Next: git diff [0-9a-f]{12}\n/);
-  const restore = / {2}Undo everything since the start \(new files stay\):\n {4}(.*)\n/.exec(report)?.[1] ?? '';
-  const undone = p.sh(restore);
-  assert.equal(undone.code, 0, `${restore}: ${undone.stderr}`);
+  assert.match(report, /\n {2}Next: git diff [0-9a-f]{12} [0-9a-f]{12}\n {2}Undo: ralph-loop undo\n/);
+  const undone = p.ralph(['undo', '--yes']);
+  assert.equal(undone.code, 0, undone.stderr);
   assert.equal(p.read('kept.txt'), 'one\nmine\n');
   assert.equal(git('status', '--porcelain', '--', ':!.claude', ':!agent.sh', ':!runs.txt', ':!new.txt'), status);
 });
@@ -59,7 +58,7 @@ test('status --json has the report as it was at the end, until the next loop', (
   assert.deepEqual(changedScripts, ['check.sh was changed']);
   assert.match(JSON.stringify(report['changes']), /kept\.txt \| 1 \+/);
   assert.equal(next, 'ralph-loop resume --max-iterations N');
-  assert.match(String(restore), /^git reset --hard [0-9a-f]{12}$/);
+  assert.equal(restore, 'ralph-loop undo');
 });
 
 test('a project without git has a report without changes', (t) => {

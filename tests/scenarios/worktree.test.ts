@@ -37,7 +37,8 @@ test('a loop in a worktree works on its own branch, and the main work tree stays
   const { next, restore } = inside['report'] as { next: string; restore: string };
   assert.match(p.sh(next).stdout, /\+done/, 'run where the user is');
   p.write('src/a.txt', 'mine\n');
-  assert.equal(p.sh(restore).code, 0, restore);
+  assert.equal(restore, 'ralph-loop undo fix');
+  assert.equal(p.ralph(['undo', 'fix', '--yes', '--new-files']).code, 0);
   assert.equal(p.read('src/a.txt'), 'mine\n', 'the changes of the user stay');
   assert.equal(existsSync(tree(p, 'src/b.txt')), false, 'those of the loop are undone');
 });

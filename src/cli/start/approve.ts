@@ -155,8 +155,11 @@ export async function withStartPoint<T extends StartRequest>(
     if (changed.length > 0) err(withPrefix(START_TEXTS.gitChanged(changed)));
     return { ...request, gitPins };
   }
-  const found = await readStartPoint(projectDir, name, options).catch(() => null);
-  if (found === null) return request;
+  const found = await readStartPoint(projectDir, options).catch(() => null);
+  if (found === null) {
+    err(withPrefix(START_TEXTS.noUndo));
+    return request;
+  }
   const own = dirname(request.task ?? DEFAULT_TASK);
   const changed = found.changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith(`${own}/`));
   if (changed.length > 0) err(withPrefix(START_TEXTS.uncommitted(changed, canWorktree)));

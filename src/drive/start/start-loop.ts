@@ -101,7 +101,7 @@ function createLoop(
   const { env, at, mode = 'hook', consented } = request;
   const { taskPath } = terms;
   const { maxIterations } = resolved.policy;
-  const loopId = before?.loopId ?? `loop-${randomUUID()}`;
+  const loopId = before?.loopId ?? request.startPoint?.loopId ?? `loop-${randomUUID()}`;
   const tdd = tddTerms(files, request, before?.loopId ?? null);
   const list = tdd === undefined ? null : peekTdd(files);
   const { approved } = request;
@@ -154,7 +154,7 @@ function createLoop(
   if (before === null) {
     removeIfThere(files.promptedTurn);
     removeIfThere(openTaskPath(files));
-    writeStartPoint(files, loopId, request.startPoint ?? null);
+    writeStartPoint(files, request.startPoint ?? null);
   } else if (request.gitPins) writeGitView(files, request.gitPins);
   const stored = fixContract(files, withConsentDigest(contract, list));
   const state: LoopState = { ...begun, contractHash: stored.hash };

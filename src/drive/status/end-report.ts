@@ -7,7 +7,8 @@ import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
-import { changesSince, startPointOf, wayBack } from '../../task/git/start-point.ts';
+import { type RecordedTree, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
+import { changesBetween, showCommand, startPointOf } from '../../task/git/start-point.ts';
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine } from '../../text/message.ts';
@@ -17,7 +18,7 @@ const TIMEOUT_MS = 10_000;
 
 /** Returns the report of an ended loop: the stored one, otherwise one of the project as it is now. */
 export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
-  return stored(files, state) ?? gathered(files, state, env);
+  return stored(files, state)?.report ?? gathered(files, state, env, null);
 }
 
 /** Gathers the report at the end of a loop, stores it, and returns it. Never rejects: the loop has ended regardless. */
@@ -29,9 +30,11 @@ export async function reportAtEnd(
   if (state?.status !== 'ended') return null;
   try {
     const before = stored(files, state);
-    if (before !== null) return before;
-    const report = await gathered(files, state, env);
-    writeRecord(files.report, { of: keyOf(state), report });
+    if (before !== null) return before.report;
+    const end = await endTree(files, state.loopId, env);
+    const report = await gathered(files, state, env, end);
+    const kept: StoredReport = { of: keyOf(state), report, end };
+    writeRecord(files.report, kept);
     return report;
   } catch (error) {
     log(files, state.ended.at, 'report', (error as Error).message);
@@ -50,14 +53,38 @@ function isEmpty({ iterations, tokens, changes }: EndReport): boolean {
   return iterations === 0 && tokens === null && changed === 0;
 }
 
-async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
+interface StoredReport {
+  readonly of: string;
+  readonly report: EndReport;
+  /** Files at the end of the loop; null if they are unknown. */
+  readonly end: RecordedTree | null;
+}
+
+/** Records the files at the end of a loop, so that later changes of the user can be told from the loop's. */
+async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): Promise<RecordedTree | null> {
+  if (startPointOf(files, loopId) === null) return null;
+  const sandbox = findEndedContract(files, loopId)?.contract.sandbox;
+  const around = await repositoryAround(files.projectDir, env, sandbox);
+  return around && recordTree(around, refOf(loopId, 'end'), 'At the end of a loop');
+}
+
+/** Returns the files at the end of the loop; null if they are unknown. */
+export function endOfLoop(files: LoopFiles, state: StateOf<'ended'>): RecordedTree | null {
+  return stored(files, state)?.end ?? null;
+}
+
+async function gathered(
+  files: LoopFiles,
+  state: StateOf<'ended'>,
+  env: NodeJS.ProcessEnv,
+  end: RecordedTree | null,
+): Promise<EndReport> {
   const { loopId, ended, usage, iteration, maxIterations, startedAt, checks = [], lastWords = [] } = state;
   const point = startPointOf(files, loopId);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const contract = findEndedContract(files, loopId)?.contract;
   const options = { env, signal, sandbox: contract?.sandbox };
-  const changes = point && (await changesSince(files.projectDir, point, options));
-  const commands = point && wayBack(files.projectDir, point);
+  const changes = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);
@@ -76,8 +103,15 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
     notices: noticesOf(files, loopId),
     unsandboxed: unsandboxedText(contract?.unsandboxed),
     lastWords,
-    restore: isChanged && commands ? commands.restore : null,
-    next: ended.as !== 'complete' ? resume : isChanged && commands ? commands.show : null,
+    restore: isChanged
+      ? commandLine({ command: 'undo' }, { name: state.name, mode: state.mode, program: programName() })
+      : null,
+    next:
+      ended.as !== 'complete'
+        ? resume
+        : isChanged && point && end
+          ? showCommand(files.projectDir, point.tree, end)
+          : null,
   };
 }
 
@@ -86,9 +120,9 @@ function unsandboxedText(why: Contract['unsandboxed']): string | null {
   return why === 'not-set' ? SANDBOX_TEXTS.endOfUnset : SANDBOX_TEXTS.endOfAuto;
 }
 
-function stored(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {
-  const found = readRecord<{ readonly of: string; readonly report: EndReport }>(files.report);
-  return found?.of === keyOf(state) ? (found.report ?? null) : null;
+function stored(files: LoopFiles, state: StateOf<'ended'>): StoredReport | null {
+  const found = readRecord<StoredReport>(files.report);
+  return found?.of === keyOf(state) && typeof found.report === 'object' ? (found as StoredReport) : null;
 }
 
 /** Returns the key of an end: a resumed loop ends again, under the same id. */

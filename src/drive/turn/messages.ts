@@ -83,6 +83,7 @@ export const START_TEXTS = {
   taskEmpty: (path: string): string => `The task file ${path} is empty. Write the task into it, then start again.`,
   gitChanged: (names: readonly string[]): string =>
     `git settings changed since the loop started: ${names.join(', ')}. They apply from now on.`,
+  noUndo: 'There will be no undo: the project is not in a git repository with a commit.',
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
     const more = paths.length > 5 ? ` and ${paths.length - 5} more` : '';
     const apart = canWorktree ? ' To work without them, add --worktree.' : '';

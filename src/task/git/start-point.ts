@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -6,100 +7,91 @@ import { isLoopsOwn } from '../progress/left-out.ts';
 import { WORKTREES } from '../task-file.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
+import { type RecordedTree, recordTree, refOf, repositoryAround } from './record-tree.ts';
 import { type GitOptions, partsOf, runGit, withoutFilters } from './run-git.ts';
 
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
-  readonly head: string;
-  /** Branch that was checked out; null on a detached HEAD, absent if unknown. */
-  readonly branch?: string | null;
-  /** Commit with the uncommitted changes of tracked files; null if there were none. */
-  readonly stash: string | null;
-  readonly untracked: readonly string[];
+  /** Id of the loop that begins here; the reference that keeps the tree has it. */
+  readonly loopId: string;
+  readonly tree: RecordedTree;
   /** Settings of git at the start, stored in a separate folder; null if git did not answer. */
   readonly pins?: GitPins | null;
 }
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
-const MOST_UNTRACKED = 10_000;
-
-/** Reads the start point; leaves working tree and index unchanged. null outside a repository and without a commit. */
-export async function readStartPoint(
-  projectDir: string,
-  name: string | null,
-  options: GitOptions,
-): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | null> {
-  const [repository, pins] = await Promise.all([
-    readRepository(projectDir, options),
-    readGitPins(projectDir, options).catch(() => null),
-  ]);
-  if (typeof repository === 'string' || repository.head === null) return null;
-  const { head, branch, changed } = repository;
-  if (changed.length === 0) return { point: { head, branch, stash: null, untracked: [], pins }, changed };
-  const created = await runGit(projectDir, ['stash', 'create', 'ralph-loop: before the start'], options);
-  const stash = created.kind === 'answer' && COMMIT.test(created.text.trim()) ? created.text.trim() : null;
-  // Without a reference git would eventually delete the commit. If git rejects the name, there is none.
-  if (stash !== null) await runGit(projectDir, ['update-ref', `refs/ralph-loop/${name ?? 'default'}`, stash], options);
-  return { point: { head, branch, stash, untracked: await untrackedFiles(projectDir, options), pins }, changed };
-}
-
-/** Returns the changes since the start point, committed or not; null if git does not answer. */
-export async function changesSince(
-  projectDir: string,
-  { head, stash, untracked }: StartPoint,
-  options: GitOptions,
-): Promise<{ readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null> {
-  const shown = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--stat=72', '--relative'];
-  const words = ['diff', ...shown, stash ?? head, '--', '.'];
-  const diff = await runGit(projectDir, words, options, await withoutFilters(projectDir, options));
-  if (diff.kind !== 'answer') return null;
-  const before = new Set(untracked);
-  const newFiles = (await untrackedFiles(projectDir, options)).filter((path) => !before.has(path) && !isLoopsOwn(path));
-  return { stat: diff.text.split('\n').filter((line) => line !== ''), newFiles };
-}
-
-async function untrackedFiles(projectDir: string, options: GitOptions): Promise<string[]> {
-  const answer = await runGit(projectDir, ['ls-files', '-z', '--others', '--exclude-standard'], options);
-  return answer.kind === 'answer' ? partsOf(answer.text).slice(0, MOST_UNTRACKED) : [];
-}
 
 /**
- * Returns shell commands that show the changes and undo them; untracked files stay. Those of a loop in a worktree name it,
- * because its user is in the main project, whose own changes they would undo there.
+ * Reads the start point, with the project's files, untracked ones included, in a tree of its own; leaves working tree, index
+ * and stash unchanged. null outside a repository and without a commit.
  */
-export function wayBack(
+export async function readStartPoint(
   projectDir: string,
-  { head, stash }: StartPoint,
-): { readonly show: string; readonly restore: string } {
-  const isWorktree = projectDir.replaceAll('\\', '/').includes(`/${WORKTREES}/`);
-  const git = isWorktree ? `git -C ${shellWord(projectDir)}` : 'git';
-  const restore = `${git} reset --hard ${shortened(head)}`;
+  options: GitOptions,
+): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | null> {
+  const [repository, pins, around] = await Promise.all([
+    readRepository(projectDir, options),
+    readGitPins(projectDir, options).catch(() => null),
+    repositoryAround(projectDir, options.env),
+  ]);
+  if (typeof repository === 'string' || around === null) return null;
+  const loopId = `loop-${randomUUID()}`;
+  const tree = await recordTree(around, refOf(loopId, 'start'), 'Before the start of a loop');
+  return { point: { loopId, tree, pins }, changed: repository.changed };
+}
+
+export interface Changes {
+  readonly stat: readonly string[];
+  readonly newFiles: readonly string[];
+}
+
+/** Compares the files at the end of a loop with those of its start; null if git does not answer. Runs no filter. */
+export async function changesBetween(
+  projectDir: string,
+  start: RecordedTree,
+  end: RecordedTree,
+  options: GitOptions,
+): Promise<Changes | null> {
+  const plain = await withoutFilters(projectDir, options);
+  const between = [start.commit, end.commit, '--', '.'];
+  const ask = (words: readonly string[]) =>
+    runGit(
+      projectDir,
+      ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--relative', ...words, ...between],
+      options,
+      plain,
+    );
+  const [stat, added] = [
+    await ask(['--stat=72', '--diff-filter=a']),
+    await ask(['-z', '--name-only', '--diff-filter=A']),
+  ];
+  if (stat.kind !== 'answer' || added.kind !== 'answer') return null;
   return {
-    show: `${git} diff ${shortened(stash ?? head)}`,
-    restore: stash === null ? restore : `${restore} && ${git} stash apply --index ${shortened(stash)}`,
+    stat: stat.text.split('\n').filter((line) => line !== ''),
+    newFiles: partsOf(added.text).filter((path) => !isLoopsOwn(path)),
   };
 }
 
-function shortened(commit: string): string {
-  return commit.slice(0, 12);
+/** Returns the shell command that shows the changes of a loop. That of a loop in a worktree names it. */
+export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
+  const isWorktree = projectDir.replaceAll('\\', '/').includes(`/${WORKTREES}/`);
+  const git = isWorktree ? `git -C ${shellWord(projectDir)}` : 'git';
+  return `${git} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
 }
 
 /** Stores the start point of a new loop; null if there is none. */
-export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPoint | null): void {
+export function writeStartPoint(files: LoopFiles, start: StartPoint | null): void {
   const { pins = null, ...point } = start ?? {};
   rmSync(files.gitView, { recursive: true, force: true });
   if (start === null) return;
   if (pins !== null) writeGitView(files, pins);
-  writeRecord(files.startPoint, { loopId, ...point });
+  writeRecord(files.startPoint, point);
 }
 
-/** Returns the start point of this loop; null if there is none, or the file is invalid. Never throws. */
+/** Returns the start point of this loop; null if it has none, or one of an older version. Never throws. */
 export function startPointOf(files: LoopFiles, loopId: string): StartPoint | null {
-  const found = readRecord<StartPoint & { readonly loopId: string }>(files.startPoint);
-  const { head, stash = null, untracked } = found ?? {};
-  if (found?.loopId !== loopId || typeof head !== 'string' || !Array.isArray(untracked)) return null;
-  const isSound = [head, stash ?? head].every((commit) => typeof commit === 'string' && COMMIT.test(commit));
-  if (!isSound) return null;
-  const { branch = null } = found;
-  return { head, branch, stash, untracked: untracked.filter((path) => typeof path === 'string') };
+  const found = readRecord<StartPoint>(files.startPoint);
+  if (found?.loopId !== loopId || typeof found.tree !== 'object') return null;
+  const { commit, head, index } = found.tree;
+  return [commit, head, index ?? head].every((name) => COMMIT.test(String(name))) ? (found as StartPoint) : null;
 }

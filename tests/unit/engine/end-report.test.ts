@@ -77,7 +77,7 @@ describe('the report at the end of a loop', () => {
       unsandboxed: 'The agent ran without a sandbox.',
       lastWords: ['Done.', '  Really.'],
       next: 'git diff abc',
-      restore: 'git reset --hard abc',
+      restore: 'ralph-loop undo',
     });
     assert.deepEqual(end.slice(3), [
       '  Files of the checks that changed: a.sh was changed, b.sh is gone',
@@ -87,8 +87,7 @@ describe('the report at the end of a loop', () => {
       '    Done.',
       '      Really.',
       '  Next: git diff abc',
-      '  Undo everything since the start (new files stay):',
-      '    git reset --hard abc',
+      '  Undo: ralph-loop undo',
     ]);
   });
 });

@@ -16,8 +16,8 @@ import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
 import type { LoopFiles } from '../../../../src/state/loop-files.ts';
 import { readGitPins, writeGitView } from '../../../../src/task/git/git-view.ts';
 import { readRepository } from '../../../../src/task/git/read-repository.ts';
+import { recordTree, repositoryAround } from '../../../../src/task/git/record-tree.ts';
 import { changeByGit } from '../../../../src/task/git/run-git.ts';
-import { changesSince } from '../../../../src/task/git/start-point.ts';
 import { emptyFolder, writeFiles } from '../../../support/folder.ts';
 import { ENV, git, repository } from '../../../support/repository.ts';
 
@@ -67,12 +67,10 @@ const TRAPS: Readonly<Record<string, (t: TestContext) => Trap>> = {
 };
 
 const ASKED: Readonly<Record<string, (trap: Trap, sandbox?: Sandbox) => Promise<unknown>>> = {
-  'the changes of the end report': ({ directory, head }, sandbox) =>
-    changesSince(
-      directory,
-      { head, stash: null, untracked: [] },
-      { env: ENV, signal: AbortSignal.timeout(60_000), sandbox },
-    ),
+  'the files at the end of a loop': async ({ directory }, sandbox) => {
+    const around = await repositoryAround(directory, ENV, sandbox);
+    return around && recordTree(around, 'refs/ralph-loop/loop-1/end', 'end');
+  },
   'the state of a plan’s repository': ({ directory }, sandbox) =>
     readRepository(directory, { env: ENV, signal: AbortSignal.timeout(60_000), sandbox }),
 };

@@ -1,0 +1,147 @@
+import { workTimes } from '../../drive/records/work-times.ts';
+import { endOfLoop } from '../../drive/status/end-report.ts';
+import { endedState } from '../../drive/status/ended-loop.ts';
+import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
+import type { StateOf } from '../../engine/schema/state.ts';
+import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
+import { lastArchived } from '../../state/with-state.ts';
+import { startPointOf } from '../../task/git/start-point.ts';
+import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
+import { printable } from '../../term/format.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { agrees } from '../ask.ts';
+import { endedLast } from '../choose-loop.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
+
+const WHY: Readonly<Record<LeftAlone['why'], string>> = {
+  'changed-since': 'changed after the loop ended',
+  users: 'changed while no call of the loop ran',
+  repository: 'a submodule or a repository of its own',
+  folder: 'a folder and a file are in each other’s place',
+};
+const MOST_SHOWN = 40;
+
+export const UNDO_COMMAND: Command = {
+  name: 'undo',
+  summary: 'Undo what an ended loop changed.',
+  usage: '[NAME] [--back] [--dry-run] [--yes [--new-files]]',
+  help: 'Shows what it would do, asks, and brings the files of the project back as they were when the loop started; new files stay unless you say otherwise. What changed after the loop or outside its calls is left alone and named. The state before is kept: `undo --back` returns to it.',
+  example: 'ralph-loop undo docs --dry-run',
+  options: options({
+    back: 'Take back the last undo.',
+    'dry-run': 'Show what would be done.',
+    yes: 'Do it without a question; new files stay.',
+    'new-files': 'With --yes: remove the new files as well.',
+  }),
+  control: true,
+  run: (context) => (context.values['back'] === true ? back(context) : undo(context)),
+};
+
+async function undo(context: CommandContext): Promise<number> {
+  const { env, values, answer, mayAsk } = context;
+  const { files, state } = loopMeant(context);
+  const { loopId } = state;
+  const start = startPointOf(files, loopId);
+  if (start === null) {
+    throw new RalphError(
+      'refused',
+      'This loop has no record of its start, because the project was not in a git repository then, or an older version started it.',
+    );
+  }
+  const contract = findEndedContract(files, loopId)?.contract;
+  const plan = await planUndo(files.projectDir, env, {
+    loopId,
+    sandbox: contract?.sandbox,
+    start: start.tree,
+    end: endOfLoop(files, state),
+    isLoops: workTimes(files, loopId, contract?.agent === undefined),
+  });
+  const shown = {
+    commits: plan.commits,
+    files: texts(plan, plan.bring),
+    newFiles: texts(plan, plan.added),
+    left: leftTexts(plan.around.prefix, plan.left),
+  };
+  if (values['dry-run'] === true || plan.bring.length + plan.added.length + plan.commits.length === 0) {
+    answer({ undone: false, ...shown }, () => planText(plan));
+    return 0;
+  }
+  if (values['yes'] !== true && !mayAsk) {
+    throw new RalphError(
+      'usage',
+      advise('An undo needs a person who agrees.', 'Show what it would do', 'undo', { 'dry-run': true }),
+    );
+  }
+  if (context.forPeople) context.out(planText(plan));
+  const removesNew = values['yes'] === true ? values['new-files'] === true : await agreesToRemove(plan);
+  if (removesNew === null) throw new RalphError('refused', 'Nothing was changed.');
+  await applyUndo(plan, loopId, removesNew);
+  answer(
+    { undone: true, removedNewFiles: removesNew, ...shown },
+    () => `Undone. ${context.paint('dim', 'To take it back: ralph-loop undo --back')}`,
+  );
+  return 0;
+}
+
+/** Returns whether new files are removed as well; null if the user declines the undo. */
+async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
+  if (!(await agrees('Undo this?'))) return null;
+  return added.length > 0 && agrees(`Remove the ${added.length} new files as well?`);
+}
+
+async function back(context: CommandContext): Promise<number> {
+  const { files, state } = loopMeant(context);
+  const { loopId } = state;
+  const contract = findEndedContract(files, loopId)?.contract;
+  const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract?.sandbox });
+  const shown = leftTexts('', left);
+  context.answer({ back: true, left: shown }, () =>
+    ['The undo was taken back.', ...shown.map((text) => `Left alone: ${text}`)].join('\n'),
+  );
+  return 0;
+}
+
+/** Returns the ended loop that is named, or the last one. Throws `refused` for a live one. */
+function loopMeant({ positionals, projectDir, env, files: given }: CommandContext): {
+  files: LoopFiles;
+  state: StateOf<'ended'>;
+} {
+  const name = positionals[0] ?? given.name ?? endedLast({ projectDir, env }, null)?.files.name ?? null;
+  if (name !== null && !LOOP_NAME.test(name))
+    throw new RalphError('usage', `Invalid loop name ${JSON.stringify(name)}.`);
+  const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);
+  const current = readState(files.state);
+  if (current.kind === 'loop' && current.state.status !== 'ended') {
+    throw new RalphError('refused', advise('The loop has not ended.', 'Stop it first', 'stop'));
+  }
+  const last = lastArchived(files);
+  const state = last === null ? null : endedState(files, last.state.loopId);
+  if (state === null)
+    throw new RalphError('refused', `No ended loop${name === null ? '' : ` ${name}`} was found here.`);
+  return { files, state };
+}
+
+const text = (path: string): string => printable(Buffer.from(path, 'latin1').toString());
+
+function texts({ around }: UndoPlan, paths: readonly string[]): string[] {
+  return paths.map((path) => text(path.slice(Buffer.byteLength(around.prefix))));
+}
+
+function leftTexts(prefix: string, left: readonly LeftAlone[]): string[] {
+  return left.map(({ path, why }) => `${text(path.slice(Buffer.byteLength(prefix)))} (${WHY[why]})`);
+}
+
+function planText(plan: UndoPlan): string {
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    ['Commits to take back; their changes are undone with the files:', plan.commits],
+    ['Files to bring back:', texts(plan, plan.bring)],
+    ['New since the start:', texts(plan, plan.added)],
+    ['Left alone:', leftTexts(plan.around.prefix, plan.left)],
+  ];
+  const lines = rows.flatMap(([heading, items]) => {
+    if (items.length === 0) return [];
+    const more = items.length > MOST_SHOWN ? [`  and ${items.length - MOST_SHOWN} more`] : [];
+    return [heading, ...items.slice(0, MOST_SHOWN).map((item) => `  ${item}`), ...more];
+  });
+  return lines.length === 0 ? 'Nothing changed since the start.' : lines.join('\n');
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { commitFolder, type Git } from '../support/git.ts';
+import { type Project, project } from '../support/project.ts';
+import { agent, task } from './support/command-agent.ts';
+
+const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+const AFTER_MS = 2_500;
+
+/** A repository with an untracked file of the user, and a loop on it whose agent does this. */
+function ranLoop(t: TestContext, script: string): { readonly p: Project; readonly git: Git; readonly report: string } {
+  const p = project(t);
+  p.write('kept.txt', 'one\n');
+  task(p, 'max_iterations: 1');
+  const command = agent(p, `${script}\necho ${SIGNAL}`);
+  p.write('.gitignore', 'runs.txt\n');
+  const git = commitFolder(p.dir);
+  p.write('mine.txt', 'mine\n');
+  p.write('kept.txt', 'one\nmine\n');
+  const { stdout } = p.ralph(['run', '--plain', '--agent', command]);
+  return { p, git, report: stdout };
+}
+
+test('the undo that a report names keeps an untracked file of the user that the agent committed', (t) => {
+  const { p, git, report } = ranLoop(t, 'echo agent >> kept.txt; git add -A; git commit -qm work');
+  assert.match(report, /\n {2}Undo: ralph-loop undo\n/);
+  const before = git('rev-parse', 'HEAD~1').trim();
+  const { code, stdout, stderr } = p.ralph(['undo', '--yes']);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /Commits to take back; [^\n]+\n {2}[0-9a-f]+ work\nFiles to bring back:\n {2}kept\.txt\n/);
+  assert.equal(p.read('mine.txt'), 'mine\n');
+  assert.equal(p.read('kept.txt'), 'one\nmine\n');
+  assert.equal(git('rev-parse', 'HEAD').trim(), before);
+  assert.equal(git('status', '--porcelain', '--', ':!.claude').trim(), 'M kept.txt\n?? mine.txt');
+});
+
+test('an undo can be taken back, with its commits', (t) => {
+  const { p, git } = ranLoop(
+    t,
+    'echo agent >> kept.txt; echo new > new.txt; git add -A; git commit -qm work; echo 2 > two.txt',
+  );
+  const [head, status] = [git('rev-parse', 'HEAD'), git('status', '--porcelain')];
+  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.equal(p.has('new.txt') || p.has('two.txt'), false);
+  const { code, stdout } = p.ralph(['undo', '--back']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'The undo was taken back.\n');
+  assert.deepEqual([git('rev-parse', 'HEAD'), git('status', '--porcelain')], [head, status]);
+  assert.deepEqual([p.read('new.txt'), p.read('two.txt')], ['new\n', '2\n']);
+});
+
+test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', (t) => {
+  const { p, report } = ranLoop(t, 'echo new > new.txt');
+  assert.match(report, /\n {2}Undo: ralph-loop undo\n/);
+  assert.match(p.ralph(['undo', '--dry-run']).stdout, /^New since the start:\n {2}new\.txt\n$/);
+  assert.equal(p.ralph(['undo', '--yes']).code, 0);
+  assert.equal(p.read('new.txt'), 'new\n');
+});
+
+test('what the user changed after the loop is left alone and named', (t) => {
+  const { p } = ranLoop(t, 'echo agent >> kept.txt; echo x > other.txt');
+  p.write('kept.txt', 'mine again\n');
+  const answer = p.ralph(['undo', '--yes', '--new-files', '--json']).json;
+  assert.deepEqual(answer['left'], ['kept.txt (changed after the loop ended)']);
+  assert.equal(p.read('kept.txt'), 'mine again\n');
+  assert.equal(p.has('other.txt'), false);
+});
+
+for (const [what, change, reason] of [
+  ['another branch is checked out', 'git checkout -qb other', /started on main, and other is checked out/],
+  [
+    'a commit of the user follows',
+    'git commit -qam later',
+    /commits since the start are not the loop's: [0-9a-f]+ later/,
+  ],
+] as const) {
+  test(`an undo changes nothing where ${what}, and says how to bring single files back`, (t) => {
+    const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
+    assert.equal(p.sh(`git config user.email a@b.c; git config user.name a; ${change}`).code, 0);
+    const before = [git('rev-parse', 'HEAD'), p.read('kept.txt')];
+    const { code, stderr } = p.ralph(['undo', '--yes']);
+    assert.equal(code, 1);
+    assert.match(stderr, reason);
+    assert.match(stderr, /git restore --source=[0-9a-f]{12} -- PATH/);
+    assert.deepEqual([git('rev-parse', 'HEAD'), p.read('kept.txt')], before);
+  });
+}
+
+test('a second run of the same loop keeps the recorded start of the first one', (t) => {
+  const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
+  p.ralph(['run', '--plain', '--agent', './agent.sh']);
+  const starts = git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop')
+    .split('\n')
+    .filter((ref) => ref.endsWith('/start'));
+  assert.equal(starts.length, 2);
+});
+
+test('outside git the start and an undo say that there is none', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  const { stderr, stdout } = p.ralph(['run', '--plain', '--agent', agent(p, `echo ${SIGNAL}`)]);
+  assert.match(stderr, /There will be no undo: the project is not in a git repository with a commit\./);
+  assert.doesNotMatch(stdout, /Undo:/);
+  assert.match(p.ralph(['undo', '--yes']).stderr, /This loop has no record of its start/);
+});
