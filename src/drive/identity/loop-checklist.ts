@@ -14,23 +14,23 @@ import type { Message } from '../../text/message.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
 import { readSeen, writeSeen } from './seen-record.ts';
 
-type Loop = Pick<Contract, 'loopId' | 'taskPath'>;
+type Loop = Pick<Contract, 'loopId' | 'taskPath' | 'evidence'>;
 
 /** Compares a loop's checklist with the items that it has had; null for another task. */
 export function comparedChecklist(
   files: LoopFiles,
-  { loopId, taskPath }: Loop,
+  loop: Loop,
   { body, bodyLine }: TaskText,
 ): ComparedChecklist | null {
-  if (taskKind(taskPath) !== 'checklist') return null;
-  return compareChecklist(body, bodyLine, readSeen(files, loopId).items);
+  if (taskKind(loop.taskPath) !== 'checklist') return null;
+  return compareChecklist(body, bodyLine, readSeen(files, loop).items);
 }
 
 /** Returns how a loop's checklist stands, and remembers its new items. Called under the lock of the loop's state. */
 export function observeChecklist(files: LoopFiles, loop: Loop, task: TaskText): ChecklistStand | null {
   const compared = comparedChecklist(files, loop, task);
   if (compared === null) return null;
-  const seen = readSeen(files, loop.loopId);
+  const seen = readSeen(files, loop);
   if (compared.known !== seen.items) writeSeen(files, { ...seen, items: [...compared.known] });
   return compared.stand;
 }

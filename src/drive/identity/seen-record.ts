@@ -5,23 +5,34 @@ import { compareQuestions } from '../../engine/identity/questions.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/seen.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
+import { readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceJson, evidenceLost } from '../../state/evidence/lost.ts';
+import { readRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { outputsNow } from '../../task/commands/check-task-outputs.ts';
 import { owedFindings, readFindingsLog } from '../../task/commands/findings-log.ts';
 import { questionsFile } from '../../task/commands/open-questions.ts';
 import { taskFolder } from '../../task/task-file.ts';
 
-/** Returns what the loop has seen; nothing for a loop that an older version started. */
-export function readSeen(files: LoopFiles, loopId: string): Seen {
-  const seen = readRecord<Seen>(files.seen);
-  if (checkShape(seen, shapes.seen) === null && seen?.loopId === loopId) return seen as Seen;
-  return { loopId, items: [], findings: [], questions: [], outputs: {} };
+type Loop = Pick<Contract, 'loopId' | 'evidence'>;
+
+/** Returns what the loop has seen; nothing for a loop that an older version started. Throws `evidence-lost`. */
+export function readSeen(files: LoopFiles, contract: Loop): Seen {
+  const { loopId } = contract;
+  const none: Seen = { loopId, items: [], findings: [], questions: [], outputs: {} };
+  const bytes = readEvidence(files, contract, 'seen');
+  if (bytes === null) return none;
+  const seen = evidenceJson(files.seen, bytes);
+  // Only the manifest of a newer version tells what belongs to a loop.
+  if (contract.evidence === undefined && seen['loopId'] !== loopId) return none;
+  if (checkShape(seen, shapes.seen) !== null) throw evidenceLost(files.seen, 'torn');
+  if (seen['loopId'] !== loopId) throw evidenceLost(files.seen, 'foreign');
+  return seen as Seen;
 }
 
 /** Replaces the record. Called under the lock of the loop's state. */
 export function writeSeen(files: LoopFiles, seen: Seen): void {
-  writeRecord(files.seen, seen);
+  storeEvidence(files, seen.loopId, 'seen', `${JSON.stringify(seen)}\n`);
 }
 
 /** Begins the record anew, with the project as it is now. `items` are those of a checklist. */
@@ -32,9 +43,17 @@ export function beginSeen(files: LoopFiles, contract: Contract, items: readonly 
   writeSeen(files, withOpenEntries(files, contract, seen));
 }
 
+/** Keeps the record of a resumed loop whose manifest is new, as on another machine; begins one if there is none. */
+export function adoptSeen(files: LoopFiles, contract: Contract, items: readonly Item[]): void {
+  const seen = readRecord<Seen>(files.seen);
+  const isOwn = checkShape(seen, shapes.seen) === null && seen?.loopId === contract.loopId;
+  if (isOwn) writeSeen(files, seen as Seen);
+  else beginSeen(files, contract, items);
+}
+
 /** Remembers the findings and questions that are open now. Called under the lock of the loop's state. */
 export function rememberOpenEntries(files: LoopFiles, contract: Contract): void {
-  const seen = readSeen(files, contract.loopId);
+  const seen = readSeen(files, contract);
   const now = withOpenEntries(files, contract, seen);
   if (JSON.stringify(now) !== JSON.stringify(seen)) writeSeen(files, now);
 }
@@ -54,7 +73,7 @@ export function goneEntries(
   contract: Contract,
 ): { readonly path: string; readonly missing: readonly string[] }[] {
   const { projectDir } = files;
-  const seen = readSeen(files, contract.loopId);
+  const seen = readSeen(files, contract);
   const log = readFindingsLog(projectDir, contract.findingsLog);
   const findings = log.kind === 'text' ? readFindings(log.text).findings : [];
   const questions = questionsFile(taskFolder(projectDir, contract.taskPath))?.questions ?? [];

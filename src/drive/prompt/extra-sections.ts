@@ -60,9 +60,9 @@ export function realFindings(
   claimed: number | null,
 ): PromptParts['findings'] {
   if (stored === null) return null;
-  const { findingsLog, loopId } = stored.contract;
+  const { findingsLog } = stored.contract;
   const log = readFindingsLog(files.projectDir, findingsLog);
-  const owed = readSeen(files, loopId).findings;
+  const owed = readSeen(files, stored.contract).findings;
   if (log.kind === 'unavailable' || (log.kind === 'absent' && owed.length === 0)) return null;
   const { findings, isUnread } = readFindings(log.kind === 'text' ? log.text : '');
   const { missing } = owedFindings(owed, findings);

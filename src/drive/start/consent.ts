@@ -135,7 +135,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   const changes = diffTerms(consentTerms(before, list), approved);
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
   if (changes.length === 0 && before.head !== contract.head) changes.push("the frontmatter's text");
-  if (checklist !== null) changes.push(...cutList(files, loopId, checklist));
+  if (checklist !== null) changes.push(...cutList(files, before, checklist));
   changes.push(...goneEntries(files, before).map(({ path, missing }) => `${path}: without ${named(missing)}`));
   const { evidence } = before;
   changes.push(...protectedChanges(files, { ...contract, evidence }, env));
@@ -182,7 +182,7 @@ function asTerms(changes: readonly string[]): ConsentTerms {
 }
 
 /** Returns a line for a checklist that lost items; it can be complete again once the user accepts the loss. */
-function cutList(files: LoopFiles, loopId: string, items: readonly ChecklistItem[]): string[] {
-  const { missing } = compareItems(readSeen(files, loopId).items, items);
+function cutList(files: LoopFiles, before: Contract, items: readonly ChecklistItem[]): string[] {
+  const { missing } = compareItems(readSeen(files, before).items, items);
   return missing.length === 0 ? [] : [`the checklist: without ${named(missing)}`];
 }

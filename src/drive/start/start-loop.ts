@@ -10,6 +10,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { beginCounters } from '../../state/counters-file.ts';
+import { listEvidence } from '../../state/evidence/evidence.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
@@ -37,7 +38,7 @@ import { shorten } from '../../text/excerpt.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
-import { beginSeen } from '../identity/seen-record.ts';
+import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
@@ -150,6 +151,7 @@ function createLoop(
     warnings.push(startWarning('resume', text));
   }
   if (before === null) beginSeen(files, contract, items ?? []);
+  else if (listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
   beginCounters(files, begun);
   if (before === null) {
     removeIfThere(files.promptedTurn);

@@ -80,7 +80,7 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
       const event = { type: 'check.started', at: context.now(), loopId: state.loopId, iteration, name };
       recordJournal(files, context.now(), [{ type: 'record-event', event }]);
     },
-    seen: readSeen(files, contract.loopId),
+    seen: readSeen(files, contract),
     ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
   });
   await noteChanges(files, contract, state, before, context);

@@ -9,6 +9,7 @@ export const EVIDENCE = {
   contract: (files: LoopFiles) => files.contract,
   snapshot: (files: LoopFiles) => `${files.snapshot}.json`,
   unchanged: (files: LoopFiles) => files.unchanged,
+  seen: (files: LoopFiles) => files.seen,
 } as const;
 
 export type EvidenceName = keyof typeof EVIDENCE;

@@ -1,6 +1,6 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { type AgentTurn, assertRefused, EVERY_DRIVER, type Task } from '../../../support/drive/every-driver.ts';
@@ -96,6 +96,33 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assertRefused(became);
       assert.match(became.prompts[0] ?? '', /3 of its 3 items are open: "Write the parser"/);
     });
+
+    for (const [what, spoil] of [
+      ['deleted', (path: string) => rmSync(path)],
+      ['emptied', (path: string) => writeFileSync(path, '')],
+      [
+        'replaced',
+        (path: string) => writeFileSync(path, readFileSync(path, 'utf8').replace(/"items":\[[^\]]*\]/, '"items":[]')),
+      ],
+    ] as const)
+      test(`is never complete once the record of its items was ${what}`, async (t) => {
+        let message = '';
+        const became = run(t, checklist(...THREE), [
+          (project) => {
+            writeFileSync(join(project.directory, TASK), list('[x] Write the parser'));
+            spoil(project.files.seen);
+            return 'All that is left is checked.';
+          },
+        ]);
+        const status = await became.then(
+          ({ status: said }) => said,
+          (error: Error) => {
+            message = error.message;
+            return 'failed';
+          },
+        );
+        assert.notEqual(status, 'complete', message);
+      });
 
     test('cannot be forgotten by rewriting the state in the project', async (t) => {
       const loses: AgentTurn = (project) => {
