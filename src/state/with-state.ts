@@ -12,6 +12,8 @@ export interface Change<T> {
   /** New state, `keep` for no change, or `remove` once it is in the archive. */
   readonly next: LoopState | 'keep' | 'remove';
   readonly result: T;
+  /** Called under the lock once `next` is written: what it records stands in the order of the changes. */
+  readonly written?: () => void;
 }
 
 export interface Lease {
@@ -75,6 +77,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
       writeAtomically(files.state, after);
     }
     keepCounters(files, counted, begun, known);
+    decided.written?.();
     return result;
   });
 }

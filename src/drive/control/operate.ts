@@ -8,7 +8,7 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { applyEffects } from '../turn/apply-effects.ts';
+import { applyRecorded, recordEffects } from '../turn/apply-effects.ts';
 import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
@@ -42,15 +42,21 @@ export function operate(
     if (command.kind === 'cancel' && mayWork) writeRecord(files.cancellation, { loopId, sessionId });
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     const next = state.status === 'ended' ? { ...state, usage: usageNow(files, state) } : state;
-    return { next, result: { before: current.state, after: next, effects } };
+    const signed = effects.map((effect) => signedBy(effect, from));
+    // Under the lock: a hook that delivers a message records that after the message itself.
+    const written = (): void => recordEffects(files, at, signed);
+    return { next, result: { before: current.state, after: next, effects: signed }, written };
   });
   // The process that counted the last iteration is dead, so no other process will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
-  const signed = (effect: Effect): Effect =>
-    effect.type === 'record-event' && from !== undefined ? { ...effect, event: { ...effect.event, from } } : effect;
-  applyEffects(files, at, done.effects.map(signed));
+  applyRecorded(files, at, done.effects);
   return done;
+}
+
+function signedBy(effect: Effect, from: Person | undefined): Effect {
+  const isEvent = effect.type === 'record-event' && from !== undefined;
+  return isEvent ? { ...effect, event: { ...effect.event, from } } : effect;
 }
 
 function noLoop(files: LoopFiles, kind: string): RalphError {

@@ -32,7 +32,7 @@ export function dispatchOwn(context: DriverContext, events: readonly EngineEvent
 /** Changes the live loop of this session under the lock. Returns null if it no longer belongs to this session (`isOurs`). */
 export function changeOwnLoop<T>(
   context: DriverContext,
-  change: (state: Live, policy: Policy) => { state: LoopState; result: T },
+  change: (state: Live, policy: Policy) => { state: LoopState; result: T; written?: () => void },
   isOurs: (state: Live) => boolean = (state) => ownership(state, context) === 'ours',
 ): T | null {
   return withState<T | null>(context.files, LOCK_WAIT, (current) => {
@@ -40,7 +40,7 @@ export function changeOwnLoop<T>(
       return { next: 'keep', result: null };
     }
     const policy = readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
-    const { state, result } = change(current.state, policy);
-    return { next: state, result };
+    const { state: next, ...changed } = change(current.state, policy);
+    return { next, ...changed };
   });
 }

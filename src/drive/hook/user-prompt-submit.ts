@@ -8,7 +8,7 @@ import { lostBy } from '../../state/evidence/lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { applyEffects } from '../turn/apply-effects.ts';
+import { applyEffects, applyRecorded, recordEffects } from '../turn/apply-effects.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, dispatchOwn, type Live, ownLoop } from './own-loop.ts';
@@ -60,12 +60,14 @@ export function deliverSteering(context: DriverContext) {
   const deliver = (state: Live, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
     const ids = due.map(({ id }) => id);
-    const next = transition(state, { type: 'steering-delivered', at: context.now(), ids }, policy);
-    return { state: next.state, result: { due, effects: next.effects } };
+    const at = context.now();
+    const next = transition(state, { type: 'steering-delivered', at, ids }, policy);
+    const written = (): void => recordEffects(context.files, at, next.effects);
+    return { state: next.state, result: { due, effects: next.effects }, written };
   };
   const taken = changeOwnLoop(context, deliver, ours);
   if (taken === null || taken.due.length === 0) return null;
-  applyEffects(context.files, context.now(), taken.effects);
+  applyRecorded(context.files, context.now(), taken.effects);
   const additionalContext = `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
   return { additionalContext, systemMessage: announcement(taken.due) };
 }

@@ -16,10 +16,31 @@ import { projectionOf, type StatusProjection } from '../records/status-projectio
 /** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
 export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   if (effects.length === 0) return;
-  recordJournal(files, at, effects);
-  notifyUser(files, at, effects);
   const projection = projectionOf(files, at);
+  recordEffects(files, at, effects, projection);
+  applyRecorded(files, at, effects, projection);
+}
+
+/** Records events in the stream of the loop and in its task folder. Called under the lock where their order matters. */
+export function recordEffects(
+  files: LoopFiles,
+  at: string,
+  effects: readonly Effect[],
+  projection = projectionOf(files, at),
+): void {
+  recordJournal(files, at, effects);
   projection.events(effects);
+}
+
+/** Applies effects whose events are recorded. */
+export function applyRecorded(
+  files: LoopFiles,
+  at: string,
+  effects: readonly Effect[],
+  projection = projectionOf(files, at),
+): void {
+  if (effects.length === 0) return;
+  notifyUser(files, at, effects);
   for (const effect of effects) {
     if (effect.type === 'add-sign' || effect.type === 'archive') recordLesson(files, at, effect);
     if (effect.type === 'archive') archiveEnded(files, projection);
