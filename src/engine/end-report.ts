@@ -13,6 +13,8 @@ export interface EndReport {
   readonly verified: boolean;
   readonly checks: readonly Pick<CheckResult, 'name' | 'outcome'>[];
   readonly iterations: number;
+  /** Number of these that the journal lacks; absent if it has all. */
+  readonly unrecorded?: number;
   readonly maxIterations: number;
   readonly durationMs: number;
   readonly costUsd: number | null;
@@ -66,6 +68,7 @@ export function reportLines(report: EndReport): string[] {
         ]),
     ...(checks.length === 0 ? ['  No check was run.'] : []),
     `  ${figures(report)}`,
+    ...(report.unrecorded === undefined ? [] : [`  ${unrecordedText(report.unrecorded, report.iterations)}`]),
     ...(changes === null ? [] : changeLines(changes)),
     ...(changedScripts.length === 0 ? [] : [`  Files of the checks that changed: ${changedScripts.join(', ')}`]),
     ...noticeLines(notices).map((line) => `  ${line}`),
@@ -74,6 +77,10 @@ export function reportLines(report: EndReport): string[] {
     ...(next === null ? [] : [`  Next: ${next}`]),
     ...(restore === null ? [] : [`  Undo: ${restore}`]),
   ];
+}
+
+export function unrecordedText(lacking: number, counted: number): string {
+  return `The journal lacks ${lacking} of ${iterations(counted)}: a process, or the machine, stopped before it was written.`;
 }
 
 function figures({ iterations: count, maxIterations, durationMs, costUsd, tokens }: EndReport): string {

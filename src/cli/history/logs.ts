@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { iterationsOf } from '../../drive/status/loop-report.ts';
+import { iterationsOf, unrecordedIterations } from '../../drive/status/loop-report.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { unrecordedText } from '../../engine/end-report.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { type Lines, readOn } from '../../state/files/journal-lines.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
+import { lastArchived } from '../../state/with-state.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop, onePath, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -53,6 +55,7 @@ export const LOGS_COMMAND: Command = {
       );
       for (const entry of entries)
         context.out(context.forPeople ? journalLine(entry, context.paint) : JSON.stringify(entry));
+      if (!told) tellUnrecorded(files, wanted, context);
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
           err(show(advise('Nothing has been recorded yet. --loop NAME shows another loop.', 'List the loops', 'list')));
@@ -66,21 +69,28 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
+/** Tells the user how many iterations of this loop are missing from what was printed. */
+function tellUnrecorded(files: LoopFiles, loopId: unknown, { err }: CommandContext): void {
+  const current = readState(files.state);
+  const state = current.kind === 'loop' ? current.state : lastArchived(files)?.state;
+  if (state === undefined || state.loopId !== loopId) return;
+  const lacking = unrecordedIterations(files, state);
+  if (lacking > 0) err(withPrefix(unrecordedText(lacking, state.iteration)));
+}
+
 /** Returns whether to print an entry: decisions always, iterations unless --events, activity only with --activity. */
 function isWanted({ type }: Entry, { events, activity }: CommandContext['values']): boolean {
   if (activity === true) return true;
   return type === 'iteration.ended' ? events !== true : !isActivity(type);
 }
 
-function tableOf(
-  files: LoopFiles,
-  loopId: string | undefined,
-  { values, atTerminal, paint, out, err }: CommandContext,
-): number {
+function tableOf(files: LoopFiles, loopId: string | undefined, context: CommandContext): number {
+  const { values, atTerminal, paint, out, err } = context;
   for (const other of ['events', 'activity', 'follow', 'all']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
   const { entries, torn } = iterationsOf(files, loopId);
+  tellUnrecorded(files, loopId ?? entries.at(-1)?.['loopId'], context);
   if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)

@@ -14,6 +14,8 @@ import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine } from '../../text/message.ts';
 import { elapsed } from '../../text/time.ts';
 
+import { unrecordedIterations } from './loop-report.ts';
+
 const TIMEOUT_MS = 10_000;
 
 /** Returns the report of an ended loop: the stored one, otherwise one of the project as it is now. */
@@ -80,6 +82,7 @@ async function gathered(
   end: RecordedTree | null,
 ): Promise<EndReport> {
   const { loopId, ended, usage, iteration, maxIterations, startedAt, checks = [], lastWords = [] } = state;
+  const unrecorded = unrecordedIterations(files, state);
   const point = startPointOf(files, loopId);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const contract = findEndedContract(files, loopId)?.contract;
@@ -97,6 +100,7 @@ async function gathered(
   );
   return {
     ...{ outcome: ended.as, reason: ended.message, verified: ended.verified, checks },
+    ...(unrecorded > 0 && { unrecorded }),
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
     ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },
     changedScripts: [...scripts, ...programs],

@@ -223,6 +223,18 @@ export function iterationsOf(files: LoopFiles, loopId?: string) {
   return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
 }
 
+/**
+ * Returns how many iterations of a loop its journal lacks. The state is on disk before a decision takes effect, the journal is
+ * not: after a loss of power, or a kill in between, it ends earlier.
+ */
+export function unrecordedIterations(files: LoopFiles, { loopId, iteration, contractHash }: LoopState): number {
+  // The iterations of an adopted loop were counted by another program.
+  if (contractHash === null) return 0;
+  const { entries } = iterationsOf(files, loopId);
+  const recorded = new Set(entries.map((entry) => (entry['kind'] === 'idle' ? 0 : entry['iteration'])));
+  return Array.from({ length: iteration }, (_, at) => at + 1).filter((number) => !recorded.has(number)).length;
+}
+
 /** Returns the decisions about a loop, oldest first. */
 export function eventsOf(files: LoopFiles, loopId: string): Entry[] {
   const events: Entry[] = [];
