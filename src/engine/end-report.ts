@@ -44,6 +44,7 @@ const LABELS: Record<LoopNotice['kind'], string> = {
   restore: 'Restored',
   change: 'Changed',
   counters: 'Counters kept',
+  evidence: 'Evidence lost',
 };
 
 /** Returns notices for people, one per line, oldest first; if there are many, only the newest. */

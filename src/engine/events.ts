@@ -28,13 +28,19 @@ export interface CheckResult {
   readonly refutesOnly?: true;
 }
 
+/** Contract that stands after lost evidence was replaced by the present state. */
+export interface RenewedContract {
+  readonly contractHash: string;
+  readonly maxIterations: number;
+}
+
 export type OperatorCommand =
   /** `flag`: requested by a file in the task folder, whose author is unknown. */
   | { readonly kind: 'stop'; readonly clientAlive: boolean; readonly flag?: true }
   | { readonly kind: 'cancel'; readonly flag?: true }
   | { readonly kind: 'pause' }
   /** A launcher begins a new turn with its own prompt; otherwise the user writes next. */
-  | { readonly kind: 'resume'; readonly by?: 'launcher' }
+  | { readonly kind: 'resume'; readonly by?: 'launcher'; readonly renewed?: RenewedContract }
   | { readonly kind: 'wake' }
   /** The contract records the consent as well, which changes its hash. */
   | { readonly kind: 'consent'; readonly contractHash: string }

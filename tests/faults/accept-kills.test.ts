@@ -78,5 +78,5 @@ test('control: a contract that is written half proves nothing', async (t) => {
   const project = aProtectedLoop(t, task('true'));
   const whole = readFileSync(project.files.contract, 'utf8');
   writeFileSync(project.files.contract, whole.slice(0, whole.length >> 1));
-  await assert.rejects(aStop(project, DONE), /contract .* cannot be read/);
+  assert.match(JSON.stringify(await aStop(project, DONE)), /contract\.json is incomplete/);
 });

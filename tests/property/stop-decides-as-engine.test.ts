@@ -164,7 +164,7 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
       assert.equal(answer?.decision, 'block');
       return;
     }
-    const loaded = { state: want.state, policy, stored: null, restored: null, orphaned: false };
+    const loaded = { state: want.state, policy, stored: null, restored: null, lost: null };
     const signal = want.waits ? AbortSignal.abort() : new AbortController().signal;
     const turn = newTurn({ files: project.files, env, now: () => at }, loaded, { signal });
     const step = want.step?.type === 'allow' || want.step?.type === 'ignore' ? want.step : undefined;

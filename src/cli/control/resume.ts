@@ -2,13 +2,16 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
+import { renewEvidence } from '../../drive/start/renew-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
+import { askInPerson } from '../ask.ts';
 import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume, onePath, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { RUN_COMMAND } from '../run/run.ts';
@@ -72,6 +75,24 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
 function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> | number {
   const state = lastLoopIn(files);
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
+  if (state?.status === 'paused' && state.paused.reason === 'evidence-lost') {
+    const lines = [`  ${state.paused.message}`];
+    const question = 'Take the state of this moment as a new start?';
+    askInPerson(files, {
+      command: 'resume',
+      heading: 'Evidence of this loop is lost:',
+      lines,
+      question,
+      declined: 'the loop stays paused.',
+    });
+    if (!needsDriver(files, state)) {
+      const { answer: say, now, env } = context;
+      const done = renewEvidence(files, env, now(), bundleDir());
+      const message = answer(done);
+      say({ success: true, message }, () => message);
+      return 0;
+    }
+  }
   const isLost = describeLoop(files, context.env).lost !== null;
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
   const mode = isLost ? 'hook' : (state?.mode ?? 'hook');

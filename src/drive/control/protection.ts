@@ -7,6 +7,7 @@ import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparabl
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { runningBundle } from '../../state/process/program.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
@@ -98,7 +99,8 @@ function ownFiles(files: LoopFiles, { bundleDir, taskPath }: Contract, env: Node
   const claude = join(projectDir, '.claude');
   const user = clientConfigDir(env);
   const directory = loopDirectory(projectDir, taskPath);
-  const bundles = [join(claude, 'skills', 'ralph-loop'), ...(bundleDir === null ? [] : [bundleDir])];
+  const named = [join(claude, 'skills', 'ralph-loop'), bundleDir, runningBundle()];
+  const bundles = [...new Set(named.filter((path) => path !== null))];
   const real = realPaths();
   const project = real(projectDir);
   // Resolves links on the way to an own file; the project folder keeps its name.

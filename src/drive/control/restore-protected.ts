@@ -96,6 +96,8 @@ export interface ProtectionReport {
   readonly id: string;
   readonly toUser: readonly (Message | string)[];
   readonly toAgent: string | null;
+  /** Protected files that differ from the start and could not be restored. */
+  readonly unrestored: readonly FileChange[];
 }
 
 interface Cause {
@@ -212,5 +214,6 @@ function reportOf(
       ...(users.length === 0 ? [] : [PROTECTION_TEXTS.usersChange(list(users))]),
     ],
     toAgent: toAgent.length === 0 ? null : toAgent.join('\n'),
+    unrestored: failed,
   };
 }

@@ -6,6 +6,7 @@ import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
+import { runningBundle } from '../../state/process/program.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { guardedBranches } from '../../task/settings/defaults.ts';
@@ -52,7 +53,8 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   // A worktree is inside its main project, whose loops are protected as well.
   const main = mainProjectOf(files.projectDir);
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
-  const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
+  const known = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir, runningBundle()];
+  const bundles = [...new Set(known.filter((path) => path != null))];
   const programs = bundles.flatMap((path) => PROGRAMS.map((name) => join(path, 'scripts', name)));
   const sandbox = stored !== null && rulesHold(stored, env) ? stored.contract.sandbox : undefined;
   const plan = stored !== null && rulesHold(stored, env) ? planScope(files, stored) : null;

@@ -4,6 +4,8 @@ import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
 import { lastWhere } from '../../state/event-stream.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
@@ -18,7 +20,7 @@ import { clientIdentity, type DriverContext, drivenElsewhere, launcherGone, owne
 import { runEffects } from '../turn/run-effects.ts';
 import { isRewritten, restoreState } from '../turn/tampering.ts';
 import type { Dispatched, Driver, Loaded, Turn } from '../turn/turn.ts';
-import { dispatch, handleAbort, loadedUnder, newTurn } from '../turn/turn.ts';
+import { dispatch, handleAbort, loadedUnder, newTurn, pauseForLoss } from '../turn/turn.ts';
 import { waitUntil } from '../turn/wait.ts';
 import { applyStopFlags } from './abort-stop.ts';
 import { hookDriver } from './hook-driver.ts';
@@ -72,10 +74,7 @@ function vanished(context: DriverContext, stored: StoredContract | null, found: 
 
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {
   const { lastMessage, transcriptPath, promptId, sessionId } = context.input;
-  if (turn.loaded.orphaned) {
-    const message = HOOK_TEXTS.orphaned;
-    return dispatch(turn, { type: 'suspended', at: context.now(), reason: 'contract-changed', message });
-  }
+  if (turn.loaded.lost !== null) return pauseForLoss(turn, turn.loaded.lost);
   return endTurn(turn, {
     text: lastMessage ?? lastAssistantText(transcriptPath),
     origin: await originOf(context, turn.loaded.state.promptId, turn.signal),
@@ -119,7 +118,8 @@ async function waitForBackground(
   if (running.length === 0) return 'decide';
   const opened = open();
   if ('answer' in opened) return { answer: opened.answer };
-  const { state, policy } = opened.turn.loaded;
+  const { state, policy, lost } = opened.turn.loaded;
+  if (lost !== null) return 'decide';
   const taskIds = running.map(({ id }) => id).filter((id) => !state.waitedOut.includes(id));
   if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
   // The Stop decided after the wait finds a complete state, so a restored one is announced first.
@@ -219,7 +219,7 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
   const { name } = context.files;
   const adopted = adoptFourKeys(current.file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
   const state = bindSession(adopted, clientIdentity(context));
-  return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, orphaned: false } };
+  return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, lost: null } };
 }
 
 function loadOwn(current: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
@@ -229,12 +229,17 @@ function loadOwn(current: Extract<ReadState, { kind: 'loop' }>, context: DriverC
     return { kind: 'none', message: null };
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
-  const stored = readContract(context.files);
-  if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
+  let stored: StoredContract | null;
+  try {
+    stored = liveContract(context.files, state);
+  } catch (error) {
+    const { policy } = policyFromEnvironment(context.env);
+    return { kind: 'loop', loaded: { state: bound, policy, stored: null, restored: wentBack, lost: lossIn(error) } };
+  }
+  if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
-  const orphaned = stored === null && state.contractHash !== null;
-  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, orphaned } };
+  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, lost: null } };
 }
 
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {

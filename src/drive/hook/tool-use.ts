@@ -9,8 +9,11 @@ import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../guard/guard.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
-import { lostBy } from '../../state/evidence/lost.ts';
+import { evidenceLost, lossIn } from '../../state/evidence/lost.ts';
 import {
+  findContract,
+  findEndedContract,
+  type LoopFiles,
   loopFiles,
   loopNamesIn,
   orLogged,
@@ -20,8 +23,8 @@ import {
 } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { beat, runFiles } from '../../state/task-folder/run-files.ts';
+import { archivedLoops } from '../../state/with-state.ts';
 import { hasFolder, hasTaskFolder, taskFolder, taskKind } from '../../task/task-file.ts';
-import type { RalphError } from '../../text/message.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import { isCancelled } from '../control/cancellation.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
@@ -33,15 +36,14 @@ import type { Live } from './own-loop.ts';
 /** Decides a tool call, journals it, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
   if (isCancelled(context)) return turnEnds();
-  const loop = guardedLoop(context);
-  if (loop === 'none') return null;
+  let loop: Live | Blind | 'none' = 'unreadable';
   try {
-    return await decide(context, loop);
+    loop = guardedLoop(context);
+    return loop === 'none' ? null : await decide(context, loop);
   } catch (error) {
-    if (lostBy(error) === null) throw error;
+    const { text } = lossIn(error);
     if (!mayWrite(toolCall(context.input))) return null;
-    const { text } = (error as RalphError).advised;
-    note(context, loop, 'denied', { rule: LOST, reason: text });
+    if (loop !== 'none') note(context, loop, 'denied', { rule: LOST, reason: text });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${LOST}] ${HOOK_TEXTS.onlyReading(text)}`) };
   }
 }
@@ -145,7 +147,7 @@ function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contrac
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */
 export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
-  const loop = guardedLoop(context);
+  const loop = loopAfter(context);
   if (loop === 'none') return null;
   const call = toolCall(context.input);
   const background = mayStayInBackground(call.name, call.input, call.response) ? ({ background: true } as const) : {};
@@ -161,6 +163,16 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   return { ...shownToUser(seen, steering), hookSpecificOutput };
 }
 
+/** Returns the loop whose call has ended; `none` if its state and contract are lost, which the call before it was told. */
+function loopAfter(context: DriverContext): Live | Blind | 'none' {
+  try {
+    return guardedLoop(context);
+  } catch (error) {
+    lossIn(error);
+    return 'none';
+  }
+}
+
 /** Examines the protected files after a call. Lost evidence is reported; the next call is denied. */
 async function lookAfter(
   context: DriverContext,
@@ -170,9 +182,8 @@ async function lookAfter(
   try {
     return await lookAtProtected(context, loop, contractOf(context, loop), call);
   } catch (error) {
-    if (lostBy(error) === null) throw error;
-    const { text } = (error as RalphError).advised;
-    return { id: context.now(), toUser: [text], toAgent: HOOK_TEXTS.onlyReading(text) };
+    const { text } = lossIn(error);
+    return { id: context.now(), toUser: [text], toAgent: HOOK_TEXTS.onlyReading(text), unrestored: [] };
   }
 }
 
@@ -192,15 +203,37 @@ type Blind = 'unreadable' | 'others';
 function guardedLoop(context: DriverContext): Live | Blind | 'none' {
   const { env, files } = context;
   const current = readState(files.state);
-  if (current.kind === 'absent') return 'none';
+  if (current.kind === 'absent') return withoutState(context);
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
   if (state.status === 'ended') return 'none';
+  const launched = env['RALPH_LOOP_ID'];
+  // Another loop can have taken the place of the launched one; its contract says so.
+  if (launched && launched !== state.loopId && contractNames(files, launched)) return 'unreadable';
   if (drivenElsewhere(env)) {
     const ours = (state.mode === 'runner' && runnersOwn(state.loopId, env)) || routersOwn(state, context);
     return ours ? state : 'others';
   }
   return ownership(state, context) === 'foreign' ? 'none' : state;
+}
+
+/** Returns whether the contract is that of this loop. */
+function contractNames(files: LoopFiles, loopId: string): boolean {
+  const found = findContract(files);
+  return typeof found !== 'string' && found.contract.loopId === loopId;
+}
+
+/**
+ * Judges a session whose loop has no state: its client was started for a loop that has not ended, so that its contract still
+ * applies. Throws `evidence-lost` if that is gone as well.
+ */
+function withoutState({ env, files }: DriverContext): Blind | 'none' {
+  const loopId = env['RALPH_LOOP_ID'];
+  if (!loopId) return 'none';
+  if (contractNames(files, loopId)) return 'unreadable';
+  const hasEnded = findEndedContract(files, loopId) !== null;
+  if (hasEnded || [...archivedLoops(files)].some(({ state }) => state.loopId === loopId)) return 'none';
+  throw evidenceLost(files.contract, findContract(files) === 'unreadable' ? 'torn' : 'missing');
 }
 
 /** Denies calls once the iteration's time is up, so that the turn ends and Stop decides. */

@@ -2,12 +2,17 @@ import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../..
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
-import { type LoopFiles, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
+import type { LoopFiles, ReadState, StoredContract } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { type Change, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import type { Message } from '../../text/message.ts';
 import { RalphError } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
@@ -173,7 +178,12 @@ function lookAtLoop(
   if (hold === 'theirs' || hold === 'unseen') {
     return kept(busy(files, state, hold));
   }
-  const stored = readContract(files);
+  let stored: StoredContract | null;
+  try {
+    stored = liveContract(files, state);
+  } catch (error) {
+    return paused(state, files, options, lossIn(error));
+  }
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
     // The process that ended the loop died before archiving it.
     const { as } = state.ended;
@@ -199,6 +209,14 @@ function lookAtLoop(
   const restored = restore(held, stored, files, options, host);
   effects.push(...restored.effects);
   return { next: restored.state, result: { answer: null, effects, loop: { state: restored.state, stored } } };
+}
+
+/** Pauses a loop whose contract cannot be believed. */
+function paused(state: LoopState, files: LoopFiles, { now, env }: RouterOptions, message: Message): Found {
+  recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
+  const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
+  const next = transition(state, event, policyFromEnvironment(env).policy);
+  return { next: next.state, result: { answer: trouble(files, message), effects: next.effects } };
 }
 
 function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession): Effect {

@@ -11,9 +11,12 @@ import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { beginCounters } from '../../state/counters-file.ts';
 import { listEvidence } from '../../state/evidence/evidence.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
+  findContract,
   findEndedContract,
   type LoopFiles,
   loopFiles,
@@ -36,7 +39,7 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
-import { about, RalphError } from '../../text/message.ts';
+import { about, type Message, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
@@ -111,7 +114,7 @@ function createLoop(
     recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);
   }
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
-  const live = readContract(files);
+  const { live, lost } = before === null ? { live: null, lost: null } : formerEvidence(files, left ?? before);
   const former = before === null ? null : (live ?? findEndedContract(files, loopId));
   const adopted = former?.contract.loopId === loopId ? adoptedBy(former.contract, contract, list) : [];
   const isLocked = former?.contract.accept === 'never' && live !== null;
@@ -140,8 +143,12 @@ function createLoop(
   // List and contract first: after a crash in between, neither has a loop, so they have no effect.
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
   // An ended loop has no snapshot.
-  if (before !== null && left !== null && live?.contract.loopId === loopId)
-    restoreBeforeResume(files, left, { ...contract, evidence: live.contract.evidence }, { env, at });
+  const loss = lost ?? (left === null || live === null ? null : lossAtResume(files, left, contract, live, { env, at }));
+  if (loss !== null) {
+    const text = START_TEXTS.newStart(loss.text);
+    recordNotice(files, { loopId, iteration }, { at, kind: 'evidence', text });
+    warnings.push(startWarning('resume', text));
+  }
   // Evidence before the contract, which lists it, so that no loop runs without it.
   const unkept = storeProtected(files, contract, env, { resumes: before !== null });
   if (adopted.length > 0) {
@@ -167,6 +174,37 @@ function createLoop(
   const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
   const all = [...warnings, ...protects.map((text) => startWarning('guardrails.protected_files', text))];
   return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
+}
+
+/** Returns the contract under which a resumed loop was left; `lost` says why it cannot be believed. */
+function formerEvidence(
+  files: LoopFiles,
+  state: LoopState,
+): { readonly live: StoredContract | null; readonly lost: Message | null } {
+  if (findContract(files) === 'absent' && findEndedContract(files, state.loopId) !== null)
+    return { live: null, lost: null };
+  try {
+    const live = liveContract(files, state);
+    return { live: live?.contract.loopId === state.loopId ? live : null, lost: null };
+  } catch (error) {
+    return { live: null, lost: lossIn(error) };
+  }
+}
+
+/** Restores what the agent of a former process changed last. Returns which evidence is lost; null if none is. */
+function lossAtResume(
+  files: LoopFiles,
+  left: LoopState,
+  contract: Contract,
+  { contract: { evidence } }: StoredContract,
+  how: { readonly env: NodeJS.ProcessEnv; readonly at: string },
+): Message | null {
+  try {
+    restoreBeforeResume(files, left, { ...contract, ...(evidence && { evidence }) }, how);
+    return null;
+  } catch (error) {
+    return lossIn(error);
+  }
 }
 
 /** Settings on which a completion relies, and those that restrict the agent; a limit proves nothing. */

@@ -5,6 +5,7 @@ import { outOfTime } from '../../engine/policy/budget.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import type { ReadState } from '../../state/loop-files.ts';
 import { ownStart } from '../../state/process/identity.ts';
 import { show } from '../../state/process/program.ts';
@@ -24,7 +25,16 @@ import { enqueue, recordJournal } from '../records/journal.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import { type Dispatched, dispatch, type Loaded, lockOptions, type Turn, underContract } from './turn.ts';
+import {
+  type Dispatched,
+  dispatch,
+  isStep,
+  type Loaded,
+  lockOptions,
+  pauseForLoss,
+  type Turn,
+  underContract,
+} from './turn.ts';
 
 type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
 
@@ -52,7 +62,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const contract = loaded.stored?.contract;
   const measured =
     contract && hasTaskFolder(contract) ? await measureIteration(files, contract, { env, signal }) : null;
-  const found = await restoreAtEnd(turn);
+  const { found, lost } = await restoreAtEnd(turn);
   const fingerprints = await takeFingerprints(turn, report.text);
   const result = withState<Dispatched>(files, lockOptions(turn), (current) => {
     const standing = report.load ? report.load(current) : sameLoop(turn, current);
@@ -65,6 +75,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
     if (state.mode === 'runner') enqueue(files, now(), ended.effects);
     return { next: state, result: ended };
   });
+  if (lost !== null) return afterLoss(result, lost);
   const { loopId, iteration, mode } = loaded.state;
   const isCounted = result.effects.some(({ type }) => type === 'record-iteration');
   // A runner has followed its agent itself.
@@ -87,10 +98,25 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly found: ProtectionReport | null;
 }
 
-/** Restores changed protected files that no look after a call has seen. */
-async function restoreAtEnd(turn: Turn): Promise<ProtectionReport | null> {
-  if (turn.loaded.stored === null || looksUnchanged(`${turn.context.files.snapshot}.look`, 'all') === true) return null;
-  return (await import('../control/examine-protected.ts')).examineAll(turn, 'turn');
+/** Restores changed protected files that no look after a call has seen. `lost` says which evidence is lost. */
+async function restoreAtEnd(
+  turn: Turn,
+): Promise<{ readonly found: ProtectionReport | null; readonly lost: Message | null }> {
+  const { files } = turn.context;
+  if (turn.loaded.stored === null || looksUnchanged(`${files.snapshot}.look`, 'all') === true)
+    return { found: null, lost: null };
+  try {
+    return { found: (await import('../control/examine-protected.ts')).examineAll(turn, 'turn'), lost: null };
+  } catch (error) {
+    return { found: null, lost: lossIn(error) };
+  }
+}
+
+/** Pauses a loop whose iteration was counted: its claim is not verified, and no prompt follows. */
+function afterLoss({ turn, effects }: Dispatched, lost: Message): Dispatched {
+  if (turn.loaded.state.status === 'ended') return { turn, effects };
+  const paused = pauseForLoss(turn, lost);
+  return { turn: paused.turn, effects: [...effects.filter((effect) => !isStep(effect)), ...paused.effects] };
 }
 
 /** Dispatches what the user must know first, then the end of the turn. Called under the lock. */

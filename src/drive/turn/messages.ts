@@ -128,6 +128,7 @@ export const START_TEXTS = {
       'start',
     ),
   adoptedByResume: (changes: string): string => `Adopted by the resume: ${changes}.`,
+  newStart: (loss: string): string => `${loss} The user took the state of this moment as a new start.`,
   locked: advise('The contract of this loop is locked (accept: never) until the loop has ended.', 'End it', 'stop'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),
   needsConsent: offer('An agent requested this loop, and only a user at a terminal can approve it.', {

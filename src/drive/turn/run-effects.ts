@@ -1,5 +1,7 @@
 import type { CheckResult, Effect } from '../../engine/events.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
+import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
@@ -9,7 +11,7 @@ import { protectionNotices } from './end-turn.ts';
 import { makePrompt, taskKindOf } from './make-prompt.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import type { Dispatched, Driver, Next, Step, Turn } from './turn.ts';
-import { dispatch, handleAbort, isStep } from './turn.ts';
+import { dispatch, handleAbort, isStep, pauseForLoss } from './turn.ts';
 
 /** Runs effects, and those that follow, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(
@@ -22,7 +24,11 @@ export async function runEffects<Answer>(
     const { turn, step } = applyAndNote(next.turn, next.effects);
     for (const effect of next.effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
     if (driver.leave && turn.signal.aborted) return driver.leave(turn);
-    next = await runStep(turn, driver, step);
+    try {
+      next = await runStep(turn, driver, step);
+    } catch (error) {
+      next = pauseForLoss(turn, lossIn(error));
+    }
   }
   return next.answer;
 }
@@ -81,20 +87,30 @@ async function verify(turn: Turn): Promise<Dispatched> {
   );
   // The checks ran code that the agent has written.
   const after = await restoreNow(turn, 'checks');
-  const said = [...before, ...after];
+  const said = [...before.effects, ...after.effects];
   if (verified === 'aborted') return following(said, handleAbort(turn));
   // Cancelled checks prove nothing if the loop returns to its claim.
-  const facts = verified === 'superseded' ? { results: [CANCELLED] } : redactRecord(verified);
+  const proved = verified === 'superseded' ? { results: [CANCELLED] } : redactRecord(verified);
+  // The verdict on a plan's task has already been carried out.
+  const held = proved.plan === undefined ? [...before.held, ...after.held].slice(0, 1) : [];
+  const facts = { ...proved, results: [...proved.results, ...held] };
   if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
   return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));
 }
 
-/** Restores changed protected files and informs the user and the next prompt. Returns the resulting effects. */
-async function restoreNow(turn: Turn, when: 'verification' | 'checks'): Promise<readonly Effect[]> {
-  if (turn.loaded.stored === null) return [];
+/** Restores changed protected files and informs the user and the next prompt. What could not be restored holds the claim. */
+async function restoreNow(
+  turn: Turn,
+  when: 'verification' | 'checks',
+): Promise<{ readonly effects: readonly Effect[]; readonly held: readonly CheckResult[] }> {
+  if (turn.loaded.stored === null) return { effects: [], held: [] };
   const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
-  return protectionNotices(found).flatMap((event) => dispatch(turn, event).effects);
+  const { unrestored = [] } = found ?? {};
+  const detail = PROTECTION_TEXTS.fixed(changeList(unrestored, turn.context.files.projectDir));
+  const held: CheckResult = { name: 'protected files', outcome: 'failed', detail };
+  const effects = protectionNotices(found).flatMap((event) => dispatch(turn, event).effects);
+  return { effects, held: unrestored.length === 0 ? [] : [held] };
 }
 
 function following(effects: readonly Effect[], next: Dispatched): Dispatched {

@@ -5,7 +5,9 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
+import type { Message } from '../../text/message.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
 import { usageNow } from '../records/client-figures.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
@@ -29,12 +31,12 @@ export interface Loaded {
   readonly stored: StoredContract | null;
   /** Warning for the user and the next prompt if the state had to be restored; else null. */
   readonly restored: string | null;
-  /** The contract under which this loop was started is missing. */
-  readonly orphaned: boolean;
+  /** Why the contract under which this loop was started cannot be believed; null if it can, or there is none. */
+  readonly lost: Message | null;
 }
 
 export function loadedUnder(stored: StoredContract, state: LoopState, restored: string | null = null): Loaded {
-  return { state, policy: stored.contract.policy, stored, restored, orphaned: false };
+  return { state, policy: stored.contract.policy, stored, restored, lost: null };
 }
 
 /** One iteration as its driver sees it, from the end of the agent's work to the next prompt. */
@@ -122,6 +124,14 @@ export function underContract(loaded: Loaded, state: LoopState, files: LoopFiles
   const isAdopted = typeof found === 'object' && found?.hash === state.contractHash;
   if (found === stored || !isAdopted || found.contract.loopId !== state.loopId) return { ...loaded, state };
   return loadedUnder(found, state, restored);
+}
+
+/** Pauses the loop because its evidence is lost, and names the loss in every report. */
+export function pauseForLoss(turn: Turn, message: Message): Dispatched {
+  const { files, now } = turn.context;
+  const { state } = turn.loaded;
+  recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
+  return dispatch(turn, { type: 'suspended', at: now(), reason: 'evidence-lost', message });
 }
 
 export function lockOptions({ lease }: Pick<Turn, 'lease'>): StateOptions {

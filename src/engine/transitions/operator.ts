@@ -1,4 +1,4 @@
-import type { EventOf, OperatorCommand } from '../events.ts';
+import type { EventOf, OperatorCommand, RenewedContract } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
@@ -17,7 +17,7 @@ const COMMANDS: { readonly [K in Kind]: Command<K> } = {
   cancel: (state, at, { flag }) =>
     end(state, at, 'cancelled', cancelledText(state.iteration, flag === true, isAtWork(state))),
   pause: pauseNow,
-  resume: (state, at, { by }) => resume(state, at, by === 'launcher' ? 'first' : state.turn),
+  resume: (state, at, { by, renewed }) => resume(state, at, by === 'launcher' ? 'first' : state.turn, renewed),
   wake,
   consent,
   steer,
@@ -56,12 +56,20 @@ function pauseNow(state: LiveState, at: string): Transition {
   return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
 }
 
-function resume(state: LiveState, at: string, turn: LoopState['turn']): Transition {
+function resume(
+  state: LiveState,
+  at: string,
+  turn: LoopState['turn'],
+  renewed: RenewedContract | undefined,
+): Transition {
+  // Without its evidence a loop cannot continue.
+  if (state.status === 'paused' && state.paused.reason === 'evidence-lost' && !renewed) return unchanged(state);
   if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
   // A user who resumes a plan has had time to edit it, so it is read again.
   const plan = state.plan && { plan: { ...state.plan, blocked: null } };
   const next: LoopState = {
     ...running(state),
+    ...renewed,
     breaker: CLOSED_BREAKER,
     turn,
     ...plan,

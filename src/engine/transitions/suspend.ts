@@ -3,6 +3,7 @@ import type { EventOf } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import { event, pause, recordPause, release, releasePaused, type Transition, tellPause } from './build.ts';
+import { requeueInFlight } from './delivery.ts';
 
 /** Pauses a live loop whose hook was aborted (Esc, the client quits) or whose client has exited. */
 export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
@@ -24,7 +25,7 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
 export function suspended(state: LiveState, happened: EventOf<'suspended'>): Transition {
   if (state.status === 'paused') return releasePaused(state);
   if (state.status === 'awaiting-consent') return release(state, render(happened.message, state));
-  const { state: paused } = tellPause(pause(state, happened.at, happened.reason, happened.message));
+  const { state: paused } = tellPause(pause(requeueInFlight(state), happened.at, happened.reason, happened.message));
   return recordPause({ ...paused, turn: 'rest' }, 'allow');
 }
 

@@ -17,17 +17,11 @@ export function liveContract(
   { loopId, contractHash }: Pick<LoopState, 'loopId' | 'contractHash'>,
 ): StoredContract | null {
   const found = findContract(files);
-  if (found === 'absent') {
-    if (contractHash === null) return null;
-    throw evidenceLost(files.contract, 'missing');
-  }
-  if (found === 'unreadable') {
-    evidenceBytes(files.contract);
-    throw evidenceLost(files.contract, 'torn');
-  }
-  const isNamed = found.hash === contractHash && found.contract.loopId === loopId;
-  if (!isNamed && contractHash !== null) proveAgainstManifest(files, found, loopId);
-  return found;
+  if (found === 'absent' && contractHash === null) return null;
+  const stored = presentContract(files, found);
+  const isNamed = stored.hash === contractHash && stored.contract.loopId === loopId;
+  if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
+  return stored;
 }
 
 /** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
@@ -40,10 +34,17 @@ function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, lo
   else if (!isOlder) throw evidenceLost(files.evidence, 'foreign');
 }
 
-/** Throws `evidence-lost` unless the content of a contract is that of its own hash and of the manifest. */
-export function proveContract(files: LoopFiles, { hash, contract }: StoredContract): void {
+/** Throws `evidence-lost` unless the content of the contract is that of its own hash and of the manifest. */
+export function proveContract(files: LoopFiles): void {
+  const { hash, contract } = presentContract(files, findContract(files));
   if (contract.evidence !== undefined) readEvidence(files, contract, 'contract');
   if (hashContract(contract) !== hash) throw evidenceLost(files.contract, 'edited');
+}
+
+function presentContract(files: LoopFiles, found: ReturnType<typeof findContract>): StoredContract {
+  if (typeof found !== 'string') return found;
+  evidenceBytes(files.contract);
+  throw evidenceLost(files.contract, 'torn');
 }
 
 export function writeContract(files: LoopFiles, stored: StoredContract): void {

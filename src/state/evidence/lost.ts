@@ -33,6 +33,12 @@ export function lostBy(error: unknown): LostEvidence | null {
   return error instanceof RalphError && error.code === 'evidence-lost' ? (error.cause as LostEvidence) : null;
 }
 
+/** Returns the message about lost evidence. Throws every other error. */
+export function lossIn(error: unknown): Message {
+  if (lostBy(error) !== null) return (error as RalphError).advised;
+  throw error;
+}
+
 /** Returns the bytes of a file of evidence. Throws `evidence-lost` if it is missing, empty or not readable. */
 export function evidenceBytes(path: string): Buffer {
   let bytes: Buffer;

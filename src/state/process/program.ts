@@ -21,6 +21,16 @@ export function show(message: Message | string, loop: Pick<MessageContext, 'name
   return render(message, { name: loop.name, mode: loop.mode, program: programName() });
 }
 
+/** Returns the bundle to which the running hook or command belongs; null for one that is run from elsewhere, as in tests. */
+export function runningBundle(): string | null {
+  const script = process.argv[1];
+  if (script === undefined || !script.endsWith('.cjs') || !BUNDLE_PARTS.has(basename(dirname(script)))) return null;
+  const bundle = dirname(dirname(script));
+  return existsSync(join(bundle, 'scripts', 'main.cjs')) ? bundle : null;
+}
+
+const BUNDLE_PARTS = new Set(['hooks', 'scripts']);
+
 let known: string | null = null;
 
 /** Returns the program as this user can call it. Searches the PATH once per process. */

@@ -1,7 +1,7 @@
 import type { EvidenceOf } from '../evidence/entries.ts';
 import { proveContract } from '../evidence/live-contract.ts';
 import { evidenceLost } from '../evidence/lost.ts';
-import { findContract, type LoopFiles } from '../loop-files.ts';
+import type { LoopFiles } from '../loop-files.ts';
 import { proveLook, readLook, stampOf } from './look.ts';
 import { contentOf, lookPath, packPath, readSnapshot, type Snapshot } from './snapshot.ts';
 import { statAt } from './version.ts';
@@ -11,8 +11,7 @@ import { statAt } from './version.ts';
  * Throws `evidence-lost`. The caller holds the lock of the snapshot.
  */
 export function provedSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
-  const stored = findContract(files);
-  if (typeof stored !== 'string' && stored.contract.loopId === contract.loopId) proveContract(files, stored);
+  if (contract.evidence !== undefined) proveContract(files);
   const snapshot = readSnapshot(files, contract);
   if (snapshot === null || contract.evidence === undefined) return snapshot;
   const look = lookPath(files);

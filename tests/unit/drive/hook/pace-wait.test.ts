@@ -56,7 +56,7 @@ async function waited(
   const { idle } = readValues(effectiveValues({ idle: {} }, 'prompt'), 'prompt').policy;
   const policy = { ...DEFAULT_POLICY, idle, pace: { ...DEFAULT_POLICY.pace, delayMs } };
   const effects: Effect[] = [{ type: 'wait', until }];
-  const loaded = { state, policy, stored: null, restored: null, orphaned: false };
+  const loaded = { state, policy, stored: null, restored: null, lost: null };
   // One that sits out an hour is told to go, and gives no answer.
   const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
   const turn = newTurn(context, loaded, { signal, deadline: now + HOUR, freshContext: false });

@@ -37,10 +37,15 @@ for (const [what, sessionId, env] of [
   });
 }
 
-test('The session of the loop learns that its contract cannot be read, and what to do.', async (t) => {
-  const project = torn(t, 'session-1');
-  for (const payload of [{}, BACKGROUND]) await assert.rejects(aStop(project, payload), /cannot be read.*--fresh/);
-  assert.equal(stateOf(project).status, 'running');
+test('The session of the loop learns that its contract is lost, and the loop pauses.', async (t) => {
+  for (const payload of [{}, BACKGROUND]) {
+    const project = torn(t, 'session-1');
+    const answer = await aStop(project, payload);
+    assert.equal(answer?.decision, undefined);
+    assert.match(answer?.systemMessage ?? '', /contract\.json is (?:empty|incomplete or not readable).* resume/);
+    const state = stateOf(project);
+    assert.equal(state.status === 'paused' && state.paused.reason, 'evidence-lost');
+  }
 });
 
 test('A contract that cannot even be opened is treated alike.', async (t) => {
@@ -48,7 +53,7 @@ test('A contract that cannot even be opened is treated alike.', async (t) => {
     const project = torn(t, sessionId);
     rmSync(project.files.contract);
     mkdirSync(project.files.contract);
-    if (sessionId === 'session-1') await assert.rejects(aStop(project), /cannot be read/);
+    if (sessionId === 'session-1') assert.match((await aStop(project))?.systemMessage ?? '', /contract\.json is/);
     else assert.equal(await aStop(project), null);
   }
 });

@@ -1,0 +1,62 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
+import { buildContract } from '../../task/settings/build-contract.ts';
+import { type Operated, operate } from '../control/operate.ts';
+import { storeProtected } from '../control/restore-protected.ts';
+import { START_TEXTS } from '../turn/messages.ts';
+import { fixContract } from './consent.ts';
+import { prepareContract } from './prepare-contract.ts';
+
+/**
+ * Takes the present state as a new start of a loop in a live session whose evidence is lost, and resumes it. A lost contract
+ * is made again from the task file. Every report says so.
+ */
+export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, bundleDir: string): Operated {
+  return operate(files, env, at, (state) => {
+    if (state.status !== 'paused' || state.paused.reason !== 'evidence-lost') return { kind: 'resume' };
+    const contract = contractOf(files, state) ?? contractAnew(files, env, at, bundleDir, state);
+    recordNotice(files, state, { at, kind: 'evidence', text: START_TEXTS.newStart('') });
+    storeProtected(files, contract, env);
+    const { hash } = fixContract(files, contract);
+    return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };
+  });
+}
+
+/** Returns the loop's contract; null if it cannot be believed. */
+function contractOf(files: LoopFiles, state: LoopState): Contract | null {
+  try {
+    return liveContract(files, state)?.contract ?? null;
+  } catch (error) {
+    lossIn(error);
+    return null;
+  }
+}
+
+function contractAnew(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  bundleDir: string,
+  { taskPath, mode, loopId, plan, sessionId }: LoopState,
+): Contract {
+  const { terms } = prepareContract({
+    projectDir: files.projectDir,
+    name: files.name,
+    task: taskPath,
+    flags: {},
+    env,
+    at,
+    consented: true,
+    headless: sessionId === null,
+    launched: false,
+    clientVersion: null,
+    bundleDir,
+    mode,
+    plan: plan === undefined ? null : { from: null },
+  });
+  return buildContract({ ...terms, loopId }).contract;
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import { renewEvidence } from '../../../../src/drive/start/renew-evidence.ts';
+import { readNotices } from '../../../../src/state/notices.ts';
+import { aHook, aStop, type Project, stateOf } from '../../../support/drive/drive-project.ts';
+import { aProtectedLoop } from '../../../support/snapshot/guarded-project.ts';
+import '../../../support/starts-processes.ts';
+
+const DONE = { last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' };
+
+/** Files outside the project that the loop rests on. */
+const FILES: Readonly<Record<string, (project: Project) => string>> = {
+  'contract.json': ({ files }) => files.contract,
+  'evidence.json': ({ files }) => files.evidence,
+  'snapshot.json': ({ files }) => `${files.snapshot}.json`,
+  'snapshot.look': ({ files }) => `${files.snapshot}.look`,
+  'snapshot+pack': ({ files }) =>
+    join(files.outsideDir, JSON.parse(readFileSync(`${files.snapshot}.json`, 'utf8')).pack),
+};
+
+const LOSSES: Readonly<Record<string, (path: string) => void>> = {
+  missing: (path) => rmSync(path),
+  empty: (path) => truncateSync(path),
+  incomplete: (path) => truncateSync(path, readFileSync(path).length >> 1),
+};
+
+const RUN = { tool_name: 'Bash', tool_input: { command: 'make' }, tool_use_id: 'call', cwd: '/' };
+const READ = { tool_name: 'Read', tool_input: { file_path: '/etc/hostname' }, tool_use_id: 'read', cwd: '/' };
+
+for (const [file, pathOf] of Object.entries(FILES))
+  for (const [what, lose] of Object.entries(LOSSES))
+    test(`without its ${file}, which is ${what}, a session refuses the claim and pauses`, async (t) => {
+      const project = aProtectedLoop(t);
+      lose(pathOf(project));
+      const named = new RegExp(file.replace(/[.+]/g, '\\$&'));
+      // The next call notices everything but a manifest that nothing has needed yet.
+      if (file !== 'evidence.json') {
+        const { hookSpecificOutput: denied } = (await preToolUse(aHook(project, 'PreToolUse', RUN))) ?? {};
+        assert.equal(denied?.permissionDecision, 'deny');
+        assert.match(denied?.permissionDecisionReason ?? '', named);
+      }
+      assert.equal(await preToolUse(aHook(project, 'PreToolUse', READ)), null, 'reading is allowed');
+      assert.match((await aStop(project, DONE))?.systemMessage ?? '', named);
+      const state = stateOf(project);
+      assert.equal(state.status === 'paused' && state.paused.reason, 'evidence-lost');
+      renewEvidence(project.files, project.env, new Date().toISOString(), project.directory);
+      assert.equal(stateOf(project).status, 'running');
+      assert.ok(readNotices(project.files).some(({ kind, text }) => kind === 'evidence' && /new start/.test(text)));
+      assert.equal(await preToolUse(aHook(project, 'PreToolUse', RUN)), null, 'the loop continues');
+    });
+
+test('control: with its evidence whole, or put back as it was, a session goes on', async (t) => {
+  const project = aProtectedLoop(t);
+  for (const pathOf of Object.values(FILES)) {
+    const path = pathOf(project);
+    copyFileSync(path, `${path}.copy`);
+    writeFileSync(path, readFileSync(`${path}.copy`));
+  }
+  assert.equal(await preToolUse(aHook(project, 'PreToolUse', RUN)), null);
+  assert.match((await aStop(project, DONE))?.systemMessage ?? '', /Complete/);
+});
+
+test('a launched session whose state and contract are gone may only read', async (t) => {
+  const project = aProtectedLoop(t);
+  const { loopId } = stateOf(project);
+  const launched = { RALPH_LOOP_ID: loopId };
+  rmSync(project.files.state);
+  rmSync(project.files.contract);
+  const answer = await preToolUse(aHook(project, 'PreToolUse', RUN, launched));
+  assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny');
+  assert.equal(await preToolUse(aHook(project, 'PreToolUse', READ, launched)), null);
+  assert.equal(await preToolUse(aHook(project, 'PreToolUse', RUN)), null, 'control: a session without a loop');
+});
