@@ -41,7 +41,7 @@ import { shorten } from '../../text/excerpt.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
 import { about, type Message, RalphError } from '../../text/message.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
-import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
+import { adoptSeen, beginSeen, readSeen } from '../identity/seen-record.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
@@ -158,7 +158,7 @@ function createLoop(
     warnings.push(startWarning('resume', text));
   }
   if (before === null) beginSeen(files, contract, items ?? []);
-  else if (listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
+  else if (loss !== null || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
   beginCounters(files, begun);
   if (before === null) {
     removeIfThere(files.promptedTurn);
@@ -200,7 +200,9 @@ function lossAtResume(
   how: { readonly env: NodeJS.ProcessEnv; readonly at: string },
 ): Message | null {
   try {
-    restoreBeforeResume(files, left, { ...contract, ...(evidence && { evidence }) }, how);
+    const known = { ...contract, ...(evidence && { evidence }) };
+    readSeen(files, known);
+    restoreBeforeResume(files, left, known, how);
     return null;
   } catch (error) {
     return lossIn(error);

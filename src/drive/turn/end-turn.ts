@@ -2,11 +2,12 @@ import { clientVersion, readUsage } from '../../claude/transcript/transcript.ts'
 import type { Effect, EngineEvent, EventOf } from '../../engine/events.ts';
 import type { ChecklistStand } from '../../engine/identity/checklist-stand.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
-import type { ReadState } from '../../state/loop-files.ts';
+import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { ownStart } from '../../state/process/identity.ts';
 import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
@@ -62,14 +63,18 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const contract = loaded.stored?.contract;
   const measured =
     contract && hasTaskFolder(contract) ? await measureIteration(files, contract, { env, signal }) : null;
-  const { found, lost } = await restoreAtEnd(turn);
+  const restoredAtEnd = await restoreAtEnd(turn);
+  const { found } = restoredAtEnd;
+  let { lost } = restoredAtEnd;
   const fingerprints = await takeFingerprints(turn, report.text);
   const result = withState<Dispatched>(files, lockOptions(turn), (current) => {
     const standing = report.load ? report.load(current) : sameLoop(turn, current);
     if (standing === null || report.isCounted?.(standing.state)) return { next: 'keep', result: { turn, effects: [] } };
     const restored = loaded.restored ?? standing.restored;
     const facts = { measured, found, ...fingerprints };
-    const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, facts);
+    const observed = observe(files, standing.stored?.contract);
+    lost ??= observed.lost;
+    const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, { ...facts, ...observed });
     const { state } = ended.turn.loaded;
     // If a runner is killed before it has written its journals, the next one delivers them.
     if (state.mode === 'runner') enqueue(files, now(), ended.effects);
@@ -96,6 +101,23 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly measured: Measured | null;
   /** Protected files that differed at the end of the turn. */
   readonly found: ProtectionReport | null;
+  readonly task: TaskText | null;
+  readonly checklist: ChecklistStand | null;
+}
+
+/** Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock. */
+function observe(
+  files: LoopFiles,
+  contract: Contract | undefined,
+): Pick<Facts, 'task' | 'checklist'> & { readonly lost: Message | null } {
+  if (contract === undefined) return { task: null, checklist: null, lost: null };
+  const task = readTask(files.projectDir, contract.taskPath);
+  try {
+    rememberOpenEntries(files, contract);
+    return { task, checklist: task && observeChecklist(files, contract, task), lost: null };
+  } catch (error) {
+    return { task, checklist: null, lost: lossIn(error) };
+  }
 }
 
 /** Restores changed protected files that no look after a call has seen. `lost` says which evidence is lost. */
@@ -120,14 +142,15 @@ function afterLoss({ turn, effects }: Dispatched, lost: Message): Dispatched {
 }
 
 /** Dispatches what the user must know first, then the end of the turn. Called under the lock. */
-function countTurn(turn: Turn, report: TurnReport, { measured, found, ...fingerprints }: Facts): Dispatched {
+function countTurn(
+  turn: Turn,
+  report: TurnReport,
+  { measured, found, task, checklist, ...fingerprints }: Facts,
+): Dispatched {
   const { context, loaded } = turn;
   const { policy, stored } = loaded;
   const effects: Effect[] = [];
   let { state } = loaded;
-  if (stored !== null) rememberOpenEntries(context.files, stored.contract);
-  const task = stored && readTask(context.files.projectDir, stored.contract.taskPath);
-  const checklist = task && observeChecklist(context.files, stored.contract, task);
   for (const event of [...notices(turn, task, checklist), ...protectionNotices(found)]) {
     const noticed = transition(state, event, policy);
     state = noticed.state;

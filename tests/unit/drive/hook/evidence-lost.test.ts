@@ -17,6 +17,7 @@ const FILES: Readonly<Record<string, (project: Project) => string>> = {
   'evidence.json': ({ files }) => files.evidence,
   'snapshot.json': ({ files }) => `${files.snapshot}.json`,
   'snapshot.look': ({ files }) => `${files.snapshot}.look`,
+  'seen.json': ({ files }) => files.seen,
   'snapshot+pack': ({ files }) =>
     join(files.outsideDir, JSON.parse(readFileSync(`${files.snapshot}.json`, 'utf8')).pack),
 };
@@ -36,8 +37,8 @@ for (const [file, pathOf] of Object.entries(FILES))
       const project = aProtectedLoop(t);
       lose(pathOf(project));
       const named = new RegExp(file.replace(/[.+]/g, '\\$&'));
-      // The next call notices everything but a manifest that nothing has needed yet.
-      if (file !== 'evidence.json') {
+      // The next call notices everything but what nothing has needed yet.
+      if (file !== 'evidence.json' && file !== 'seen.json') {
         const { hookSpecificOutput: denied } = (await preToolUse(aHook(project, 'PreToolUse', RUN))) ?? {};
         assert.equal(denied?.permissionDecision, 'deny');
         assert.match(denied?.permissionDecisionReason ?? '', named);

@@ -269,7 +269,7 @@ test('restores counters that were set back, says so in the prompt, and counts no
   rewrite(project, { iteration: 0 });
   const next = await spawned(project);
   assert.deepEqual([next.iteration, stateOf(project).iteration, stateOf(project).mode], [4, 3, 'router']);
-  assert.match(`${next.prompt}${next.notes.join()}`, /changed by another program/);
+  assert.match(`${next.prompt}${next.notes.join()}`, /replaced by an older one/);
   await spawned(project, { spawn: 3, text: 'Work 3.' });
   assert.equal(stateOf(project).iteration, 3);
 });
