@@ -60,7 +60,7 @@ for (const name of readdirSync(PLANS)) {
 const eol = fc.constantFrom('\n', '\r\n');
 const bullet = fc.constantFrom('- ', '* ', '+ ', '1. ', '12) ', '-   ');
 const word = fc.constantFrom('Task 1', 'Task 2', 'Task A-1', 'task x', 'T7', 'é', 'Setup');
-const annotation = fc.constantFrom('', '', '', '(blocked) ', '(manual-verify) ');
+const annotation = fc.constantFrom('', '', '', '(blocked) ', '(manual-verify) ', '(no-change) ');
 const title = fc.constantFrom('Add it', '`a:b` and *c*', 'naïve 計画 🚀', '[x] odd', 'x <!-- c -->');
 const form = fc.constantFrom('**W: T**', '**W:** T', '**W**: T', 'W: T', '__W: T__', '**W - T**');
 const filler = fc.constantFrom(

@@ -7,20 +7,22 @@ import { isInScope } from '../../task/git/task-scope.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
+import { isOfTask } from './task-files.ts';
 
 type TaskCommit =
   | { readonly ok: true; readonly notes: readonly string[] }
   | { readonly ok: false; readonly said: string };
 
-/** Commits all changes since the task began, including what commit hooks change in these files. */
-export async function commitTask(place: PlanPlace, task: OpenTask, subject: string): Promise<TaskCommit> {
+/** Commits all changes since the task began, including what commit hooks change in these files. `message`: its paragraphs. */
+export async function commitTask(place: PlanPlace, task: OpenTask, message: readonly string[]): Promise<TaskCommit> {
   const { files, contract } = place;
   const directory = files.projectDir;
   const options = gitOptions(place);
   const staged = await stageTask(place, task);
   if (!staged.ok) return staged;
   const footers = contract.commitFooters ?? [];
-  const input = [subject, ...(footers.length === 0 ? [] : ['', ...footers]), ''].join('\n');
+  const paragraphs = [...message, ...(footers.length === 0 ? [] : [footers.join('\n')])];
+  const input = `${paragraphs.join('\n\n')}\n`;
   const hooks = await areHooksPinned(directory, options);
   // One commit for each task, even if nothing changed, so that the history mirrors the plan.
   const committed = await changeByGit({
@@ -53,7 +55,7 @@ export async function stageTask(place: PlanPlace, task: OpenTask, ownToo = true)
   const unstaged = await readRepository(directory, options);
   if (typeof unstaged === 'string') return { ok: false, said: unstaged };
   const own = ownPaths(directory, contract.taskPath);
-  const isOurs = (path: string): boolean => (own.includes(path) ? ownToo : !task.dirty.includes(path));
+  const isOurs = (path: string): boolean => (own.includes(path) ? ownToo : isOfTask(directory, task, path));
   const paths = unstaged.changed.filter((path) => isOurs(path) && !unstaged.concealed.includes(path));
   // Once unstaged, ignored files are missing from the status; git refuses to add what it was made to ignore.
   const forced = stands.changed.filter(

@@ -13,11 +13,14 @@ import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
+import { isOfTask } from './task-files.ts';
 
 interface LookedAt {
   readonly results: readonly CheckResult[];
-  /** Relative to the project, without plan and progress file. */
+  /** Changed files, relative to the project, without plan and progress file. */
   readonly changes: readonly string[];
+  /** Those inside the scope. */
+  readonly within: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -26,9 +29,9 @@ interface LookedAt {
  * checks every changed file against the scope. Writes nothing while another branch is checked out. Rejects with the abort's
  * reason; throws disk errors.
  */
-export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
+export async function examineWork(place: PlanPlace, task: OpenTask): Promise<LookedAt> {
   const { files, contract } = place;
-  const none = { changes: [], notes: [] };
+  const none = { changes: [], within: [], notes: [] };
   const directory = files.projectDir;
   const known = task.hidden ?? null;
   const [before, hides] = await Promise.all([
@@ -46,15 +49,15 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
     const commits = await commitsSince(directory, task.commit, gitOptions(place));
     const folded = await changeByGit({ ...changing(place), words: ['reset', '--soft', task.commit] });
     if (!folded.ok)
-      return { changes: [], notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
+      return { ...none, notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
     notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
     const after = await readRepository(directory, gitOptions(place));
-    if (typeof after === 'string') return { changes: [], notes, results: [...held.results, fail('repository', after)] };
+    if (typeof after === 'string') return { ...none, notes, results: [...held.results, fail('repository', after)] };
     stands = after;
   }
   const changed = await changedSince(place, stands);
   const own = ownPaths(directory, task.planPath);
-  const changes = changed.filter((path) => !own.includes(path) && !task.dirty.includes(path));
+  const changes = changed.filter((path) => !own.includes(path) && isOfTask(directory, task, path));
   const outside = changes.filter((path) => !isInScope(path, task.scope));
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []
@@ -62,11 +65,8 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
   const within = changes.filter((path) => !outside.includes(path));
   const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, gitOptions(place));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
-  // Without validation commands, changed files are the only evidence.
-  const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
   const results = [
     ...held.results,
-    ...(idle ? [fail('work', PLAN_TEXTS.nothingChanged(task.id))] : []),
     ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
     ...(strange.length === 0 ? [] : [fail('repositories', PLAN_TEXTS.nested(strange))]),
     ...(unsaved.length === 0 ? [] : [fail('submodules', PLAN_TEXTS.unsaved(unsaved))]),
@@ -74,7 +74,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
-  return { results, changes, notes };
+  return { results, changes, within, notes };
 }
 
 /** Leaves out files that differ only in the index: staged or committed, then reverted. */
@@ -179,5 +179,6 @@ function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: b
   if (was.status === 'done') return now?.status === 'open' ? 'open again' : null;
   if (was.status !== 'open') return null;
   if (now?.status !== 'open') return now?.status ?? 'gone';
+  if (now.noChange === true && was.noChange !== true) return 'no-change';
   return !isCurrent && JSON.stringify(now.scope) !== JSON.stringify(was.scope) ? 'another scope' : null;
 }

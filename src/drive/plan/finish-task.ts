@@ -5,6 +5,7 @@ import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
+import { proofLine, type TaskWork } from '../../engine/plan/task-proof.ts';
 import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { oneLine } from '../../text/excerpt.ts';
@@ -16,6 +17,7 @@ import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 export interface CheckedWork {
   readonly changes: readonly string[];
   readonly results: readonly CheckResult[];
+  readonly evidence: TaskWork;
 }
 
 type FinishedTask = { readonly problem: CheckResult } | { readonly problem: null; readonly notes: readonly string[] };
@@ -44,7 +46,10 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
   writeRecord(files.commitIntent, intent);
   appendFileSync(progressFile, intent.entry);
   replaceText(planFile, after);
-  const committed = await commitTask(place, task, intent.subject);
+  const committed = await commitTask(place, task, [
+    intent.subject,
+    `Proof: ${proofLine(work.evidence, work.results)}.`,
+  ]);
   if (committed.ok) return { problem: null, notes: committed.notes };
   await rollBack(place, intent);
   removeIfThere(files.commitIntent);
@@ -105,13 +110,15 @@ function entryOf(place: PlanPlace, task: OpenTask, work: CheckedWork, ticked: st
 function note(
   place: PlanPlace,
   task: OpenTask,
-  { changes, results }: CheckedWork,
+  { changes, results, evidence }: CheckedWork,
   status: ProgressEntry['status'],
   next: string,
 ): string {
   const { iteration, loopId } = place.state();
   const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
-  const work = { task, status, iteration, changes, commands: results, reasons, report: planIn(place).report, next };
+  const proof = status === 'completed' ? proofLine(evidence, results) : null;
+  const { report } = planIn(place);
+  const work = { task, status, iteration, changes, commands: results, reasons, report, next, proof };
   return progressEntry({ ...work, id: entryId(place), session: loopId, at: place.now() });
 }
 

@@ -50,9 +50,9 @@ export async function integrateTask(
       const { task: moved, conflicts } = await moveTask(calm, task, main);
       task = moved;
       if (conflicts.length > 0) return misfit(passed, PART_TEXTS.conflicts(conflicts, task.id), notes);
-      const { results, changes } = await examineWork(place, task, true);
+      const { results, changes } = await examineWork(place, task);
       const all = [...results, ...(await runChecks())];
-      work = { results: all, changes };
+      work = { ...passed, results: all, changes };
       if (all.some(({ outcome }) => outcome !== 'ok')) return misfit(work, PART_TEXTS.notTogether(task.id), notes);
     }
     const finished = await finishTask(calm, task, work);
@@ -64,9 +64,9 @@ export async function integrateTask(
   throw new RalphError('refused', PART_TEXTS.keepsMoving(place.part.branch));
 }
 
-function misfit({ results, changes }: CheckedWork, detail: string, notes: readonly string[]): IntegratedTask {
+function misfit({ results, ...work }: CheckedWork, detail: string, notes: readonly string[]): IntegratedTask {
   const reason: CheckResult = { name: 'integration', outcome: 'failed', detail };
-  return { end: 'misfit', work: { results: [reason, ...results], changes }, notes };
+  return { end: 'misfit', work: { ...work, results: [reason, ...results] }, notes };
 }
 
 /** Returns the files of a former conflict that still have its markers. */

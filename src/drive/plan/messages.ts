@@ -24,7 +24,7 @@ export const PLAN_TEXTS = {
   secrets: (paths: readonly string[]): string =>
     `these files may contain credentials and are not committed: ${listed(paths)}. Remove them, or add them to .gitignore.`,
   nothingChanged: (id: string): string =>
-    `no file was changed, and no command proves that ${id} is done. Do the task; if it was already done, end as blocked and say so.`,
+    `no file in the scope of ${id} changed, and no check that failed when it began passes now. Do the task. If it needs no change, end as blocked and say so: the user marks such a task (no-change) in the plan.`,
   progressChanged: (path: string): string =>
     `${path} was changed while the agent worked on the task. Only the loop writes it; the committed version was restored.`,
   scopeChanged: (id: string, path: string): string =>

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Baseline } from '../../engine/schema/proof.ts';
 import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
@@ -17,8 +18,15 @@ export interface OpenTask {
   /** HEAD and branch when the task was opened. */
   readonly commit: string;
   readonly branch: string;
-  /** Files with uncommitted changes at that time. */
+  /** Files with uncommitted changes at that time, and the marks of their contents; absent in a file of an older version. */
   readonly dirty: readonly string[];
+  readonly dirtyMarks?: Readonly<Record<string, string>>;
+  /** Results of the checks at that time; absent if they are unknown. */
+  readonly baseline?: Baseline;
+  /** Results of the checks once the task is done. */
+  readonly verified?: Baseline;
+  /** Keys of the tasks that need no change, as the user started or resumed the loop. */
+  readonly noChange?: readonly string[];
   /** Files hidden from git status at that time; null or absent if unknown. */
   readonly hidden?: readonly string[] | null;
   /** Files left by tasks that were begun and are not done, by task key. */

@@ -16,6 +16,7 @@ import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { isOfTask, marksOf } from './task-files.ts';
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
@@ -54,8 +55,11 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
   const again = isSame && (before.openedAt ?? before.commit) === current.commit ? before : null;
-  const undone = leftUndone(before, plan.tasks, stood.changed);
+  const undone = leftUndone(directory, before, plan.tasks, stood.changed);
   const known = [...ownPaths(directory, contract.taskPath), ...(undone[planKey(task.id)] ?? [])];
+  // Earlier changes do not belong to the task; the plan itself goes into the first commit.
+  const dirty = stood.changed.filter((path) => !known.includes(path));
+  const baseline = again === null ? baselineNow(place, before, plan.tasks, stood.head) : again.baseline;
   writeOpenTask(files, {
     loopId: contract.loopId,
     id: task.id,
@@ -67,8 +71,11 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     progressPath: progressOf(place),
     commit: again?.commit ?? current.commit,
     branch: again?.branch ?? stood.branch,
-    // Earlier changes do not belong to the task; the plan itself goes into the first commit.
-    dirty: again?.dirty ?? stood.changed.filter((path) => !known.includes(path)),
+    dirty: again?.dirty ?? dirty,
+    dirtyMarks: again === null ? marksOf(directory, dirty) : (again.dirtyMarks ?? {}),
+    ...(baseline !== undefined && { baseline }),
+    // Like a scope: what the agent writes into the plan waits for the user.
+    noChange: begins ? tasksWithoutChange(plan.tasks) : (before?.noChange ?? []),
     hidden: again?.hidden ?? (await hiddenFiles(directory, gitOptions(place))),
     left: undone,
     plan: text,
@@ -116,15 +123,39 @@ function conflictSection(place: PlanPlace, task: OpenTask): string[] {
   return marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
 }
 
+function tasksWithoutChange(tasks: PlanFile['tasks']): string[] {
+  return tasks.flatMap(({ id, noChange }) => (noChange === true ? [planKey(id)] : []));
+}
+
+/**
+ * Returns the results of the checks at the commit from which a task begins: those of the task that was committed last, or of
+ * the loop's start. Undefined if they are unknown: somebody else has committed since.
+ */
+function baselineNow(
+  { contract }: PlanPlace,
+  before: OpenTask | null,
+  tasks: PlanFile['tasks'],
+  head: string,
+): OpenTask['baseline'] {
+  if (before === null) return contract.baseline;
+  if (isUndone(before, tasks)) return before.commit === head ? before.baseline : undefined;
+  return before.verified;
+}
+
+function isUndone({ id }: OpenTask, tasks: PlanFile['tasks']): boolean {
+  const task = tasks.find((each) => planKey(each.id) === planKey(id));
+  return task !== undefined && task.status !== 'done';
+}
+
 /** Returns files left by blocked tasks, which are committed only with these tasks. */
 function leftUndone(
+  directory: string,
   before: OpenTask | null,
   tasks: PlanFile['tasks'],
   changed: readonly string[],
 ): Readonly<Record<string, readonly string[]>> {
-  const task = before && tasks.find(({ id }) => planKey(id) === planKey(before.id));
-  if (!before || !task || task.status === 'done') return before?.left ?? {};
-  return { ...before.left, [planKey(before.id)]: changed.filter((path) => !before.dirty.includes(path)) };
+  if (before === null || !isUndone(before, tasks)) return before?.left ?? {};
+  return { ...before.left, [planKey(before.id)]: changed.filter((path) => isOfTask(directory, before, path)) };
 }
 
 export function errorsIn({ problems }: PlanFile): string | null {

@@ -17,6 +17,7 @@ import { PLAN_TEXTS } from './messages.ts';
 import { errorsIn } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
 import { ownPaths } from './plan-place.ts';
+import { isOfTask } from './task-files.ts';
 
 interface PlanStartRequest {
   readonly projectDir: string;
@@ -80,7 +81,7 @@ function loopsWork(
   const current = planOf(state).current;
   const isOpen = undone.has(key) || (current !== null && planKey(current.id) === key);
   const left = new Set(Object.entries(open.left ?? {}).flatMap(([of, paths]) => (undone.has(of) ? paths : [])));
-  return (path) => left.has(path) || (isOpen && !open.dirty.includes(path));
+  return (path) => left.has(path) || (isOpen && isOfTask(files.projectDir, open, path));
 }
 
 /** Returns whether git knows an author. Uses the environment of a commit, because variables may name the identity. */

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
+import { hasEvidence, mayBeProved, type TaskWork } from '../../engine/plan/task-proof.ts';
+import { baselineOf } from '../../engine/policy/proof.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import { orElse } from '../../text/or-else.ts';
@@ -17,7 +19,7 @@ import { type CheckedWork, finishBlocked, finishPartial, finishTask } from './fi
 import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
-import { type OpenTask, readOpenTask } from './open-task-file.ts';
+import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn } from './plan-place.ts';
 
 export const planTask: TaskKind = {
@@ -83,24 +85,36 @@ async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): ReturnType
   if (committed !== null && planKey(committed) === planKey(task.id)) {
     return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
   }
-  const { notes, changes, ...looked } = await examineWork(place, task, plan.report?.said === 'done');
+  const { notes, changes, within, ...looked } = await examineWork(place, task);
+  const evidence: TaskWork = {
+    changes: within,
+    noChange: task.noChange?.includes(planKey(task.id)) === true,
+    baseline: task.baseline,
+  };
   const results: CheckResult[] = [...looked.results];
   const marked = withMarkers(place, task);
   if (marked.length > 0) results.push({ name: 'integration', outcome: 'failed', detail: PART_TEXTS.markers(marked) });
   // Only a claim of completion requires proof.
-  if (plan.report?.said === 'done') results.push(...(await runChecks()));
+  if (plan.report?.said === 'done') {
+    if (mayBeProved(evidence)) results.push(...(await runChecks()));
+    if (!hasEvidence(evidence, results)) results.push(noEvidence(task));
+  }
   const passed = results.every(({ outcome }) => outcome === 'ok');
   const verdict = attemptVerdict(plan, passed);
   const inTurn = verdict === 'done' || verdict === 'blocked' ? await takeTurn(place) : place;
   const ended: Ended =
     verdict === 'done'
-      ? await finishDone(inTurn, task, { changes, results }, runChecks)
-      : { as: verdict, work: { changes, results }, notes: [] };
+      ? await finishDone(inTurn, task, { changes, results, evidence }, runChecks)
+      : { as: verdict, work: { changes, results, evidence }, notes: [] };
   if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract.loopId) ?? task, ended.work);
   if (inTurn !== place) place.part?.endTurn();
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place) };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
+}
+
+function noEvidence({ id }: OpenTask): CheckResult {
+  return { name: 'work', outcome: 'failed', detail: PLAN_TEXTS.nothingChanged(id) };
 }
 
 interface Ended {
@@ -118,6 +132,7 @@ async function takeTurn(place: PlanPlace): Promise<PlanPlace> {
 async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, runChecks: RunChecks): Promise<Ended> {
   const { part } = place;
   const plan = planIn(place);
+  writeOpenTask(place.files, { ...task, verified: baselineOf(work.results) });
   if (part !== undefined) {
     const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, runChecks);
     const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : attemptVerdict(plan, false);

@@ -2,6 +2,7 @@ import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult } from '../events.ts';
 import { counted } from '../messages.ts';
 import type { PlanState } from '../schema/plan.ts';
+import { statedBlockers } from './blockers.ts';
 
 export interface ProgressEntry {
   /** Identifies the entry, to detect whether it was already written. */
@@ -15,6 +16,8 @@ export interface ProgressEntry {
   readonly commands: readonly CheckResult[];
   readonly reasons: readonly string[];
   readonly report: PlanState['report'];
+  /** What a completion rests on, in one line; null for another status. */
+  readonly proof: string | null;
   readonly next: string;
 }
 
@@ -25,9 +28,10 @@ const LABEL =
 
 /** Returns an entry of a progress file, with a final line end. It quotes the agent, with secrets masked. */
 export function progressEntry(entry: ProgressEntry): string {
-  const { task, changes, commands, reasons, report } = entry;
+  const { task, changes, commands, reasons, report, proof } = entry;
   const said = labelled(report?.text ?? '');
-  const blockers = [...reasons, ...(said.blockers === '' ? [] : [said.blockers])];
+  const stated = statedBlockers(report?.text ?? '');
+  const blockers = [...reasons, ...(stated === null ? [] : [stated])];
   const shown = changes.slice(0, MOST_CHANGES).map((path) => `\`${path}\``);
   const more = changes.length > MOST_CHANGES ? [`${changes.length - MOST_CHANGES} more`] : [];
   const lines = [
@@ -39,6 +43,7 @@ export function progressEntry(entry: ProgressEntry): string {
     `- Iteration: ${entry.iteration}`,
     `- Changes: ${[...shown, ...more].join(', ') || 'none'}`,
     `- Commands: ${commands.map(({ name, outcome }) => `${name}: ${outcome}`).join('; ') || 'none'}`,
+    ...(proof === null ? [] : [`- Proof: ${oneLine(proof)}`]),
     `- Summary: ${said.summary || 'none given'}`,
     `- Learnings: ${said.learnings || 'none given'}`,
     `- Blockers: ${blockers.map(oneLine).join(' / ') || 'none'}`,
@@ -79,7 +84,7 @@ function labelled(text: string) {
   }
   const of = (name: string): string => oneLine((found.get(name) ?? []).join(' '));
   const first = visible.trim().split(/\r?\n\s*\r?\n/)[0] ?? '';
-  return { summary: of('summary') || oneLine(first), learnings: of('learning'), blockers: of('blocker') };
+  return { summary: of('summary') || oneLine(first), learnings: of('learning') };
 }
 
 /** Keeps headings and comments in quoted text from becoming part of the file's structure. */

@@ -13,6 +13,8 @@ export interface PlanTask {
   readonly scope: readonly string[];
   /** Line of its box in the whole file, from 1. */
   readonly line: number;
+  /** The annotation `(no-change)`: the task is done without a changed file. */
+  readonly noChange?: boolean;
 }
 
 /** Returns the key of an id: `Task 5`, `task  5` and `5` are the same task. */

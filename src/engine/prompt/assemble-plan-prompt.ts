@@ -85,11 +85,11 @@ function ending({ completion, idle }: PlanPromptParts): string {
     '',
     'Summary: what you did',
     'Learnings: what the next tasks should know',
-    'Blockers: what prevented progress, or none',
+    'Blockers: what keeps the task from being done, or none',
     '',
     'Only if it is not done, add one of these, alone on a line:',
     '- You made progress and need another turn for the rest: <!-- ralph:state partial -->',
-    '- It cannot be done without the user (the blockers say why): <!-- ralph:state blocked -->',
+    '- It cannot be done without the user: <!-- ralph:state blocked --> (any text but "none" after "Blockers:" says the same)',
     ...(idle ? ['- There is nothing to do right now: <!-- ralph:state idle -->'] : []),
     ...(wanted === null ? [] : [`${wanted} only says that this task is done.`]),
   ]);

@@ -2,6 +2,7 @@ import { shorten } from '../../text/excerpt.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { reasonLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
+import { statedBlockers } from '../plan/blockers.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
 import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
@@ -18,12 +19,21 @@ type PlanPolicy = NonNullable<Policy['plan']>;
 /** Maximum length of the agent's last message in the progress file and the next hand-off. */
 const REPORT_LIMIT = 2_000;
 
-/** Handles the end of a turn over a plan. Every one is a claim: the driver verifies it, and the agent's report is kept. */
+/**
+ * Handles the end of a turn over a plan. Every one is a claim, unless the report says otherwise or names a blocker: the driver
+ * verifies it, and the report is kept.
+ */
 export function planTurnEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
   const next = iterationEnded(state, { ...ended, taskDone: true }, policy);
   if (next.state.status !== 'verifying') return next;
   const { states } = readSignals(ended.text, policy);
-  const said = states.includes('blocked') ? 'blocked' : states.includes('partial') ? 'partial' : 'done';
+  const said = states.includes('blocked')
+    ? 'blocked'
+    : states.includes('partial')
+      ? 'partial'
+      : statedBlockers(ended.text) === null
+        ? 'done'
+        : 'blocked';
   const report = { text: shorten(ended.text.trim(), REPORT_LIMIT), said } as const;
   return { ...next, state: { ...next.state, plan: { ...planOf(next.state), report } } };
 }

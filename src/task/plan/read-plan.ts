@@ -108,7 +108,7 @@ function readItem(
   }
   if (head === undefined || read === null) return { task: null, doubts };
   if (read.unknownMark !== null) {
-    const message = `"${read.unknownMark}" is not a task marker. Write (blocked) or (manual-verify), or rephrase it.`;
+    const message = `"${read.unknownMark}" is not a task marker. Write (blocked), (manual-verify) or (no-change), or rephrase it.`;
     doubts.push({ line: head.line + bodyLine - 1, taskId: read.id, rule: 'unknown-mark', message, severity: 'error' });
   }
   if (read.id === null) {
@@ -127,7 +127,17 @@ function readItem(
     if (message !== null) doubt(head.line, 'stray-field', message);
   }
   const { id, title, status } = read;
-  const task = { id, title, status, dependsOn, scope, acceptance, notes, prose };
+  const task = {
+    id,
+    title,
+    status,
+    dependsOn,
+    scope,
+    acceptance,
+    notes,
+    prose,
+    ...(read.noChange && { noChange: true }),
+  };
   return {
     task: { ...task, line: head.line + bodyLine - 1, text: body.slice(start, end), boxAt: head.at + read.boxAt },
     doubts,

@@ -9,16 +9,18 @@ interface TaskHead {
   readonly status: PlanTaskStatus;
   /** Offset of the mark within the line. */
   readonly boxAt: number;
+  readonly noChange: boolean;
   /** Text that looks like a mark such as `(blocked)` but is unknown; null if there is none. */
   readonly unknownMark: string | null;
 }
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
-const MARK = '[([](blocked|manual-verify)[)\\]]';
+const MARK = '[([](blocked|manual-verify|no-change)[)\\]]';
 /** Pattern for a mark before the title, also within its bold; another one matches a mark after it. */
 const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
 const MARK_BEHIND = new RegExp(`[ \\t]*${MARK}$`, 'i');
-const WORD_OF_MARK = '[([](?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}[)\\]]';
+const WORD_OF_MARK =
+  '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
 const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
 export const INLINE_COMMENT = /<!--.*?-->/g;
@@ -44,11 +46,12 @@ export function readHead(line: string): TaskHead | null {
     title = title.slice(0, -found[0].length);
   }
   const isDone = mark.toLowerCase() === 'x';
-  const marked = marks.includes('blocked') ? 'blocked' : marks.length > 0 ? 'manual-verify' : 'open';
+  const marked = marks.includes('blocked') ? 'blocked' : marks.includes('manual-verify') ? 'manual-verify' : 'open';
+  const noChange = marks.includes('no-change');
   const unknownMark = isDone
     ? null
     : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
-  return { id, title: title || id || '', status: isDone ? 'done' : marked, boxAt: 1, unknownMark };
+  return { id, title: title || id || '', status: isDone ? 'done' : marked, boxAt: 1, noChange, unknownMark };
 }
 
 function named(text: string): Pick<TaskHead, 'id' | 'title'> {

@@ -92,7 +92,7 @@ export function markFile(path: string, budget: ReadBudget): Marked {
 }
 
 /** Compares contents; if only one was read, size and time. */
-function isSameMark(one: string, other: string): boolean {
+export function isSameMark(one: string, other: string): boolean {
   if (one === other) return true;
   const [kind, size, time, hash = ''] = one.split(' ');
   const [otherKind, otherSize, otherTime, otherHash = ''] = other.split(' ');

@@ -100,6 +100,9 @@ test("every turn that ends is a claim, and the agent's report is kept", () => {
     ['Half of it.\n\n<!-- ralph:state partial -->', 'partial'],
     ['No key.\n<!-- ralph:state blocked -->', 'blocked'],
     ['```\n<!-- ralph:state blocked -->\n```', 'done'],
+    ['Half of it.\nBlockers: I could not create a.txt', 'blocked'],
+    ['Half of it.\nBlockers: the rest is long\n<!-- ralph:state partial -->', 'partial'],
+    ['All of it.\n**Blockers:** none, all tests pass', 'done'],
   ] as const) {
     const { state, effects } = ended(text);
     assert.equal(state.status, 'verifying');

@@ -22,6 +22,7 @@ const ENTRY: ProgressEntry = {
     said: 'done',
   },
   next: 'Task 4, Add the page',
+  proof: 'red-to-green (npm test failed before), 2 files changed',
 };
 
 test("an entry contains what was done and the agent's text under the requested labels", () => {
@@ -36,6 +37,7 @@ test("an entry contains what was done and the agent's text under the requested l
 - Iteration: 3
 - Changes: \`src/a.ts\`, \`src/b.ts\`
 - Commands: npm test: ok
+- Proof: red-to-green (npm test failed before), 2 files changed
 - Summary: it is there.
 - Learnings: tests are slow and many.
 - Blockers: none
@@ -69,7 +71,7 @@ test('the last entry is shown on one line, and a pause is not an entry', () => {
 });
 
 test('an entry without changes, commands, words or obstacles says so', () => {
-  const empty = { ...ENTRY, changes: [], commands: [], report: null };
+  const empty = { ...ENTRY, changes: [], commands: [], report: null, proof: null };
   assert.match(
     progressEntry(empty),
     /- Changes: none\n- Commands: none\n- Summary: none given\n- Learnings: none given\n- Blockers: none\n/,

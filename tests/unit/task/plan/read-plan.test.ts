@@ -247,3 +247,34 @@ test('an invalid mark is an error, unless the task is done', () => {
     assert.deepEqual(readPlan(plan('x')).problems, []);
   }
 });
+
+test('a task that needs no change is marked where a blocked one may be, and stays open', () => {
+  for (const head of [
+    '(no-change) **Task 1: Measure it**',
+    '**(no-change) Task 1: Measure it**',
+    '**Task 1: Measure it** (no-change)',
+    '**Task 1: Measure it [no-change]**',
+    '(NO-CHANGE) Task 1: Measure it',
+  ]) {
+    const { tasks, problems } = readPlan(`- [ ] ${head}\n  - Scope: a\n  - Acceptance: it is measured\n`);
+    const [task] = tasks;
+    assert.deepEqual([task?.title, task?.status, task?.noChange], ['Measure it', 'open', true], head);
+    assert.deepEqual(problems, []);
+  }
+  const [both] = readPlan('- [ ] (no-change) (blocked) Task 1: Measure it\n').tasks;
+  assert.deepEqual([both?.status, both?.noChange], ['blocked', true]);
+});
+
+test('what only looks like the mark of a task without change is an error, and a remark is none', () => {
+  for (const mark of ['(no change)', '[nochange]', '(no-changes)', '(no changes needed)']) {
+    const { problems } = readPlan(`- [ ] **Task 1: Measure it** ${mark}\n  - Scope: a\n  - Acceptance: x\n`);
+    assert.deepEqual(
+      problems.map(({ rule }) => rule),
+      ['unknown-mark'],
+      mark,
+    );
+  }
+  const [task] = readPlan('- [ ] **Task 1: Tidy (no change in behaviour)**\n').tasks;
+  assert.equal(task?.title, 'Tidy (no change in behaviour)');
+  assert.equal(task?.noChange, undefined);
+});

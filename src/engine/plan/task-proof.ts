@@ -1,0 +1,55 @@
+import type { CheckResult } from '../events.ts';
+import { counted } from '../messages.ts';
+import { proofOf } from '../policy/proof.ts';
+import type { Baseline, Proof } from '../schema/proof.ts';
+
+/** Work on a task of a plan, from its first attempt on. */
+export interface TaskWork {
+  /** Changed files inside the task's scope, without plan and progress file. */
+  readonly changes: readonly string[];
+  /** The plan says that the task needs no change. */
+  readonly noChange: boolean;
+  /** Results of the checks when the task began; undefined if they are unknown. */
+  readonly baseline: Baseline | undefined;
+}
+
+/** Returns whether the work can be evidence, whatever the checks say now: otherwise they need not run. */
+export function mayBeProved({ changes, noChange, baseline }: TaskWork): boolean {
+  return changes.length > 0 || noChange || (baseline?.checks ?? []).some(({ outcome }) => outcome === 'failed');
+}
+
+/** Returns whether a task whose checks have these results has evidence of its own. An unknown earlier result is none. */
+export function hasEvidence(work: TaskWork, results: readonly CheckResult[]): boolean {
+  return work.changes.length > 0 || work.noChange || turned(work, results).length > 0;
+}
+
+export function taskProof({ changes, baseline }: TaskWork, results: readonly CheckResult[]): Proof {
+  return proofOf({ baseline, results, changed: changes.length > 0 ? 'yes' : 'no' });
+}
+
+/** Returns what a task's completion rests on, in one line: `red-to-green (tests failed before), 2 files changed`. */
+export function proofLine(work: TaskWork, results: readonly CheckResult[]): string {
+  return `${proofText(work, results)}, ${work.changes.length === 0 ? 'no file' : counted(work.changes.length, 'file')} changed`;
+}
+
+function proofText(work: TaskWork, results: readonly CheckResult[]): string {
+  const proof = taskProof(work, results);
+  switch (proof) {
+    case 'red-to-green':
+      return `${proof} (${turned(work, results).join(', ')} failed before)`;
+    case 'still-green':
+      return `${proof} (the checks passed before as well)`;
+    case 'green':
+      return `${proof} (what the checks said before is unknown)`;
+    case 'none':
+      return work.noChange ? `${proof} (the plan says that no change is needed)` : `${proof} (no check proves it)`;
+    default:
+      return proof satisfies never;
+  }
+}
+
+/** Returns the names of the checks that failed when the task began and pass now. */
+function turned({ baseline }: TaskWork, results: readonly CheckResult[]): string[] {
+  const failed = new Set((baseline?.checks ?? []).flatMap(({ name, outcome }) => (outcome === 'failed' ? [name] : [])));
+  return results.filter(({ name, outcome }) => outcome === 'ok' && failed.has(name)).map(({ name }) => name);
+}

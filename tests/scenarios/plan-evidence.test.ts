@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { planProject, planText } from '../support/plan-beside.ts';
+import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+
+const GREEN = `---\nvalidation: ["true"]\n---\n`;
+const BOTH = ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2'];
+const NO_CHANGE = /work: no file in the scope of Task 1 changed/;
+
+/** Agents that do nothing inside the scope `work` of their task: [what, shell text]. */
+const LAZY: readonly (readonly [what: string, shell: string])[] = [
+  ['nothing', 'echo "Hello again."'],
+  ['a file that git ignores', 'mkdir -p work && echo x > work/a.log'],
+  ['the time of a file', 'touch work/kept.txt'],
+  ['a change that it takes back', 'echo x > work/kept.txt; git add -A; git commit -qm x; git revert --no-edit HEAD'],
+  ['its own commit of nothing', 'git commit -q --allow-empty -m "Do it all"'],
+  ['a note in the plan', 'echo "All done." >> PLAN.md'],
+  ['the tick of its task', 'sed -i "s/\\[ \\] \\*\\*Task 1/[x] **Task 1/" PLAN.md'],
+  ['a mark that says its task needs no change', 'sed -i "s/\\[ \\] \\*/[ ] (no-change) */" PLAN.md'],
+];
+
+for (const [what, shell] of LAZY) {
+  test(`a task whose checks are green is not done by an agent that changes ${what}`, (t) => {
+    const p = planPlace(t, GREEN + TWO, `#!/bin/sh\n${shell}\n`);
+    mkdirSync(join(p.dir, 'work'));
+    writeFileSync(join(p.dir, 'work/kept.txt'), 'kept\n');
+    writeFileSync(join(p.dir, '.gitignore'), '*.log\n');
+    p.git('add', '-A');
+    p.git('commit', '-q', '-m', 'Files');
+    const before = subjects(p).length;
+    const { code, stdout } = p.run(null, '--require-verified');
+    assert.equal(code, 3, stdout);
+    assert.match(
+      stdout,
+      /did not pass; it will be tried once more\.\n {2}work: no file in the scope of Task 1 changed/,
+    );
+    assert.equal(subjects(p).length, before);
+    assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) (?:\(no-change\) )?\*\*Task 1/m);
+    assert.match(read(p, 'PLAN.progress.md'), NO_CHANGE);
+  });
+}
+
+test('control: an agent that does the same plan completes it at its first claims', (t) => {
+  const p = planPlace(t, GREEN + TWO);
+  const { code, stdout } = p.run(null, '--require-verified');
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p), BOTH);
+  assert.match(stdout, /2 iterations of 25/);
+});
+
+test('a task that needs no change, as its plan says, is done without one', (t) => {
+  const plan =
+    GREEN + task(1).replace('[ ]', '[ ] (no-change)') + task(2).replace('**:', '**').replace('2**', '2** (no-change)');
+  const p = planPlace(t, plan, '#!/bin/sh\necho "Summary: measured."\n');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p), BOTH);
+  assert.match(
+    read(p, 'PLAN.md'),
+    /^- \[x\] \(no-change\) \*\*Task 1.*\n[\s\S]*^- \[x\] \*\*Task 2: Make 2\*\* \(no-change\)/m,
+  );
+  assert.match(p.git('log', '-1', '--format=%b'), /^Proof: [^\n]*, no file changed\.$/m);
+});
+
+test('work that an earlier iteration of the task left uncommitted counts for it', (t) => {
+  const halves = `${AGENT.replace('echo done >', '[ -e work/$task.txt ] || echo done >')}
+[ -e ../half-$task ] || { touch ../half-$task; echo "<!-- ralph:state partial -->"; }\n`;
+  const p = planPlace(t, GREEN + TWO, halves);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /Task 1 is partly done and continues\.[\s\S]*4 iterations of 25/);
+  assert.deepEqual(subjects(p), BOTH);
+});
+
+test('work of an iteration whose runner was killed counts for its task when it is resumed', (t) => {
+  const once = `${AGENT.replace('echo done >', '[ -e work/$task.txt ] || echo done >')}
+[ -e ../killed-$task ] || { touch ../killed-$task; kill -9 $PPID; }\n`;
+  const p = planPlace(t, GREEN + TWO, once);
+  assert.equal(p.run(null).code, null);
+  assert.equal(p.run(null, '--resume').code, null);
+  const { code, stdout } = p.run(null, '--resume');
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p), BOTH);
+});
+
+test('work that an attempt left before its check failed counts for the next attempt', (t) => {
+  const agent = `${AGENT.replace('echo done >', '[ -e work/$task.txt ] || echo done >')}[ -e ../ready ] || { touch ../ready; exit; }
+touch .git/ready\n`;
+  const p = planPlace(t, `---\nvalidation: ["test -e .git/ready"]\n---\n${TWO}`, agent);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p), BOTH);
+});
+
+test('a task that changes what a blocked task has left takes that file over', (t) => {
+  const agent = `${AGENT.replace('work/$task.txt', 'work/shared.txt').replace('echo done', 'echo $task')}[ $task = 2 ] || echo "Blockers: no key"\n`;
+  const p = planPlace(t, GREEN + TWO, agent);
+  assert.equal(p.run(null).code, 3);
+  const { code, stdout } = p.run(null, '--resume');
+  assert.equal(code, 3, stdout);
+  assert.deepEqual(subjects(p), BOTH.slice(1));
+  assert.equal(p.git('show', 'HEAD:work/shared.txt'), '2\n');
+});
+
+test('an agent that names a blocker does not claim its task, and the blocker is recorded', (t) => {
+  for (const said of ['Blockers: I could not create a.txt', '**Blockers:**\n- I could not create a.txt']) {
+    const p = planPlace(t, GREEN + TWO, `${AGENT}printf '%s\n' '${said}'\n`);
+    const { code, stdout } = p.run(null);
+    assert.equal(code, 3, stdout);
+    assert.deepEqual(subjects(p), []);
+    assert.match(read(p, 'PLAN.progress.md'), /- Status: blocked[\s\S]*- Blockers: I could not create a\.txt/);
+  }
+  const free = planPlace(t, GREEN + TWO, `${AGENT}echo "- **Blockers:** None, all done"\n`);
+  assert.equal(free.run(null).code, 0);
+});
+
+test('tasks beside each other are not done by agents that do nothing, and are by honest ones', (t) => {
+  const plan = planText([{ id: 1 }, { id: 2 }], 'true');
+  const words = ['PLAN.md', '--plan', '--parallel', '2'];
+  const lazy = planProject(t, plan, ':');
+  const { code, stdout } = lazy.run(words);
+  assert.equal(code, 3, stdout);
+  assert.equal(lazy.git('log --format=%s'), 'Begin');
+  assert.match(lazy.read('PLAN.progress.md'), /no file in the scope of Task [12] changed/);
+  const honest = planProject(t, plan);
+  assert.equal(honest.run(words).code, 0);
+  assert.deepEqual(honest.git('log --format=%s').split('\n'), [...BOTH].reverse().concat('Begin'));
+});
