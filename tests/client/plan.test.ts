@@ -15,7 +15,7 @@ import {
 } from '../support/client/plan-project.ts';
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
-import { bash, byLastUserText, type Reply, text, together, tool } from '../support/model/scripted-model.ts';
+import { bash, type Reply, type Script, text, together, tool } from '../support/model/scripted-model.ts';
 
 function assertPaused({ project, git, dirty }: PlanProject): void {
   const ended = project.ended();
@@ -34,7 +34,10 @@ function assertVerified({ project, git, dirty }: PlanProject, order = ORDER): vo
   const progress = git('show', `HEAD:${PROGRESS}`);
   for (const task of order) assert.equal(progress.split(`## ${task}: `).length, 2, `${task} has one entry`);
   assert.equal(progress.split('- Status: completed').length, order.length + 1);
-  assert.match(progress, /- Commands: made: ok\n- Summary: it is done\.\n- Learnings: files are made by touch\./);
+  assert.match(
+    progress,
+    /- Commands: made: ok\n- Proof: .*, 1 file changed\n- Summary: it is done\.\n- Learnings: files are made by touch\./,
+  );
 }
 
 test('the runner executes a plan of twelve tasks, one commit each, with a pause for review', async () => {
@@ -184,14 +187,14 @@ test('an agent that lies is caught each time with the reason, and its task is bl
 });
 
 test('a task that an agent reports as blocked ends the loop at once, and a partial one continues', async () => {
-  const script = byLastUserText(
-    [
-      [/Current task: Task 1[\s\S]*Your last report on this task/, text('Summary: the rest is done.')],
-      [/Current task: Task 1/, text('Summary: half of it.\n\n<!-- ralph:state partial -->')],
-      [/Current task: Task 2/, text('Blockers: the key is missing.\n\n<!-- ralph:state blocked -->')],
-    ],
-    text('unexpected'),
-  );
+  const script: Script = {
+    main: ({ sinceText }) => {
+      if (/Current task: Task 2/.test(sinceText)) return text('Blockers: the key is missing.');
+      if (/Your last report on this task/.test(sinceText)) return text('Summary: the rest is done.');
+      if (/Current task: Task 1/.test(sinceText)) return bash('mkdir -p src && echo x > src/a');
+      return text('Summary: half of it.\n\n<!-- ralph:state partial -->');
+    },
+  };
   await inPlanProject(
     `---\nvalidation: ["true"]\n---\n${ONE}`,
     script,

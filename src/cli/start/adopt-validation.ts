@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { modeOf, regularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
 import { addValidation } from '../../task/draft/add-validation.ts';
+import { projectChecks } from '../../task/draft/project-signals.ts';
 import { extractValidationCommands } from '../../task/draft/validation-section.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
-import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { DEFAULT_TASK, progressPath } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
@@ -35,6 +36,21 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   writeAtomically(path, addValidation(text, commands), modeOf(path));
   context.err(`Added them to the frontmatter of ${path}.`);
   return true;
+}
+
+/** Offers to write the project's own checks into a plan without validation commands, before the plan's first start. */
+export async function offerProjectChecks({ projectDir, env, err }: CommandContext, plan: string): Promise<void> {
+  const path = join(projectDir, plan);
+  if (existsSync(join(projectDir, progressPath(plan)))) return;
+  const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
+  const { frontmatter } = checkTaskFile(path, text);
+  if (frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
+  const commands = projectChecks(projectDir, env);
+  if (commands.length === 0) return;
+  err(`This plan has no validation commands. The project has:\n${commands.map((one) => `  ${one}`).join('\n')}`);
+  if (!(await agrees('Add them to the plan, so that every task has to pass them?'))) return;
+  writeAtomically(path, addValidation(text, commands));
+  err(`Added them under "validation:" in ${path}.`);
 }
 
 async function agreed(context: CommandContext): Promise<boolean> {

@@ -22,7 +22,6 @@ import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
-import { projectSignals } from '../../task/draft/project-signals.ts';
 import { changedPins, readGitPins } from '../../task/git/git-view.ts';
 import { readStartPoint } from '../../task/git/start-point.ts';
 import { configFiles, DEFAULT_TASK, taskKind } from '../../task/task-file.ts';
@@ -98,7 +97,10 @@ function changesSince(requested: Contract, terms: Approval['terms'], list: TddRe
 
 const START_POINT_MS = 10_000;
 
-type WarnedOf = Pick<Contract, 'unsandboxed' | 'agent' | 'policy' | 'task' | 'tdd' | 'taskPath' | 'clientVersion'> & {
+type WarnedOf = Pick<
+  Contract,
+  'unsandboxed' | 'agent' | 'policy' | 'task' | 'tdd' | 'taskPath' | 'clientVersion' | 'projectChecks'
+> & {
   readonly validation: readonly unknown[];
 };
 
@@ -112,7 +114,7 @@ export function printWarnings(
 }
 
 export function warningTexts(
-  { projectDir, env }: Pick<CommandContext, 'projectDir' | 'env'>,
+  { env }: Pick<CommandContext, 'env'>,
   warnings: StartedLoop['warnings'],
   contract: WarnedOf,
   client: string | null = null,
@@ -124,7 +126,7 @@ export function warningTexts(
   if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));
   if (verifiesNothing(contract)) texts.push(START_TEXTS.nothingToVerify);
   if (contract.policy.plan && contract.validation.length === 0) {
-    const commands = projectSignals(projectDir).commands.map(({ run }) => run);
+    const { projectChecks: commands = [] } = contract;
     texts.push(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands));
   }
   return texts;

@@ -37,6 +37,10 @@ export async function planToStart(
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
   for (const note of start.notes) context.err(withPrefix(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);
+  if (mayAsk && !resumes && values['yes'] !== true) {
+    const { offerProjectChecks } = await import('./adopt-validation.ts');
+    await offerProjectChecks(context, task);
+  }
   // The loop's own state would leave the tree unclean after each task.
   hideRuntimeDir(files);
   return { from: start.from };

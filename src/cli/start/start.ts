@@ -79,8 +79,8 @@ export const START_COMMAND: Command = {
       if (!(await adoptValidation(context, task))) return 1;
     }
     const asks = !byAgent && asksQuestions(context);
-    // The scenarios prove a test-first loop.
-    if (asks && values['tdd'] !== true) {
+    // The scenarios prove a test-first loop, and a plan offers what its project has.
+    if (asks && values['tdd'] !== true && values['plan'] !== true) {
       const { askValidation } = await import('./adopt-validation.ts');
       await askValidation(context, task);
     }

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, realpathSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, realpathSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { modeOf, readRecord, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { lastCommit } from '../../task/git/read-repository.ts';
+import { filesSince, lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
+import { RalphError } from '../../text/message.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** Write-ahead record of a task's commit, stored outside the project. The next process finishes or rolls it back. */
@@ -11,6 +12,10 @@ export interface CommitIntent {
   readonly task: string;
   readonly parent: string;
   readonly subject: string;
+  /** The whole message of the commit. */
+  readonly message: string;
+  /** Commit on which the checks passed, with the files of this one. null or absent if they passed in the project, or there are none. */
+  readonly proved?: string | null;
   /** Text of the plan before and after the tick. */
   readonly before: string;
   readonly after: string;
@@ -23,17 +28,46 @@ export function readIntent({ files }: PlanPlace): CommitIntent | null {
   return readRecord<CommitIntent>(files.commitIntent) as CommitIntent | null;
 }
 
-/** Recovers an interrupted commit: returns the task's id if the commit was made (its record stays), else rolls back. */
+/**
+ * Recovers an interrupted commit: returns the task's id if the commit was made and has the files that passed the checks (its
+ * record stays), else rolls back. Throws RalphError `refused` if git refuses.
+ */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
   const intent = readIntent(place);
   if (intent?.loopId === contract.loopId) {
     const last = await lastCommit(files.projectDir, gitOptions(place));
-    if (last?.parent === intent.parent && last.subject === intent.subject) return intent.task;
+    if (last?.parent === intent.parent && last.subject === intent.subject) {
+      const unproved = await unprovedFiles(place, intent.proved ?? null);
+      if (unproved.length === 0) return intent.task;
+      await moveBranch(place, intent.parent);
+    }
     await rollBack(place, intent);
   }
   if (intent !== null) removeIfThere(files.commitIntent);
   return null;
+}
+
+/** Returns the files in which HEAD differs from the commit that passed the checks, apart from the loop's own two. */
+export async function unprovedFiles(place: PlanPlace, proved: string | null): Promise<string[]> {
+  if (proved === null) return [];
+  const { files, contract } = place;
+  const own = ownPaths(files.projectDir, contract.taskPath);
+  const differs = await filesSince(files.projectDir, proved, gitOptions(place));
+  return differs.filter((path) => !own.includes(path));
+}
+
+/** Moves the branch to a commit; index and files stay. Throws RalphError `refused` if git refuses. */
+export async function moveBranch(place: PlanPlace, commit: string): Promise<void> {
+  const moved = await changeByGit({ ...changing(place), words: ['reset', '--quiet', '--soft', commit] });
+  if (!moved.ok) throw new RalphError('refused', moved.said);
+}
+
+/** Writes entry and tick of the task. `rollBack` removes them. */
+export function writeTexts(place: PlanPlace, { entry, after }: CommitIntent): void {
+  const { files, contract } = place;
+  appendFileSync(join(files.projectDir, progressOf(place)), entry);
+  replaceText(join(files.projectDir, contract.taskPath), after);
 }
 
 /** Removes tick and entry unless they were changed meanwhile. */

@@ -1,43 +1,73 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CheckResult } from '../../engine/events.ts';
+import { writeRecord } from '../../state/files/regular-file.ts';
 import { areHooksPinned } from '../../task/git/git-view.ts';
 import { filesSince, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
+import { RalphError } from '../../text/message.ts';
+import { type CommitIntent, moveBranch, unprovedFiles } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
+import type { PlanChecks } from './prove-work.ts';
 import { isOfTask } from './task-files.ts';
 
-type TaskCommit =
+export type TaskCommit =
   | { readonly ok: true; readonly notes: readonly string[] }
-  | { readonly ok: false; readonly said: string };
+  /** `why`: what git said, or the checks that fail on the commit. */
+  | { readonly ok: false; readonly why: string | readonly CheckResult[] };
 
-/** Commits all changes since the task began, including what commit hooks change in these files. `message`: its paragraphs. */
-export async function commitTask(place: PlanPlace, task: OpenTask, message: readonly string[]): Promise<TaskCommit> {
-  const { files, contract } = place;
+/**
+ * Commits all changes since the task began, including what commit hooks change in these files. Where the commit has other
+ * files than the one that passed the checks, the branch stays behind it until they pass on it as well.
+ */
+export async function commitTask(
+  place: PlanPlace,
+  task: OpenTask,
+  intent: CommitIntent,
+  checks: PlanChecks,
+): Promise<TaskCommit> {
+  const { files } = place;
   const directory = files.projectDir;
   const options = gitOptions(place);
   const staged = await stageTask(place, task);
-  if (!staged.ok) return staged;
-  const footers = contract.commitFooters ?? [];
-  const paragraphs = [...message, ...(footers.length === 0 ? [] : [footers.join('\n')])];
-  const input = `${paragraphs.join('\n\n')}\n`;
+  if (!staged.ok) return { ok: false, why: staged.said };
   const hooks = await areHooksPinned(directory, options);
   // One commit for each task, even if nothing changed, so that the history mirrors the plan.
   const committed = await changeByGit({
     ...changing(place),
     words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
-    input,
+    input: intent.message,
     hooks,
   });
-  if (!committed.ok) return committed;
+  if (!committed.ok) return { ok: false, why: committed.said };
   const notes = await takeInWhatHooksChanged(place, staged.paths);
   const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0);
-  if (problem === null) return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
+  const failing = problem === null ? await proveAgain(place, intent, checks) : [];
+  if (problem === null && failing.length === 0) {
+    return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
+  }
   // The work stays in the working tree.
   const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', task.commit, '--'] });
-  return { ok: false, said: undone.ok ? problem : `${problem} ${undone.said}` };
+  if (problem === null) return { ok: false, why: failing };
+  return { ok: false, why: undone.ok ? problem : `${problem} ${undone.said}` };
+}
+
+/** Runs the checks on the commit if hooks, or a process left running, changed files since they passed. Returns what fails. */
+async function proveAgain(place: PlanPlace, intent: CommitIntent, checks: PlanChecks): Promise<readonly CheckResult[]> {
+  const { proved = null, parent } = intent;
+  if ((await unprovedFiles(place, proved)).length === 0) return [];
+  const stands = await readRepository(place.files.projectDir, gitOptions(place));
+  const made = typeof stands === 'string' ? null : stands.head;
+  if (made === null) throw new RalphError('refused', String(stands));
+  await moveBranch(place, parent);
+  const failing = (await checks.on(made)).filter(({ outcome }) => outcome !== 'ok');
+  if (failing.length > 0) return failing;
+  writeRecord(place.files.commitIntent, { ...intent, proved: made });
+  await moveBranch(place, made);
+  return [];
 }
 
 type Staged = { readonly ok: true; readonly paths: readonly string[] } | { readonly ok: false; readonly said: string };

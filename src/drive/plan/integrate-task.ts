@@ -6,14 +6,16 @@ import { readRecord, readRegularFile, removeIfThere, writeRecord } from '../../s
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
+import { type CheckedWork, progressTitle } from './commit-intent.ts';
 import { readIntent, recoverCommit, rollBack } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
 import { examineWork } from './examine-work.ts';
-import { type CheckedWork, finishTask, progressTitle } from './finish-task.ts';
+import { finishTask } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, type PlanPlace, progressOf } from './plan-place.ts';
+import { type PlanChecks, type Proved, proveWork } from './prove-work.ts';
 
 interface IntegratedTask {
   /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */
@@ -34,8 +36,8 @@ const MARKERS = /^(?:<{7}|>{7}) /m;
 export async function integrateTask(
   place: PartPlace,
   begun: OpenTask,
-  passed: CheckedWork,
-  runChecks: () => Promise<readonly CheckResult[]>,
+  passed: CheckedWork & Pick<Proved, 'commit'>,
+  checks: PlanChecks,
 ): Promise<IntegratedTask> {
   const calm = { ...place, signal: new AbortController().signal };
   // The agent may have changed its copy of the plan: the main project's plan counts.
@@ -51,13 +53,15 @@ export async function integrateTask(
       task = moved;
       if (conflicts.length > 0) return misfit(passed, PART_TEXTS.conflicts(conflicts, task.id), notes);
       const { results, changes } = await examineWork(place, task);
-      const all = [...results, ...(await runChecks())];
-      work = { ...passed, results: all, changes };
+      const found = { ...passed, changes };
+      const proved = results.length === 0 ? await proveWork(calm, task, found, checks) : null;
+      const all = [...results, ...(proved?.results ?? (await checks.inProject()))];
+      work = { ...found, results: all, commit: proved?.commit ?? null };
       if (all.some(({ outcome }) => outcome !== 'ok')) return misfit(work, PART_TEXTS.notTogether(task.id), notes);
     }
-    const finished = await finishTask(calm, task, work);
-    if (finished.problem !== null) {
-      return { end: 'failed', work: { ...work, results: [...work.results, finished.problem] }, notes };
+    const finished = await finishTask(calm, task, work, checks);
+    if (!('notes' in finished)) {
+      return { end: 'failed', work: { ...work, results: [...work.results, ...finished.problems] }, notes };
     }
     if (await publishOwn(calm)) return { end: 'done', work, notes: [...notes, ...finished.notes] };
   }

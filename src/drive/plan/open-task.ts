@@ -114,6 +114,8 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
     report: plan.report?.said === 'partial' ? plan.report.text : null,
     beside: [...extraSections(files, contract, place.now(), true), ...conflictSection(place, task)],
     validation: contract.validation.map(({ name }) => name),
+    projectChecks: contract.projectChecks ?? [],
+    noChange: task.noChange?.includes(planKey(task.id)) === true,
   });
 }
 

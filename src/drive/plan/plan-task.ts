@@ -14,17 +14,23 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../turn/turn.ts';
+import type { CheckedWork } from './commit-intent.ts';
 import { examineWork } from './examine-work.ts';
-import { type CheckedWork, finishBlocked, finishPartial, finishTask } from './finish-task.ts';
+import { finishBlocked, finishPartial, finishTask } from './finish-task.ts';
 import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn } from './plan-place.ts';
+import { type PlanChecks, type Proved, proveWork } from './prove-work.ts';
 
 export const planTask: TaskKind = {
   openPrompt,
-  verify: (turn) => verifyAttempt(openPlace(turn).place, () => runChecks(turn)),
+  verify: (turn) =>
+    verifyAttempt(openPlace(turn).place, {
+      inProject: () => runChecks(turn, { where: 'project' }),
+      on: (commit) => runChecks(turn, { where: 'commit', commit }),
+    }),
 };
 
 function openPlace(turn: Turn): { readonly place: PlanPlace; readonly after: () => Turn } {
@@ -65,10 +71,8 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   return { turn: after(), made: { step, assembled, path: null, isTaskFile: false } };
 }
 
-type RunChecks = () => Promise<readonly CheckResult[]>;
-
 /** Verifies and records the attempt that just ended. Rejects with the abort's reason before anything is written. */
-async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): ReturnType<TaskKind['verify']> {
+async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<TaskKind['verify']> {
   const { files, contract } = place;
   const committed = await recoverTask(place);
   const plan = planIn(place);
@@ -92,11 +96,16 @@ async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): ReturnType
     baseline: task.baseline,
   };
   const results: CheckResult[] = [...looked.results];
+  let proved: Proved = { results: [], commit: null };
   const marked = withMarkers(place, task);
   if (marked.length > 0) results.push({ name: 'integration', outcome: 'failed', detail: PART_TEXTS.markers(marked) });
   // Only a claim of completion requires proof.
   if (plan.report?.said === 'done') {
-    if (mayBeProved(evidence)) results.push(...(await runChecks()));
+    const passed = results.length === 0;
+    if (mayBeProved(evidence) && passed) proved = await proveWork(place, task, { changes, evidence }, checks);
+    // What fails already is not committed: the checks run for the agent.
+    else if (mayBeProved(evidence)) proved = { results: await checks.inProject(), commit: null };
+    results.push(...proved.results);
     if (!hasEvidence(evidence, results)) results.push(noEvidence(task));
   }
   const passed = results.every(({ outcome }) => outcome === 'ok');
@@ -104,7 +113,7 @@ async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): ReturnType
   const inTurn = verdict === 'done' || verdict === 'blocked' ? await takeTurn(place) : place;
   const ended: Ended =
     verdict === 'done'
-      ? await finishDone(inTurn, task, { changes, results, evidence }, runChecks)
+      ? await finishDone(inTurn, task, { changes, results, evidence, commit: proved.commit }, checks)
       : { as: verdict, work: { changes, results, evidence }, notes: [] };
   if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract.loopId) ?? task, ended.work);
   if (inTurn !== place) place.part?.endTurn();
@@ -129,19 +138,24 @@ async function takeTurn(place: PlanPlace): Promise<PlanPlace> {
 }
 
 /** Commits passed work, alone or on top of the commits of other tasks. */
-async function finishDone(place: PlanPlace, task: OpenTask, work: CheckedWork, runChecks: RunChecks): Promise<Ended> {
+async function finishDone(
+  place: PlanPlace,
+  task: OpenTask,
+  work: CheckedWork & Pick<Proved, 'commit'>,
+  checks: PlanChecks,
+): Promise<Ended> {
   const { part } = place;
   const plan = planIn(place);
   writeOpenTask(place.files, { ...task, verified: baselineOf(work.results) });
   if (part !== undefined) {
-    const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, runChecks);
+    const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, checks);
     const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : attemptVerdict(plan, false);
     return { ...integrated, as };
   }
   // The commit is not aborted halfway.
-  const done = await finishTask({ ...place, signal: new AbortController().signal }, task, work);
-  if (done.problem === null) return { as: 'done', work, notes: done.notes };
-  const results = [...work.results, done.problem];
+  const done = await finishTask({ ...place, signal: new AbortController().signal }, task, work, checks);
+  if ('notes' in done) return { as: 'done', work, notes: done.notes };
+  const results = [...work.results, ...done.problems];
   return { as: attemptVerdict(plan, false), work: { ...work, results }, notes: [] };
 }
 

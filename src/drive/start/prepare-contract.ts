@@ -8,6 +8,7 @@ import { sandboxTerms } from '../../sandbox/terms.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { findShell } from '../../task/commands/shell.ts';
+import { projectChecks } from '../../task/draft/project-signals.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
@@ -61,6 +62,10 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       policy: policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy,
       ...(request.plan && { commitFooters: [...resolved.settings.commitFooters] }),
       validation: resolved.settings.validation,
+      ...(request.plan &&
+        resolved.settings.validation.length === 0 && {
+          projectChecks: projectChecks(projectDir, request.env),
+        }),
       ...checkTerms(resolved),
       environment: decidingEnvironment(request.env),
       findingsLog: resolved.settings.findingsLog,

@@ -54,8 +54,14 @@ async function noteChanges(
   }
 }
 
+/** Place where checks run. Default: the project or a clean copy of it, as the contract says. */
+type CheckPlace = { readonly where: 'project' } | { readonly where: 'commit'; readonly commit: string };
+
 /** Runs the contract's checks; returns none if there are none. */
-export async function runChecks({ context, loaded, signal }: Turn): Promise<readonly CheckResult[]> {
+export async function runChecks(
+  { context, loaded, signal }: Turn,
+  place: CheckPlace | null = null,
+): Promise<readonly CheckResult[]> {
   const { files, env } = context;
   const { stored, state } = loaded;
   if (stored === null) return [];
@@ -81,7 +87,10 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
       recordJournal(files, context.now(), [{ type: 'record-event', event }]);
     },
     seen: readSeen(files, contract),
-    ...(contract.verifyIn && { copies: { root: files.copies, view: files.gitView } }),
+    ...(contract.verifyIn &&
+      place?.where !== 'project' && {
+        copies: { root: files.copies, view: files.gitView, ...(place && { commit: place.commit }) },
+      }),
   });
   await noteChanges(files, contract, state, before, context);
   const proved = [...scenarios, ...gate];

@@ -24,6 +24,10 @@ export interface PlanPromptParts
   readonly beside: readonly string[];
   /** Names of the commands that must pass. */
   readonly validation: readonly string[];
+  /** Checks of the project, for a plan without commands that must pass. */
+  readonly projectChecks: readonly string[];
+  /** The plan says that the task needs no change. */
+  readonly noChange: boolean;
   readonly idle: boolean;
 }
 
@@ -64,7 +68,7 @@ function rejection({ notices, task }: PlanPromptParts): string[] {
   return [section(`Your last attempt at ${task.id} did not pass`, notices.rejection)];
 }
 
-function rules({ scope, planPath, progressPath, validation }: PlanPromptParts): string {
+function rules({ scope, planPath, progressPath, validation, projectChecks, noChange }: PlanPromptParts): string {
   const checked = validation.length === 0 ? '' : ` These commands have to pass: ${validation.join(', ')}.`;
   const where =
     scope.length === 0
@@ -74,8 +78,16 @@ function rules({ scope, planPath, progressPath, validation }: PlanPromptParts): 
     `- ${where}`,
     `- Do not commit, push or change branches: when you end your message the task is verified, and committed if it passes.${checked}`,
     `- Do not edit ${planPath} (its box is ticked for you) or ${progressPath} (the entry is written from your last message).`,
+    ...(validation.length === 0 ? [ownChecks(projectChecks)] : []),
     '- Do this whole task, as its acceptance says, and no other task.',
+    ...(noChange ? ['- The plan says that this task needs no change of a file.'] : []),
   ]);
+}
+
+/** Returns the rule for a plan without commands that must pass: nobody but the agent runs the project's checks. */
+function ownChecks(commands: readonly string[]): string {
+  const found = commands.length === 0 ? '' : ` (${commands.map((each) => `\`${each}\``).join(', ')})`;
+  return `- Before you end your message, run the checks of this project${found}, and those that AGENTS.md or CLAUDE.md names, and fix what fails because of your work.`;
 }
 
 function ending({ completion, idle }: PlanPromptParts): string {

@@ -160,6 +160,8 @@ export const contract = z.strictObject({
   head: z.string(),
   policy,
   validation: z.array(commandDefinition),
+  /** Checks that the project had at the start, for the agent of a plan without validation; absent for any other task. */
+  projectChecks: z.array(z.string().min(1)).optional(),
   findingsLog: z.string().min(1),
   /** Globs of files that must be as they were at the start; absent if there are none. */
   unchanged: z.array(z.string().min(1)).optional(),

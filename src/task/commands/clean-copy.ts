@@ -3,6 +3,7 @@ import {
   constants,
   copyFileSync,
   cpSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readlinkSync,
@@ -16,16 +17,21 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { orElse } from '../../text/or-else.ts';
-import { copyGitView, filesUnderPins } from '../git/git-view.ts';
-import { type GitOptions, partsOf, runGit } from '../git/run-git.ts';
+import { copyGitView } from '../git/git-view.ts';
+import { checkOut, filesUnderPins, ignoredFiles, ignoredUnderPins } from '../git/list-files.ts';
+import { type GitOptions, runGit } from '../git/run-git.ts';
 import { isWithin } from '../project-file.ts';
+import { mainProjectOf } from '../task-file.ts';
 import { withDeciding } from './deciding-environment.ts';
+import { isDependency, linkDependencies } from './installed-dependencies.ts';
 import { runSetUp } from './run-set-up.ts';
 import { gateEnvironment } from './shell.ts';
 
 interface CopyRequest {
   readonly contract: Pick<Contract, 'environment' | 'verifyIn' | 'sandbox'>;
   readonly projectDir: string;
+  /** Commit whose files are copied; absent: the files of the working tree that git does not ignore. */
+  readonly commit?: string;
   /** Folder outside the project for all copies. */
   readonly root: string;
   readonly options: GitOptions & { readonly signal: AbortSignal };
@@ -40,12 +46,14 @@ export interface CleanCopy {
   /** Root of the copied working tree. */
   readonly top: string;
   readonly spentMs: number;
+  /** Ignored files and folders that the copy lacks, relative to the root. */
+  readonly lacks: readonly string[];
   readonly remove: () => void;
 }
 
 /**
- * Creates and sets up a copy of the project without ignored files, except `worktree_copy`. Returns the copy, or why it could
- * not be created. Removes copies of killed processes. Rejects with the abort's reason, and leaves no copy behind.
+ * Creates and sets up a copy of the project, or of a commit, without ignored files, except `worktree_copy` and, where no
+ * `worktree_setup` installs them, what it depends on. Returns the copy, or why it could not be created. Removes copies of killed processes. Rejects with the abort's reason, and leaves no copy behind.
  */
 export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | string> {
   const { contract, projectDir, root, options } = request;
@@ -56,11 +64,12 @@ export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | s
   writeFileSync(join(home, OWNER), JSON.stringify(identityOf(process.pid)));
   try {
     const began = performance.now();
-    const top = await copyProject(request, join(home, 'copy'));
-    if (top === null) {
+    const copied = await copyProject(request, join(home, 'copy'));
+    if (copied === null) {
       remove();
-      return 'verify_in: worktree needs a git repository with a commit, and git did not list its files.';
+      return 'checks on a clean copy need a git repository with a commit, and git did not list its files.';
     }
+    const { top, lacks } = copied;
     const runIn = (directory: string): string => join(home, 'copy', relative(top, realpathSync(directory)));
     const env = environmentIn(contract.environment ? withDeciding(options.env, contract.environment) : options.env, {
       projectDir,
@@ -71,7 +80,7 @@ export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | s
       remove();
       return problem;
     }
-    return { runIn, env, top: join(home, 'copy'), spentMs: performance.now() - began, remove };
+    return { runIn, env, top: join(home, 'copy'), spentMs: performance.now() - began, lacks, remove };
   } catch (error) {
     remove();
     throw error;
@@ -90,32 +99,57 @@ function sweepCopies(root: string): void {
   }
 }
 
-/** Copies the project and returns the root of its working tree; null if git does not answer. */
-async function copyProject({ contract, projectDir, options }: CopyRequest, to: string): Promise<string | null> {
+interface Copied {
+  /** Root of the working tree. */
+  readonly top: string;
+  readonly lacks: readonly string[];
+}
+
+/** Copies the project or the commit; null if git does not answer. */
+async function copyProject(request: CopyRequest, to: string): Promise<Copied | null> {
+  const { contract, projectDir, commit, options } = request;
   const places = await runGit(projectDir, ['rev-parse', '--show-toplevel', '--verify', 'HEAD^{commit}'], options);
   if (places.kind !== 'answer') return null;
   const [shown = '', head = ''] = places.text.trim().split('\n');
   const top = realpathSync(shown);
-  const listed = await filesUnderPins(projectDir, head, options);
-  if (listed === null) return null;
-  const ignored: string[] = [];
-  const globs = (contract.verifyIn?.copy ?? []).map((glob) => `:(glob)${glob}`);
-  if (globs.length > 0) {
-    const words = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--full-name', '--', ...globs];
-    const answer = await runGit(projectDir, words, options);
-    if (answer.kind !== 'answer') return null;
-    ignored.push(...partsOf(answer.text));
-  }
   mkdirSync(join(to, relative(top, realpathSync(projectDir))), { recursive: true });
-  for (const path of [...listed, ...ignored]) {
+  if (options.view) {
+    const refs = await runGit(projectDir, ['for-each-ref', '--format=%(objectname) %(refname)'], options);
+    copyGitView(options.view, join(to, '.git'), commit ?? head, refs.kind === 'answer' ? refs.text : '');
+  }
+  const listed =
+    commit === undefined ? await filesUnderPins(projectDir, head, options) : await checkOut(to, commit, top, options);
+  const ignored = await ignoredUnderPins(projectDir, head, options);
+  const named = await ignoredFiles(projectDir, contract.verifyIn?.copy ?? [], options);
+  if (listed === null || ignored === null || named === null) return null;
+  for (const path of [...listed, ...named]) {
     options.signal.throwIfAborted();
     copyEntry(join(top, path), join(to, path));
   }
-  if (options.view) {
-    const refs = await runGit(projectDir, ['for-each-ref', '--format=%(objectname) %(refname)'], options);
-    copyGitView(options.view, join(to, '.git'), head, refs.kind === 'answer' ? refs.text : '');
-  }
-  return top;
+  if (contract.verifyIn?.setup === null) await copyDependencies(request, top, to, ignored);
+  return { top, lacks: ignored.filter((path) => !existsSync(join(to, path))) };
+}
+
+/** Copies installed dependencies: those of the project, and for a worktree those of its main project, which it finds above it. */
+async function copyDependencies(
+  { projectDir, options }: CopyRequest,
+  top: string,
+  to: string,
+  ignored: readonly string[],
+): Promise<void> {
+  const link = async (root: string, paths: readonly string[]): Promise<void> => {
+    for (const path of paths.filter(isDependency)) {
+      if (!existsSync(join(to, path))) await linkDependencies(root, to, path, options.signal);
+    }
+  };
+  await link(top, ignored);
+  const main = mainProjectOf(projectDir);
+  if (main === null) return;
+  const outer = { ...options, view: null };
+  const places = await runGit(main, ['rev-parse', '--show-toplevel', 'HEAD'], outer);
+  if (places.kind !== 'answer') return;
+  const [root = '', head = ''] = places.text.trim().split('\n');
+  await link(realpathSync(root), (await ignoredUnderPins(main, head, outer)) ?? []);
 }
 
 function copyEntry(from: string, to: string): void {

@@ -11,6 +11,7 @@ import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { taskKind } from '../task-file.ts';
 import { checkTaskOutputs } from './check-task-outputs.ts';
 import type { CleanCopy } from './clean-copy.ts';
+import { failsOnCopy, mayPassElsewhere } from './fails-on-copy.ts';
 import { checkFindingsLog } from './findings-log.ts';
 import type { CommandOutcome } from './run-command.ts';
 import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts';
@@ -75,7 +76,9 @@ async function copyFor(
   if (contract.verifyIn === undefined || copies === undefined || first === undefined) return null;
   const { makeCleanCopy } = await import('./clean-copy.ts');
   const options = { env, signal, view: copies.view, sandbox: contract.sandbox };
-  return makeCleanCopy({ contract, projectDir, root: copies.root, options, timeoutMs: first.timeoutSeconds * 1000 });
+  const { root, commit } = copies;
+  const request = { contract, projectDir, root, options, timeoutMs: first.timeoutSeconds * 1000 };
+  return makeCleanCopy({ ...request, ...(commit !== undefined && { commit }) });
 }
 
 async function runCommands(
@@ -92,14 +95,26 @@ async function runCommands(
     const spent = results.length === 0 ? Math.floor((copy?.spentMs ?? 0) / 1000) : 0;
     return { ...command, timeoutSeconds: Math.max(1, command.timeoutSeconds - spent) };
   };
-  for (const command of accepted) {
+  const check = async <T extends CommandDefinition>(
+    command: T,
+    run: (command: T, options: TaskCommandOptions) => Promise<TaskCommandEnd>,
+  ): Promise<void> => {
     options.onCheck?.(command.name);
-    results.push(checkResult(command, await runTaskCommand(contract, projectDir, limited(command), options)));
+    const result = checkResult(command, await run(limited(command), options));
+    if (copy === null || !mayPassElsewhere(result)) {
+      results.push(result);
+      return;
+    }
+    const inProject = checkResult(command, await run(command, given));
+    const isCommit = given.copies?.commit !== undefined;
+    results.push(inProject.outcome === 'ok' ? failsOnCopy(result, copy.lacks, isCommit) : inProject);
+  };
+  for (const command of accepted) {
+    await check(command, (here, how) => runTaskCommand(contract, projectDir, here, how));
   }
   for (const command of contract.validation) {
-    options.onCheck?.(command.name);
-    const here = { ...limited(command), directory: resolve(projectDir) };
-    results.push(checkResult(command, await runPinnedCommand(contract, projectDir, here, options)));
+    const directory = resolve(projectDir);
+    await check(command, (here, how) => runPinnedCommand(contract, projectDir, { ...here, directory }, how));
   }
   return results;
 }

@@ -17,7 +17,7 @@ interface PinnedOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onLine?: (line: string, command: string) => void;
   /** Clean copy in which the command runs instead of the project. */
-  readonly copy?: Pick<CleanCopy, 'runIn' | 'env' | 'top'>;
+  readonly copy?: Pick<CleanCopy, 'runIn' | 'env' | 'top' | 'lacks'>;
 }
 
 type PinnedTerms = Pick<Contract, 'scripts'> & Partial<Pick<Contract, 'programs' | 'environment' | 'sandbox'>>;
@@ -67,8 +67,8 @@ export function pinsNamedBy(
 
 export interface TaskCommandOptions extends PinnedOptions {
   readonly iteration: number;
-  /** Folder for clean copies and the loop's view of git; for a loop whose checks run on a copy. */
-  readonly copies?: { readonly root: string; readonly view: string };
+  /** Folder for clean copies and the loop's view of git, for checks that run on a copy: of the project, or of a commit. */
+  readonly copies?: { readonly root: string; readonly view: string; readonly commit?: string };
   /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
   /** Called with the name of a check before its command runs. */

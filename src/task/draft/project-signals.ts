@@ -63,6 +63,11 @@ export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = proc
   return { commands, leftOut, tests: testFiles(projectDir) };
 }
 
+/** Returns the commands that check the work, without those that need the network. */
+export function projectChecks(projectDir: string, env: NodeJS.ProcessEnv): string[] {
+  return projectSignals(projectDir, env).commands.flatMap(({ role, run }) => (role === 'audit' ? [] : [run]));
+}
+
 const RUNNERS = ['just', 'make'];
 const LANGUAGES = new Set(ECOSYSTEMS.map(({ from }) => from));
 

@@ -15,7 +15,7 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { configFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { orElse } from '../../text/or-else.ts';
-import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
+import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 
 /** Settings that decide how git sees a working tree, as they were when the loop began. */
 export interface GitPins {
@@ -159,13 +159,13 @@ export async function statusUnderPins(
   return ask === null ? null : ask(STATUS);
 }
 
-/** Lists every file that is in the commit `head` or not ignored, relative to the root; null if git does not answer. */
-export async function filesUnderPins(projectDir: string, head: string, options: GitOptions): Promise<string[] | null> {
-  const own = (words: readonly string[]) => runGit(projectDir, words, options);
-  const ask = (await openView(projectDir, head, options)) ?? own;
-  const answer = await ask(['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--full-name', ':/']);
-  if (answer.kind !== 'answer') return null;
-  return [...new Set(partsOf(answer.text))];
+/** Returns a function that asks git about the working tree and the commit `head`, under the pins if the loop has a view. */
+export async function askUnderPins(
+  projectDir: string,
+  head: string,
+  options: GitOptions,
+): Promise<(words: readonly string[]) => Promise<GitAnswer>> {
+  return (await openView(projectDir, head, options)) ?? ((words) => runGit(projectDir, words, options));
 }
 
 /** Returns the commit that the loop's view shows; null if it has no view, or the view shows none yet. */

@@ -20,6 +20,8 @@ export interface GitOptions {
   readonly inView?: { readonly gitDir: string; readonly workTree: string };
   /** Keeps the setting for the location of the user's hooks. */
   readonly keepsHooksPath?: boolean;
+  /** Folder that git writes to besides its own, in the sandbox of the loop; default: none. */
+  readonly writable?: string;
   /** Sandbox of the loop: the agent may have written settings, also of a nested repository, that name a program to run. */
   readonly sandbox?: Sandbox | undefined;
 }
@@ -118,8 +120,9 @@ export async function eachOfGit(
 export type Settings = readonly (readonly [string, string])[];
 
 function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings = []) {
-  const { timeMs: timeout = 30_000, signal, sandbox: terms, view } = given;
-  const sandbox = terms && { terms, writable: view ?? '', readable: repositoryAround(cwd) };
+  const { timeMs: timeout = 30_000, signal, sandbox: terms, view, inView, writable } = given;
+  const places = writable === undefined ? { writable: view ?? '' } : { writable, gitDir: inView?.gitDir ?? '' };
+  const sandbox = terms && { terms, ...places, readable: repositoryAround(cwd) };
   const own = { program, words, directory: cwd, env: gitEnvironment(given, more) };
   const { env, ...call } = confine(sandbox, own);
   const options = { cwd, env: { ...env }, timeout, killSignal: 'SIGKILL' as const, windowsHide: true, signal };

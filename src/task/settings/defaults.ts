@@ -89,7 +89,7 @@ export type EffectiveValues = Omit<Values<Frontmatter, typeof DEFAULTS>, Group |
 export interface FileDefaults {
   readonly values: Pick<
     Values<Frontmatter, typeof DEFAULTS>,
-    'max_iterations' | 'timeout' | 'stop_on_error' | 'completion_signal' | 'open_questions'
+    'max_iterations' | 'timeout' | 'stop_on_error' | 'completion_signal' | 'open_questions' | 'verify_in'
   >;
   /** Claim of completion without a promise: the signal, none at all, or a finished list. */
   readonly completion: 'signal' | 'none' | 'list';
@@ -104,6 +104,7 @@ const OF_PROMPT: FileDefaults = {
     stop_on_error: false,
     completion_signal: COMPLETION_SIGNAL,
     open_questions: 'optional',
+    verify_in: 'project',
   },
   completion: 'signal',
   tracksProgress: false,
@@ -116,6 +117,7 @@ const OF_FOLDER: FileDefaults = {
     stop_on_error: true,
     completion_signal: null,
     open_questions: 'required',
+    verify_in: 'project',
   },
   completion: 'none',
   tracksProgress: true,
@@ -127,11 +129,14 @@ const OF_LIST: FileDefaults = {
   completion: 'list',
 };
 
+/** A task is verified as the commit that it becomes. */
+const OF_PLAN: FileDefaults = { ...OF_LIST, values: { ...OF_LIST.values, verify_in: 'worktree' } };
+
 export const BY_FILE: Readonly<Record<TaskKind, FileDefaults>> = {
   prompt: OF_PROMPT,
   'ralph-md': OF_FOLDER,
   checklist: { ...OF_FOLDER, completion: 'list' },
-  plan: OF_LIST,
+  plan: OF_PLAN,
   tdd: OF_LIST,
 };
 

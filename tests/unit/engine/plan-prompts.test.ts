@@ -34,6 +34,8 @@ const USUAL: PlanPromptParts = {
   report: null,
   beside: [],
   validation: [],
+  projectChecks: [],
+  noChange: false,
 };
 
 const SCENARIOS: Readonly<Record<string, Partial<PlanPromptParts>>> = {
@@ -57,6 +59,7 @@ const SCENARIOS: Readonly<Record<string, Partial<PlanPromptParts>>> = {
     },
     validation: ['npm test'],
   },
+  'own-checks': { projectChecks: ['npm test', 'npm run lint'], noChange: true },
   'partial-work': { iteration: 3, report: 'Summary: the half of it.', steering: [{ text: 'Use the new client.' }] },
   'no-scope-idle-and-promise': { scope: [], idle: true, completion: { kind: 'promise', text: 'DONE' } },
 };

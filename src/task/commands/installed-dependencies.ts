@@ -1,0 +1,75 @@
+import {
+  constants,
+  copyFileSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { isWithin } from '../project-file.ts';
+
+/** Names of folders and files in which package managers keep what a project depends on. */
+const DEPENDENCIES = new Set([
+  ...['node_modules', 'bower_components', 'jspm_packages', '.yarn', '.pnp.cjs', '.pnp.loader.mjs'],
+  ...['.venv', 'venv', '.bundle', 'vendor', 'deps', 'Pods', 'Carthage', 'elm-stuff', '.dart_tool'],
+]);
+
+/** Caches of tools in these folders, which they also write to in place. */
+const CACHES = new Set(['.cache', '.vite', '.vite-temp', '.vitest', '.parcel-cache']);
+
+/** Errors of a link that a copy can replace: another file system, another owner, too many links. */
+const COPIED = new Set(['EXDEV', 'EPERM', 'EACCES', 'EMLINK', 'ENOTSUP', 'ENOSYS']);
+
+/** Number of files after which other events are handled. */
+const AT_ONCE = 500;
+
+export function isDependency(path: string): boolean {
+  return DEPENDENCIES.has(basename(path));
+}
+
+/**
+ * Puts a folder of dependencies into a copy of its project, with hard links to its files, so that modules find each other
+ * and the rest of the copy as in the project. Files on another file system are copied. Rejects with the abort's reason.
+ */
+export async function linkDependencies(
+  project: string,
+  copy: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let linked = 0;
+  const link = async (from: string, to: string): Promise<void> => {
+    const stat = lstatSync(from, { throwIfNoEntry: false });
+    if (stat?.isSymbolicLink()) symlinkSync(targetOf(from, project), to);
+    else if (stat?.isFile()) linkFile(from, to);
+    else if (stat?.isDirectory()) {
+      mkdirSync(to, { recursive: true });
+      for (const name of readdirSync(from)) if (!CACHES.has(name)) await link(join(from, name), join(to, name));
+    }
+    linked += 1;
+    if (linked % AT_ONCE === 0) {
+      await new Promise(setImmediate);
+      signal.throwIfAborted();
+    }
+  };
+  mkdirSync(dirname(join(copy, path)), { recursive: true });
+  await link(join(project, path), join(copy, path));
+}
+
+/** Returns the target of a link: relative within the project, where it then names the copy's own file, else absolute. */
+function targetOf(path: string, project: string): string {
+  const target = resolve(dirname(path), readlinkSync(path));
+  return isWithin(project, target) ? relative(dirname(path), target) : target;
+}
+
+function linkFile(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if (!COPIED.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  }
+}

@@ -1,0 +1,74 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { askUnderPins, pinnedPlaces } from './git-view.ts';
+import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
+
+const IGNORED = ['--others', '--ignored', '--exclude-standard'];
+
+/** Lists every file that is in the commit `head` or not ignored, relative to the root; null if git does not answer. */
+export async function filesUnderPins(projectDir: string, head: string, options: GitOptions): Promise<string[] | null> {
+  const ask = await askUnderPins(projectDir, head, options);
+  const answer = await ask(['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--full-name', ':/']);
+  return listed(answer);
+}
+
+/** Lists ignored files and, as one entry each, ignored folders, relative to the root; null if git does not answer. */
+export async function ignoredUnderPins(
+  projectDir: string,
+  head: string,
+  options: GitOptions,
+): Promise<string[] | null> {
+  const ask = await askUnderPins(projectDir, head, options);
+  const answer = await ask(['ls-files', '-z', ...IGNORED, '--directory', '--full-name', ':/']);
+  return listed(answer)?.map((path) => path.replace(/\/$/, '')) ?? null;
+}
+
+/** Lists the ignored files that match a glob, relative to the root; null if git does not answer. */
+export async function ignoredFiles(
+  projectDir: string,
+  globs: readonly string[],
+  options: GitOptions,
+): Promise<string[] | null> {
+  if (globs.length === 0) return [];
+  const patterns = globs.map((glob) => `:(glob)${glob}`);
+  return listed(await runGit(projectDir, ['ls-files', '-z', ...IGNORED, '--full-name', '--', ...patterns], options));
+}
+
+function listed(answer: GitAnswer): string[] | null {
+  return answer.kind === 'answer' ? [...new Set(partsOf(answer.text))] : null;
+}
+
+/** Time limit for writing all files of a commit. */
+const CHECK_OUT_MS = 600_000;
+
+/**
+ * Writes the files of a commit into a copy that contains a view of git, under its pins. Returns the files of submodules, which
+ * a commit only links to, relative to the root; null if git fails.
+ */
+export async function checkOut(
+  copy: string,
+  commit: string,
+  top: string,
+  options: GitOptions,
+): Promise<string[] | null> {
+  const gitDir = join(copy, '.git');
+  rmSync(join(gitDir, 'index'), { force: true });
+  const own = { ...options, view: gitDir, inView: { gitDir, workTree: copy }, writable: copy, timeMs: CHECK_OUT_MS };
+  // The repository's folder has the files that git-lfs keeps outside commits.
+  const large = ['lfs.storage', join(pinnedPlaces(options.view ?? '')?.gitDir ?? '', 'lfs')] as const;
+  const written = await runGit(copy, ['read-tree', '--reset', '-u', commit], own, [large]);
+  const entries = listed(await runGit(copy, ['ls-files', '-z', '--stage'], own));
+  if (written.kind !== 'answer' || entries === null) return null;
+  const modules = entries
+    .filter((entry) => entry.startsWith('160000 '))
+    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
+  const files = await Promise.all(modules.map((path) => filesOfModule(join(top, path), path, options)));
+  return files.flat();
+}
+
+/** Lists the tracked files of a submodule, relative to the root of its project; none if it is not checked out. */
+async function filesOfModule(directory: string, path: string, options: GitOptions): Promise<string[]> {
+  if (!existsSync(join(directory, '.git'))) return [];
+  const names = listed(await runGit(directory, ['ls-files', '-z', '--recurse-submodules'], { ...options, view: null }));
+  return (names ?? []).map((name) => `${path}/${name}`);
+}

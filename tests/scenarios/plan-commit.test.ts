@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { planProject, planText } from '../support/plan-beside.ts';
+import { AGENT, type PlanPlace, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+
+const CHECKED = '---\nvalidation: ["sh check.sh"]\n---\n';
+const IN_PROJECT = CHECKED.replace('---\n', '---\nverify_in: project\n');
+const COMMITS = ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2'];
+
+type Files = Readonly<Record<string, string>>;
+
+/** A plan's project with more files, all committed apart from those that git ignores. */
+function placeWith(t: Parameters<typeof planPlace>[0], plan: string, files: Files, agent = AGENT): PlanPlace {
+  const p = planPlace(t, plan, agent);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(p.dir, path, '..'), { recursive: true });
+    writeFileSync(join(p.dir, path), text, { mode: 0o755 });
+  }
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Files');
+  return p;
+}
+
+const own = (p: PlanPlace): string[] => subjects(p).slice(1);
+
+/** What an agent does so that the check passes in the project alone: [what, shell text, what the commit lacks]. */
+const ELSEWHERE: readonly (readonly [what: string, shell: string, lacks: RegExp])[] = [
+  ['a file that git ignores', 'mkdir -p gen; echo ok > gen/out', /which lacks ignored files: gen\/out\./],
+  ['a file ignored by a rule of its own', 'echo /mine > work/.gitignore; echo ok > work/mine', /work\/mine/],
+  ['a file hidden by the settings of git', 'echo ok > hid.tmp', /hid\.tmp/],
+];
+const CHECK = 'cat gen/out work/mine hid.tmp 2>&1 | grep -q ok || { cat gen/out work/mine hid.tmp; exit 1; }\n';
+
+for (const [what, shell, lacks] of ELSEWHERE) {
+  test(`a task whose check needs ${what} passes in the project and fails on its commit`, (t) => {
+    const files = { 'check.sh': CHECK, '.gitignore': 'gen/\n*.tmp\n' };
+    const p = placeWith(t, CHECKED + TWO, files, `${AGENT}${shell}\n`);
+    const { code, stdout } = p.run(null);
+    assert.equal(code, 3, stdout);
+    assert.deepEqual(own(p), []);
+    assert.match(stdout, /sh check\.sh: passes in the project, fails on the commit, which lacks ignored files: /);
+    assert.match(stdout, lacks);
+    assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
+    assert.ok(existsSync(join(p.dir, 'work/1.txt')), 'the work stays');
+    const inProject = placeWith(t, IN_PROJECT + TWO, files, `${AGENT}${shell}\n`);
+    assert.equal(inProject.run(null).code, 0, 'control: in the project it passes');
+  });
+}
+
+test('an ignored file that the plan names for copies is there when a commit is verified', (t) => {
+  const plan = CHECKED.replace('---\n', '---\nworktree_copy: [".env"]\n') + TWO;
+  const p = placeWith(t, plan, { 'check.sh': 'grep -q key .env\n', '.gitignore': '.env\n', '.env': 'key\n' });
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(own(p), COMMITS);
+});
+
+test('a weakened test that stays outside the commit does not let a task pass', (t) => {
+  // It is left by a blocked task, so it is not part of the next one.
+  const agent = `#!/bin/sh
+task=$(sed -n 's/^Current task: Task \\([0-9]*\\),.*/\\1/p' | head -1)
+mkdir -p work test
+if [ $task = 1 ]; then echo true > test/strict.sh; echo "Blockers: no key"; else echo wrong > work/2.txt; fi
+`;
+  const plan = CHECKED + task(1).replace('`work`', '`test`') + task(2);
+  const files = { 'check.sh': 'sh test/strict.sh\n', 'test/strict.sh': '! grep -rq wrong work\n' };
+  const p = placeWith(t, plan, files, agent);
+  assert.equal(p.run(null).code, 3);
+  const { code, stdout } = p.run(null, '--resume');
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /passes in the project, fails on the commit, which lacks all changes outside the task/);
+  assert.deepEqual(own(p), []);
+  assert.equal(read(p, 'test/strict.sh'), 'true\n', "the user's tree stays as it was");
+});
+
+test('a clone of every commit of a plan passes its checks', (t) => {
+  const p = placeWith(t, CHECKED + TWO, { 'check.sh': 'test "$(ls work)" = "$(git ls-files work | sed s,work/,,)"\n' });
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  for (const commit of p.git('rev-list', 'HEAD~2..HEAD').trim().split('\n')) {
+    p.git('clone', '-q', '.', `../${commit}`);
+    p.git('-C', `../${commit}`, 'checkout', '-q', commit);
+    p.git('-C', `../${commit}`, '-c', 'alias.check=!sh check.sh', 'check');
+  }
+});
+
+test('checks run once on the commit of a task that passes, and again in the project where they fail', (t) => {
+  const log = 'pwd >> "$XDG_STATE_HOME/runs"\n';
+  const p = placeWith(t, CHECKED + TWO, { 'check.sh': `${log}test ! -e work/2.txt || grep -q fixed work/2.txt\n` });
+  writeFileSync(
+    join(p.dir, 'agent.sh'),
+    `${AGENT}[ -e ../tried ] && echo fixed > work/2.txt\n[ $task = 2 ] && touch ../tried; true\n`,
+  );
+  p.git('commit', '-q', '-a', '-m', 'Agent');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  const runs = read(p, '../state/runs')
+    .trim()
+    .split('\n')
+    .map((dir) => (dir === p.dir ? 'project' : 'copy'));
+  assert.deepEqual(runs.slice(-4), ['copy', 'copy', 'project', 'copy']);
+  assert.match(stdout, /Task 2 did not pass; it will be tried once more\.\n {2}sh check\.sh: exit code 1/);
+});
+
+/** An installed package, and another one of the workspace that is linked among those installed. */
+const NPM: Files = {
+  '.gitignore': 'node_modules/\n',
+  'package.json':
+    '{ "name": "root", "type": "module", "workspaces": ["packages/*"], "scripts": { "test": "node --test && says" } }\n',
+  'packages/core/package.json': '{ "name": "core", "type": "module", "exports": "./index.js" }\n',
+  'packages/core/index.js': 'export const core = 1;\n',
+  'work/a.test.js':
+    "import assert from 'node:assert/strict';\nimport { test } from 'node:test';\nimport { dep } from 'dep';\nimport { core } from 'core';\ntest('both', () => assert.deepEqual([dep, core], [1, 2]));\n",
+  'node_modules/dep/package.json': '{ "name": "dep", "type": "module", "exports": "./index.js" }\n',
+  'node_modules/dep/index.js': 'export const dep = 1;\n',
+  'node_modules/.bin/says': '#!/bin/sh\necho installed\n',
+};
+
+test('an ordinary npm project needs no setting: its commits are verified with what is installed', (t) => {
+  const plan = (scope: string): string =>
+    `---\nvalidation: ["npm test"]\n---\n- [ ] **Task 1: Make 1**\n  - Scope: \`${scope}\`\n  - Acceptance: yes\n`;
+  const agent = '#!/bin/sh\necho "export const core = 2;" > packages/core/index.js\n';
+  const p = placeWith(t, plan('packages'), NPM, agent);
+  symlinkSync('../packages/core', join(p.dir, 'node_modules/core'));
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(p.git('log', '-1', '--format=%b'), /, 1 file changed\.$/m);
+  assert.equal(read(p, 'node_modules/dep/index.js'), 'export const dep = 1;\n');
+
+  // The linked package is that of the commit, so what the commit lacks is missing.
+  const hidden = placeWith(
+    t,
+    plan('packages'),
+    { ...NPM, '.gitignore': 'node_modules/\nhidden.js\n' },
+    `${agent}
+echo "export * from './hidden.js';" > packages/core/index.js; echo "export const core = 2;" > packages/core/hidden.js\n`,
+  );
+  symlinkSync('../packages/core', join(hidden.dir, 'node_modules/core'));
+  const refused = hidden.run(null);
+  assert.equal(refused.code, 3, refused.stdout);
+  assert.match(
+    refused.stdout,
+    /npm test: passes in the project, fails on the commit, which lacks ignored files: packages\/core\/hidden\.js\./,
+  );
+});
+
+test('tasks in worktrees find what is installed in the project when their commits are verified', (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }], 'node check.mjs'));
+  p.write('check.mjs', "import 'dep';\n");
+  p.write('.gitignore', 'node_modules/\n');
+  p.write('node_modules/dep/package.json', '{ "name": "dep", "exports": "./index.js" }\n');
+  p.write('node_modules/dep/index.js', '');
+  p.git('add -A');
+  p.git('commit -qm Files');
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 0, stdout);
+});
+
+test('a commit that a hook changes is verified as it became, and the branch waits for that', (t) => {
+  const plan = CHECKED + task(1);
+  const files = { 'check.sh': 'git log -1 --format=%s >> "$XDG_STATE_HOME/seen"; ! grep -rq bad work\n' };
+  const good = placeWith(t, plan, files);
+  const hook = (p: PlanPlace, line: string): void =>
+    writeFileSync(join(p.dir, '.git/hooks/pre-commit'), `#!/bin/sh\necho ran >> ../hooks\n${line}\n`, { mode: 0o755 });
+  hook(good, 'echo formatted >> work/1.txt; git add work');
+  const { code, stdout } = good.run(null);
+  assert.equal(code, 0, stdout);
+  assert.equal(good.git('show', 'HEAD:work/1.txt'), 'done\nformatted\n');
+  assert.equal(read(good, '../hooks'), 'ran\n', 'hooks run once');
+  assert.equal(good.git('status', '--porcelain', '-uno'), '');
+
+  const bad = placeWith(t, plan, files);
+  const head = bad.git('rev-parse', 'HEAD');
+  hook(bad, 'echo bad >> work/1.txt; git add work');
+  const refused = bad.run(null);
+  assert.equal(refused.code, 3, refused.stdout);
+  assert.equal(bad.git('rev-parse', 'HEAD'), head);
+  assert.match(read(bad, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
+  assert.doesNotMatch(read(bad, 'PLAN.progress.md'), /Status: completed/);
+});
+
+test('what a process of the agent writes between the checks and the commit is verified as well', (t) => {
+  const late =
+    'case "$PWD" in */checks/*) echo bad > "$(cat ../../../../../where 2>/dev/null || cat "$XDG_STATE_HOME/where")/work/1.txt";; esac\n';
+  const p = placeWith(t, CHECKED + task(1), { 'check.sh': `! grep -rq bad work || exit 1\n${late}` });
+  writeFileSync(join(p.state, 'where'), p.dir);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3, stdout);
+  assert.deepEqual(own(p), []);
+});
+
+test('no copy is left, and neither plan nor index shows a tick while a commit is verified', (t) => {
+  const files = {
+    'check.sh': 'grep -c "^- .x." "$(cat "$XDG_STATE_HOME/where")" >> "$XDG_STATE_HOME/ticks"; true\n',
+  };
+  const p = placeWith(t, CHECKED + TWO, files);
+  writeFileSync(join(p.state, 'where'), join(p.dir, 'PLAN.md'));
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(read(p, '../state/ticks').trim().split('\n').slice(-2), ['0', '1']);
+  const copies = join(p.dir, '..', 'home', '.cache', 'ralph-loop', 'checks');
+  assert.deepEqual(
+    readdirSync(copies, { recursive: true }).filter((name) => String(name).includes('copy')),
+    [],
+  );
+});
