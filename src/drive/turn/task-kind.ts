@@ -75,7 +75,11 @@ export async function runChecks(
   const { runGate } = await import('../../task/commands/gate.ts');
   const { writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { checkUnchanged, unchangedFiles } = await import('../control/check-unchanged.ts');
-  const fixed = [...Object.keys(contract.scripts), ...unchangedFiles(files, contract)];
+  const { isInDependency } = await import('../../task/commands/installed-dependencies.ts');
+  // A clean copy links installed files, which changes their time.
+  const fixed = [...Object.keys(contract.scripts), ...unchangedFiles(files, contract)].filter(
+    (key) => contract.verifyIn === undefined || !isInDependency(key),
+  );
   const before = writtenAt(fixed, files.projectDir);
   const gate = await runGate(contract, files.projectDir, {
     signal,

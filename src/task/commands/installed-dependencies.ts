@@ -30,6 +30,11 @@ export function isDependency(path: string): boolean {
   return DEPENDENCIES.has(basename(path));
 }
 
+/** Returns whether a file belongs to an installed dependency. */
+export function isInDependency(path: string): boolean {
+  return path.split('/').some(isDependency);
+}
+
 /**
  * Puts a folder of dependencies into a copy of its project, with hard links to its files, so that modules find each other
  * and the rest of the copy as in the project. Files on another file system are copied. Rejects with the abort's reason.

@@ -142,7 +142,7 @@ const KEYS = {
   ),
   verify_in: optional(
     choice('project', 'worktree'),
-    'Where validation and acceptance commands run: in the project (the default), or in a clean copy of all files that git does not ignore, set up by worktree_copy and worktree_setup.',
+    'Where validation and acceptance commands run: in the project, or in a clean copy of all files that git does not ignore, set up by worktree_copy and worktree_setup. Default: project; for a plan worktree, which copies the commit of each task.',
   ),
   completion_signal: optional(
     ruledText('must be a text', 'completion-signal', signalProblem),
@@ -195,7 +195,7 @@ const KEYS = {
   sandbox: optional(sandbox, 'Operating system sandbox for the agent and for every command of the loop.'),
   worktree_setup: optional(
     run,
-    'For ralph-loop run --worktree and verify_in: worktree: a shell command that sets up a new worktree, such as npm ci.',
+    'For ralph-loop run --worktree, verify_in: worktree and plans: a shell command that sets up a new worktree or copy, such as npm ci.',
   ),
   accept: optional(
     choice('ask', 'never'),
@@ -204,7 +204,7 @@ const KEYS = {
   notify: optional(notify, 'How the user is notified that the loop has ended or paused.'),
   worktree_copy: optional(
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'For ralph-loop run --worktree and verify_in: worktree: ignored project files, such as .env, to copy into a new worktree.',
+    'For ralph-loop run --worktree, verify_in: worktree and plans: ignored project files, such as .env, to copy into a new worktree or copy.',
   ),
   findings_log: optional(
     ruledText('must be a path', 'relative-path', relativePathProblem),
