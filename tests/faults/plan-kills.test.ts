@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type PlanPlace, planPlace } from '../support/plan-place.ts';
@@ -38,13 +38,84 @@ for (const moment of MOMENTS) {
   });
 }
 
+/** Its check passes only for the files of a task as they are, and kills the runner once, for those of the second task. */
+const CHECKED = `---\nvalidation: ["sh check.sh"]\n---\n${PLAN}`;
+const CHECK = '! grep -rqv "^done$\\|^formatted$" work\n';
+const KILLS = `${CHECK}if [ -e work/2.txt ] && [ ! -e "$XDG_STATE_HOME/../killed" ] && [ "$(cat "$XDG_STATE_HOME/../kill")" = "$(cat work/2.txt)" ]; then
+  touch "$XDG_STATE_HOME/../killed"; kill -9 $PPID
+fi\n`;
+const FORMATS =
+  '#!/bin/sh\nfor file in $(git diff --cached --name-only work); do grep -q formatted $file || echo formatted >> $file; done\n';
+
+function checkedPlace(t: Parameters<typeof planPlace>[0], check: string, hook: string | null): PlanPlace {
+  const p = planPlace(t, CHECKED);
+  writeFileSync(join(p.dir, 'check.sh'), check);
+  p.git('add', '-A');
+  p.git('commit', '-q', '--amend', '--no-edit');
+  if (hook !== null) writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
+  return p;
+}
+
+const PROVING = [
+  'before write-tree',
+  'after write-tree',
+  'before commit-tree',
+  'after commit-tree',
+  'before commit',
+  'after commit',
+];
+
+for (const moment of process.env['RALPH_STRESS_KILLS'] ? PROVING : ['after commit-tree', 'after commit']) {
+  test(`a runner killed ${moment} of a checked task leaves no second commit and no second entry`, (t) => {
+    const p = checkedPlace(t, CHECK, null);
+    assert.equal(p.run(moment).code, null, 'it was killed');
+    assert.equal(p.run(null, '--resume').code, 0);
+    assertOnceEach(p);
+  });
+}
+
+test('a runner killed while a task is checked as a commit leaves neither tick nor entry, and resumes', (t) => {
+  const p = checkedPlace(t, KILLS, null);
+  writeFileSync(join(p.dir, '../kill'), 'done\n');
+  assert.equal(p.run(null).code, null, 'it was killed');
+  assert.match(readFileSync(join(p.dir, 'PLAN.md'), 'utf8'), /^- \[ \] \*\*Task 2/m);
+  assert.doesNotMatch(readFileSync(join(p.dir, 'PLAN.progress.md'), 'utf8'), /## Task 2/);
+  assert.equal(p.run(null, '--resume').code, 0);
+  assertOnceEach(p);
+});
+
+for (const moment of ['after commit', 'in the check']) {
+  test(`a runner killed ${moment} of a commit that a hook changed leaves no commit that was not checked`, (t) => {
+    const p = checkedPlace(t, KILLS, FORMATS);
+    writeFileSync(join(p.dir, '../kill'), moment === 'in the check' ? 'done\nformatted\n' : 'never');
+    assert.equal(p.run(moment === 'in the check' ? null : moment).code, null, 'it was killed');
+    assert.equal(p.run(null, '--resume').code, 0);
+    assertOnceEach(p);
+    assert.equal(p.git('show', 'HEAD:work/3.txt'), 'done\nformatted\n');
+  });
+}
+
+test('control: a commit that nobody checked counts where its record does not name the one that was', (t) => {
+  const p = checkedPlace(t, `${CHECK}! grep -rq formatted work\n`, FORMATS);
+  assert.equal(p.run('after commit').code, null);
+  const [path = ''] = recordsOf(p);
+  const { proved: _, ...record } = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify(record));
+  p.run(null, '--resume');
+  assert.match(p.git('log', '--format=%s'), /Task 2/);
+});
+
+function recordsOf({ state }: PlanPlace): string[] {
+  const outside = join(state, 'ralph-loop');
+  return readdirSync(outside)
+    .map((name) => join(outside, name, 'settling.json'))
+    .filter((path) => existsSync(path));
+}
+
 test('control: without the record of what was begun, the entry of a killed task appears twice', (t) => {
   const p = planPlace(t, PLAN);
   assert.equal(p.run('before commit').code, null);
-  const outside = join(p.state, 'ralph-loop');
-  const notes = readdirSync(outside)
-    .map((name) => join(outside, name, 'settling.json'))
-    .filter((path) => existsSync(path));
+  const notes = recordsOf(p);
   assert.equal(notes.length, 1);
   for (const path of notes) rmSync(path);
   p.run(null, '--resume');
