@@ -52,6 +52,11 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   }
   if (began) return;
   began = true;
+  const [, task] = /Current task: Task (\\d+),/.exec(line) ?? [];
+  if (task !== undefined) {
+    fs.mkdirSync('work/' + task, { recursive: true });
+    fs.writeFileSync('work/' + task + '/made', task);
+  }
   say({ type: 'system', subtype: 'init', session_id: 's', model: 'fake' });
   messages.forEach((tokens, at) => {
     const id = 'm' + nth + '-' + at;
@@ -91,8 +96,8 @@ Date.now = () => now() + 60_000 * (statSync(process.env.BILLING + '/hangs', { th
 `;
 
 /**
- * A stand-in for the client whose runs are these, the last one repeated; it notes what it bills. With the variables
- * `quick` as well, a run that hangs reaches a time limit of less than a minute at once.
+ * A stand-in for the client whose runs are these, the last one repeated; it makes a file for a task of a plan, and notes what
+ * it bills. With the variables `quick` as well, a run that hangs reaches a time limit of less than a minute at once.
  */
 export function billingClient(
   p: Project,
