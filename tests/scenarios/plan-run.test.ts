@@ -170,12 +170,11 @@ test('the hand-off of each task names the memory of the project', (t) => {
 });
 
 test('the uncommitted work of a blocked task goes into its own commit when the loop is resumed, and into no other', (t) => {
-  const plan = `---\nvalidation:\n  - test ! -e work/1.txt || test -e ok\n---\n${TWO}`;
+  const plan = `---\nvalidation:\n  - test ! -e work/1.txt || test -e "$XDG_STATE_HOME/ok"\n---\n${TWO}`;
   const p = planPlace(t, plan, `${AGENT}[ $task = 1 ] && date +%N >> work/a.txt || true\n`);
   assert.equal(p.run(null).code, 3);
   const unblock = (): void => writeFileSync(join(p.dir, 'PLAN.md'), read(p, 'PLAN.md').replace(' (blocked)', ''));
-  writeFileSync(join(p.dir, '.git/info/exclude'), 'ok\n');
-  writeFileSync(join(p.dir, 'ok'), '');
+  writeFileSync(join(p.state, 'ok'), '');
   assert.equal(p.run(null, '--resume').code, 3);
   assert.deepEqual(subjects(p), ['feat: Task 2 - Make 2']);
   assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD', '--', 'work').trim(), 'work/2.txt');
