@@ -3,6 +3,8 @@ import { dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
 import type { CheckResult } from './events.ts';
 import { iterations } from './messages.ts';
+import { baselineText } from './proof-texts.ts';
+import type { Baseline, Proof } from './schema/proof.ts';
 import type { LoopNotice } from './schema/records.ts';
 import type { TerminalStatus } from './schema/state.ts';
 
@@ -11,6 +13,10 @@ export interface EndReport {
   readonly outcome: TerminalStatus;
   readonly reason: string;
   readonly verified: boolean;
+  /** What a completion rests on; null for other ends, and for a loop of a former version. */
+  readonly proof: Proof | null;
+  /** Results of the checks before the first iteration; null if they are unknown. */
+  readonly before: Baseline['checks'] | null;
   readonly checks: readonly Pick<CheckResult, 'name' | 'outcome'>[];
   readonly iterations: number;
   /** Number of these that the journal lacks; absent if it has all. */
@@ -57,7 +63,7 @@ export function noticeLines(notices: readonly ShownNotice[]): string[] {
 }
 
 export function reportLines(report: EndReport): string[] {
-  const { checks, changes, lastWords, restore, next, changedScripts, notices, unsandboxed } = report;
+  const { checks, before, changes, lastWords, restore, next, changedScripts, notices, unsandboxed } = report;
   const failed = checks.filter(({ outcome }) => outcome !== 'ok');
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
   return [
@@ -68,6 +74,7 @@ export function reportLines(report: EndReport): string[] {
           `  Failed: ${failed.map(({ name, outcome }) => (outcome === 'failed' ? name : `${name} (${outcome})`)).join(', ')}`,
         ]),
     ...(checks.length === 0 ? ['  No check was run.'] : []),
+    ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
     `  ${figures(report)}`,
     ...(report.unrecorded === undefined ? [] : [`  ${unrecordedText(report.unrecorded, report.iterations)}`]),
     ...(changes === null ? [] : changeLines(changes)),

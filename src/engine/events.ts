@@ -3,6 +3,7 @@ import { type Message, RalphError } from '../text/message.ts';
 import type { TestSummary } from '../text/test-results/test-summary.ts';
 import type { ChecklistStand } from './identity/checklist-stand.ts';
 import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
+import type { Baseline } from './schema/proof.ts';
 import type { IterationRecord, LoopEvent } from './schema/records.ts';
 import type { Notices, PauseReason, Steering, TerminalStatus, UsageState } from './schema/state.ts';
 
@@ -22,6 +23,8 @@ export interface CheckResult {
   readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';
   /** Information that the agent and the user need to fix it, in one or a few lines. */
   readonly detail: string;
+  /** Present if the check is a command that exited with another code than 0. */
+  readonly exitCode?: number;
   /** Present if the check's output shows a test run. */
   readonly tests?: TestSummary;
   /** A failure refutes a claim, but a pass proves no work, for example because the agent writes the file itself. */
@@ -94,6 +97,10 @@ export type EngineEvent =
       readonly type: 'verified';
       readonly at: string;
       readonly results: readonly CheckResult[];
+      /** Results before the first iteration; absent: unknown. */
+      readonly baseline?: Baseline;
+      /** Says if a file of the project, other than the loop's own, changed since then; absent: unknown. */
+      readonly changed?: 'yes' | 'no';
       /** Verified attempt and current plan; present only for a plan. */
       readonly plan?: PlanAttempt;
     }

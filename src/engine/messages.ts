@@ -3,6 +3,9 @@ import { advise, type Message } from '../text/message.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
+import type { ProofFacts } from './policy/proof.ts';
+import { proofText, unprovedText } from './proof-texts.ts';
+import type { Proof } from './schema/proof.ts';
 import type { LoopState, PauseReason, UsageWindow } from './schema/state.ts';
 
 const SIGNAL_NAMES: Record<BreakerSignal, string> = {
@@ -25,10 +28,11 @@ export function pausedText(reason: string): string {
   return reason === 'operator' ? 'paused by you' : `paused (${reason})`;
 }
 
-export function completeText(checks: number, iteration: number): string {
-  return checks > 0
-    ? `Complete after ${iterations(iteration)}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
-    : `Complete after ${iterations(iteration)}, unverified: no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.`;
+export function completeText(proof: Proof, facts: ProofFacts, iteration: number): string {
+  const end = `Complete after ${iterations(iteration)}`;
+  return proof === 'none'
+    ? `${end}, unverified: ${unprovedText(facts)}`
+    : `${end}, verified by ${counted(facts.results.length, 'check')}. ${proofText(proof, facts)}`;
 }
 
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */

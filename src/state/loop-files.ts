@@ -63,6 +63,10 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     placeholders: outside(`placeholders${own}.json`),
     /** State of the repository at the start. */
     startPoint: outside(`contract${own}.json.start-point`),
+    /** Files of the project after the baseline. */
+    startFiles: outside(`contract${own}.json.start-files`),
+    /** Output of the task's commands at the start, for the first prompt. */
+    startEvidence: outside(`contract${own}.json.start-evidence`),
     report: outside(`contract${own}.json.report`),
     /** Baseline of the iteration, for the process that decides how it ended. */
     promptedTurn: outside(`turn${own}.json`),

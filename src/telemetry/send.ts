@@ -104,6 +104,7 @@ function loopSpan(event: StreamEvent, loop: LoopFacts, { traceId, parentSpanId }
       ...{ 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.agent.name': loop.name ?? 'default' },
       ...{ 'ralph.loop.id': loop.loopId, 'ralph.loop.mode': loop.mode, 'ralph.outcome': status },
       ...{ 'ralph.iterations': number(event, 'iteration'), 'ralph.verified': event['verified'] === true },
+      ...(event['proof'] === undefined ? {} : { 'ralph.proof': text(event, 'proof') }),
     },
     error: status === 'complete' || status === 'stopped' ? null : status,
   };

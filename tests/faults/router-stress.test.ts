@@ -43,6 +43,7 @@ function aLoop(name: string): { files: LoopFiles; env: NodeJS.ProcessEnv } {
   startRouter(files, {
     ...{ projectDir, name: null, task: null, flags: {}, env, at: new Date().toISOString(), existing: 'refuse' },
     ...{ mode: 'router', consented: true, headless: false, launched: false, clientVersion: null, bundleDir: null },
+    baseline: null,
   });
   return { files, env };
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
-const ASKED = /\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/;
+const ASKED = /\[s\]tart, \[t\]ry the checks, \[e\]dit, \[k\]eep for later, \[c\]ancel:/;
 const PATH = 'fix-parser/RALPH.md';
 
 test('a draft in a terminal is shown, and written only when it is kept', async (t) => {

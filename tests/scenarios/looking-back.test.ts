@@ -117,7 +117,7 @@ for (const [when, state, why, next] of LIVE) {
 }
 
 const ENDS: readonly [as: string, next: RegExp][] = [
-  ['complete', /nothing was checked/],
+  ['complete', /no check proves it/],
   ['stopped', /ralph-loop resume/],
   ['cancelled', /ralph-loop resume/],
   ['interrupted', /ralph-loop resume/],

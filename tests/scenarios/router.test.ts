@@ -69,8 +69,8 @@ for (const [what, text] of [
 test('a terminated call ends its checks, and the next call runs them again', async (t) => {
   const p = project(t);
   p.write(TASK, '---\nvalidation:\n  - echo $$ >> runs; test -f slow && sleep 300; true\n---\n\nDo it.\n');
-  p.write('slow', '');
   p.ralph(['router', 'start']);
+  p.sh('rm runs; touch slow');
   p.write('said.txt', DONE);
   const args = [join(DIST, 'scripts/main.cjs'), 'router', 'report', '--spawn', '1', '--file', 'said.txt'];
   const child = spawn(process.execPath, args, { cwd: p.dir, env: p.env, stdio: 'ignore' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
 
 const RALPH = `---
@@ -12,12 +12,19 @@ completion_promise: DONE
 Fix it for {{ args.owner }}: {{ commands.tests }}
 `;
 
+/** A project whose tests fail before the work is done. */
+function failing(t: TestContext): Project {
+  const p = project(t);
+  p.write('package.json', '{"scripts": {"test": "exit 1"}}');
+  return p;
+}
+
 function start(p: Project, ...args: string[]) {
   return p.ralph(['start', '--json', ...args]);
 }
 
 test('a task folder is started by --task or --path, from any directory', (context) => {
-  const p = project(context);
+  const p = failing(context);
   p.ralph(['init']);
   p.write('jobs/auth/RALPH.md', RALPH);
   const byTask = start(p, '--task', 'jobs/auth', '--arg', 'owner=Ada');
@@ -30,7 +37,7 @@ test('a task folder is started by --task or --path, from any directory', (contex
     },
   );
   assert.ok(p.has('.claude/context/runtime/ralph-state.auth.json'));
-  assert.equal(byTask.stderr, '');
+  assert.equal(byTask.stderr, 'ralph-loop: Checks before the start: tests failed.\n');
 
   p.write('more/auth/RALPH.md', RALPH);
   const env = { CLAUDE_PROJECT_DIR: p.dir };
@@ -91,7 +98,7 @@ test('--arg for a missing task is refused before anything is created', (context)
 });
 
 test('a resumed loop keeps its task and arguments unless new ones are given', (context) => {
-  const p = project(context);
+  const p = failing(context);
   p.ralph(['init']);
   p.write('job/RALPH.md', RALPH);
   start(p, '--task', 'job', '--arg', 'owner=Ada');

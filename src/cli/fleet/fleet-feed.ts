@@ -160,6 +160,7 @@ function rowOf(loop: FleetLoop): LoopRow {
     status: state === 'working' ? 'running' : (result?.outcome ?? state),
     live: !isOver || isPaused(result),
     verified: result?.verified ?? false,
+    proof: result?.proof ?? null,
     iteration: result?.iterations ?? progress?.iteration ?? 0,
     maxIterations: progress?.maxIterations ?? 0,
     ...{ costUsd: costOf(loop), isCostPartial: false },

@@ -106,6 +106,7 @@ function oneLoop(loop: FleetLoop): string[] {
       : ([
           ['reason', result.reason],
           ['verified', result.verified ? 'yes' : 'no'],
+          ...(result.proof === undefined ? [] : [['proof', result.proof] as const]),
           ['branch', result.branch ?? 'none'],
           ['cost', cost === null ? 'unknown' : dollarText(cost)],
           ...(way === null ? [] : [['continue', `${programName()} ${way}`] as const]),

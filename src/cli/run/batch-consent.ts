@@ -5,6 +5,7 @@ import type { Batch, BatchTask, PlanBatch } from '../../drive/parallel/batch.ts'
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import { readPlanText, resumedPlanBatch } from '../../drive/parallel/plan-entry.ts';
 import { unagreedSettings } from '../../drive/start/agreed-settings.ts';
+import { withBaseline } from '../../drive/start/baseline.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../drive/start/read-settings.ts';
@@ -27,6 +28,7 @@ import { askForMode, once } from '../ask.ts';
 import { type Command, type CommandContext, wholeOf } from '../command.ts';
 import { parseOptions } from '../parse.ts';
 import { approveSettings, askSandboxMode, warningTexts } from '../start/approve.ts';
+import { runFirstChecks } from '../start/first-checks.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startTarget } from '../start/start-request.ts';
 import { atOnceOf, limitsOf, refuseForeign, wordsOf } from './batch-options.ts';
@@ -126,7 +128,17 @@ export async function agreedBatch(
   const added = (task: BatchTask | null): string[] => asked.find((one) => one.task === task)?.words ?? [];
   const tasks = batch.tasks.map((task) => ({ ...task, words: [...task.words, ...added(task)] }));
   const whole = { ...batch, words: [...batch.words, ...added(null)], tasks };
-  return context.values['resume'] === true ? whole : withPolicy(whole, first.prepared.resolved.policy);
+  if (context.values['resume'] === true) return whole;
+  return withPlanBaseline(context, withPolicy(whole, first.prepared.resolved.policy), first.request);
+}
+
+/** Runs the checks of a plan once for all of its tasks. Returns null if a signal ended them. */
+async function withPlanBaseline(context: CommandContext, batch: Batch, request: StartRequest): Promise<Batch | null> {
+  const { plan } = batch;
+  if (plan === undefined) return batch;
+  const ready = await runFirstChecks(context, (options) => withBaseline(request, options));
+  if (ready === null) return null;
+  return ready.baseline === null ? batch : { ...batch, plan: { ...plan, baseline: ready.baseline.baseline } };
 }
 
 /** Prepares each task that has not ended. Returns null if the user declines to choose a permission mode. */

@@ -4,6 +4,7 @@ import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
+import { withBaseline, withGivenBaseline } from '../../drive/start/baseline.ts';
 import { takeFixedTerms } from '../../drive/start/portable-terms.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
@@ -16,6 +17,7 @@ import { askForMode, once } from '../ask.ts';
 import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
 import { approveStart, askSandbox, printWarnings, withStartPoint } from '../start/approve.ts';
+import { LEFT, runFirstChecks } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart, refuseAlone, refuseOverLoop } from '../start/start-plan.ts';
 import { startFlags, startRequest, startTarget, withInput } from '../start/start-request.ts';
@@ -31,7 +33,7 @@ export const RUN_COMMAND: Command = {
   name: 'run',
   summary: 'Run a loop with a new Claude Code per iteration.',
   usage: '[TASK | NAME | "PLAIN WORDS"]... [options] [-- CLIENT OPTIONS]',
-  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it; several tasks run in worktrees, under one budget.',
+  help: 'Works on a task until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it; several tasks run in worktrees, under one budget.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,
@@ -115,7 +117,11 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
   const request = await askSandbox(context, asked);
   const approved = approveStart(files, request);
   prepareContract(request); // throws where a permission mode is missing, before anything is shown
-  const noted = await withStartPoint(context, request, worktree === null);
+  const ready = await (part === null
+    ? runFirstChecks(context, (options) => withBaseline(request, options))
+    : withGivenBaseline(request, part.baseline));
+  if (ready === null) return LEFT;
+  const noted = await withStartPoint(context, ready, worktree === null);
   const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
   const { tell, live, close } = await loopView(context);
   let bell = false;

@@ -7,7 +7,8 @@ import { GIVE_TEXT } from '../../drive/router/messages.ts';
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
 import { assignedSpawn, lastSpawn, type RouterOptions } from '../../drive/router/router.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
-import { over } from '../../drive/router/status-answers.ts';
+import { needsConsent, over } from '../../drive/router/status-answers.ts';
+import { withBaseline } from '../../drive/start/baseline.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -21,6 +22,7 @@ import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../run/runner-lines.ts';
 import { approveStart, printWarnings, withStartPoint } from '../start/approve.ts';
+import { LEFT, runFirstChecks } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart } from '../start/start-plan.ts';
 import { startRequest, startTarget, withInput } from '../start/start-request.ts';
@@ -57,6 +59,7 @@ export const ROUTER_COMMAND: Command = {
     }
     const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
+    if (loop === null) return LEFT;
     // A loop that the user starts belongs to the first session that calls `next`.
     if (action === 'start' && context.atTerminal && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), report);
@@ -74,8 +77,8 @@ function actionOf({ positionals }: CommandContext) {
   throw new RalphError('usage', advise(said, 'Usage', `router ${ACTIONS.join(' | ')}`));
 }
 
-/** Returns the files of the started loop, or of the one that this session already drives. */
-async function start(context: CommandContext): Promise<LoopFiles> {
+/** Returns the files of the started loop, or of the one that this session already drives; null if a signal ended the start. */
+async function start(context: CommandContext): Promise<LoopFiles | null> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
   const consented = !isAgent(context.env);
@@ -87,7 +90,11 @@ async function start(context: CommandContext): Promise<LoopFiles> {
   if (isDriven(files, { ...request, plan: requested })) return files;
   const planned = { ...request, plan: await planToStart(context, files, task, false) };
   const approved = approveStart(files, planned);
-  const noted = await withStartPoint(context, planned, false);
+  const ready = await runFirstChecks(context, (options) =>
+    withBaseline(planned, { ...options, mayRun: (contract) => consented || !needsConsent(files, contract) }),
+  );
+  if (ready === null) return null;
+  const noted = await withStartPoint(context, ready, false);
   const started = startRouter(files, { ...noted, ...(approved && { approved }) });
   if (started === null) return files;
   printWarnings(context, started);
@@ -176,10 +183,10 @@ function routerLoop(context: CommandContext, action: string): LoopFiles {
 function statusOf({ env }: CommandContext, files: LoopFiles) {
   const { found, live, lastLoop } = describeLoop(files, env);
   if (found.kind !== 'loop' || live === null) {
-    const { status, message, verified, loopId } = over(files, { program: programName() });
+    const { status, message, verified, proof, loopId } = over(files, { program: programName() });
     // A loop that has ended but is not in the archive yet.
     const ended = found.kind === 'loop' && lastLoop ? { status: lastLoop.status, message: lastLoop.message } : {};
-    return { active: false, loop: files.name, loopId, status, message, verified, ...ended };
+    return { active: false, loop: files.name, loopId, status, message, verified, proof, ...ended };
   }
   const { state } = found;
   const { status, mode, loopId, iteration, maxIterations, idleIterations, taskPath, sessionId, clientPid } = live;

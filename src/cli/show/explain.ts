@@ -2,6 +2,7 @@ import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
+import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
@@ -39,6 +40,8 @@ interface Explanation {
   readonly at: string | null;
   readonly why: string;
   readonly next: string;
+  /** What a completion rests on; absent for another standing. */
+  readonly proof?: Proof;
   /** Events that led to it, oldest first. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
   /** Accepted changes, restored files and the like, oldest first. */
@@ -101,12 +104,12 @@ function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' |
 export function standingOf(
   state: LoopState,
   driverAlive: boolean | null | 'archived',
-): Pick<Explanation, 'why' | 'next'> & { readonly status: string; readonly at: string } {
+): Pick<Explanation, 'why' | 'next' | 'proof'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
-    const { as, at, message: why, verified } = state.ended;
+    const { as, at, message: why, verified, proof } = state.ended;
     const left = undeliveredText(state);
     const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(as, verified) };
-    return { status: as, at, ...advised(texts, state) };
+    return { status: as, at, ...(proof && { proof }), ...advised(texts, state) };
   }
   if (driverAlive === 'archived') {
     return { status: state.status, at: state.lastRunAt, ...advised(EXPLAIN_TEXTS.putAway, state) };

@@ -76,7 +76,7 @@ export function afterEnd(as: TerminalStatus, verified: boolean): Message | strin
   if (as !== 'complete') return AFTER[as];
   return verified
     ? 'Nothing; review the result and commit it.'
-    : 'Review the result: nothing was checked. Next time, add commands under "validation:" in the task file.';
+    : 'Review the result: no check proves it. Next time, add one under "validation:" that fails until the task is done.';
 }
 
 /** Explains what a live loop waits for. `clientAlive` is null while no client is bound. */

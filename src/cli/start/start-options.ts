@@ -24,6 +24,7 @@ export const SETTING_OPTIONS = options({
   'model NAME': "The client's model.",
   'effort LEVEL': "The client's effort.",
   'reflect-every N': 'Reflect in every Nth iteration, 2-20; 0 is never.',
+  'no-baseline': 'Do not run the checks before the first iteration.',
   'no-accept': 'Lock the contract until the loop ends.',
   'set KEY=VALUE...': 'Any frontmatter setting, such as idle.delay=10s.',
 });

@@ -60,6 +60,7 @@ export function startFlags(context: CommandContext): Record<string, string> {
   const flags = [
     ...(mode === null ? [] : [['permission_mode', mode]]),
     ...(values['no-accept'] === true ? [['accept', 'never']] : []),
+    ...(values['no-baseline'] === true ? [['baseline', 'false']] : []),
     ...SETTINGS.map((option) => [option.replace('-', '_'), values[option]]),
     ...BUDGETS.map((option) => [`budget.${option.replace('-', '_')}`, values[option]]),
     ...(values['sandbox'] === true ? [['sandbox.mode', 'on']] : []),

@@ -2,7 +2,8 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireClientArgs } from '../../claude/client-args.ts';
 import { type FoundClient, requireClient } from '../../claude/find-client.ts';
-import { giveConsent, pendingTerms } from '../../drive/start/consent.ts';
+import { takeBaseline, withBaseline } from '../../drive/start/baseline.ts';
+import { giveConsent, pendingContract, pendingTerms } from '../../drive/start/consent.ts';
 import { showTerms } from '../../drive/start/consent-terms.ts';
 import { launch } from '../../drive/start/launch.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
@@ -27,6 +28,7 @@ import {
   REQUEST_HEADING,
   withStartPoint,
 } from './approve.ts';
+import { LEFT, runFirstChecks } from './first-checks.ts';
 import { withSandbox } from './sandbox-settings.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
@@ -97,7 +99,9 @@ export const START_COMMAND: Command = {
     const asked = startRequest(context, { ...target, files }, { ...own, headless });
     const request = await askSandbox(context, asked);
     const approved = approveStart(files, request);
-    const noted = await withStartPoint(context, request, false);
+    const ready = await runFirstChecks(context, (options) => withBaseline(request, options));
+    if (ready === null) return LEFT;
+    const noted = await withStartPoint(context, ready, false);
     const loop = startLoop({ ...noted, ...(approved && { approved }) });
     printWarnings(context, loop, client?.version ?? null);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
@@ -175,7 +179,7 @@ function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
   ].join('\n');
 }
 
-function consent(context: CommandContext, byAgent: boolean): number {
+async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
   if (byAgent)
     throw new RalphError('refused', advise('only the user can agree, in another terminal.', 'Agree', 'consent'));
   const terms = pendingTerms(context.files);
@@ -184,7 +188,13 @@ function consent(context: CommandContext, byAgent: boolean): number {
   const declined = about(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' });
   const asked = { command, heading: REQUEST_HEADING, lines, question: 'Start it?', declined };
   const person = askInPerson(context.files, asked);
-  const { after } = giveConsent(context.files, context.env, context.now(), terms, person);
+  const contract = pendingContract(context.files);
+  const taken = await runFirstChecks(context, async (options) => {
+    return { baseline: await takeBaseline(context.files, contract, contract.tdd !== undefined, options) };
+  });
+  if (taken === null) return LEFT;
+  const agreed = { by: person, baseline: taken.baseline };
+  const { after } = giveConsent(context.files, context.env, context.now(), terms, agreed);
   context.answer({ success: true, status: after.status }, () => `The loop is ${after.status}.`);
   return exitCode('complete');
 }

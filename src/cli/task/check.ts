@@ -12,7 +12,10 @@ import { columnsOf } from '../../term/write-text.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { formatDuration } from '../../text/time.ts';
 import { pathNamed, readTaskText } from '../choose-loop.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { LEFT } from '../start/first-checks.ts';
+import { type TriedChecks, tryChecks } from './try-checks.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',
@@ -20,7 +23,11 @@ export const CHECK_COMMAND: Command = {
   usage: '[PATH]',
   help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. The exit code is 1 if there is an error.`,
   example: 'ralph-loop check tasks/docs',
-  run(context) {
+  options: options({
+    run: 'Also run its checks once, and say if they can show that the task is done.',
+    'arg NAME=VALUE...': 'Value of an argument of the task folder, for --run.',
+  }),
+  async run(context) {
     const [given, ...more] = context.positionals;
     if (more.length > 0) throw new RalphError('usage', 'check takes one file.');
     const named =
@@ -38,13 +45,24 @@ export const CHECK_COMMAND: Command = {
     const problems = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
     const ok = !problems.some(({ severity }) => severity === 'error');
     const settings = resolved.ok && frontmatter !== null ? settingsIn(resolved.values, resolved.sources) : {};
+    const tried = ok && context.values['run'] === true ? await runNow(context, path) : NOT_TRIED;
+    if (tried === null) return LEFT;
     const notes = resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [];
-    context.answer({ ok, file, kind, problems, notes, settings }, () =>
-      [problemsText(file, problems, context), ...notes, ...settingsText(settings, kind)].join('\n'),
+    const { checks, lines } = tried;
+    context.answer({ ok, file, kind, problems, notes, settings, ...(checks && { checks }) }, () =>
+      [problemsText(file, problems, context), ...lines, ...notes, ...settingsText(settings, kind)].join('\n'),
     );
-    return ok ? 0 : 1;
+    return ok && tried.problems.length === 0 ? 0 : 1;
   },
 };
+
+const NOT_TRIED = { checks: undefined, problems: [], lines: [] };
+
+function runNow(context: CommandContext, path: string): Promise<TriedChecks | null> {
+  // The agent may have written the file: its commands are no business of a command that only reads.
+  if (isAgent(context.env)) throw new RalphError('refused', 'only the user can run the checks of a task file.');
+  return tryChecks(context, path);
+}
 
 /** A note, not a warning: the work on documents may not be measurable by commands. */
 const UNMEASURED =

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { withPrefix } from '../../drive/turn/messages.ts';
@@ -15,6 +24,7 @@ import { ask } from '../ask.ts';
 import { readTaskText, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
+import { tryChecks } from './try-checks.ts';
 
 /** Maximum number of characters; a longer text belongs in RALPH.md itself. */
 const LIMIT = 20_000;
@@ -103,18 +113,20 @@ export async function draftToRun(
 }
 
 const CHOICES = {
-  draft: '[s]tart, [e]dit, [k]eep for later, [c]ancel: ',
-  file: '[s]tart, [e]dit, [l]eave it as it is: ',
+  draft: '[s]tart, [t]ry the checks, [e]dit, [k]eep for later, [c]ancel: ',
+  file: '[s]tart, [t]ry the checks, [e]dit, [l]eave it as it is: ',
 };
 
 interface Reviewed {
   readonly read: () => string;
   readonly edit: () => void;
+  /** Runs the checks of the text as it is now. */
+  readonly attempt: () => Promise<void>;
   readonly path: string;
 }
 
 /** Asks until the user decides; a text with errors cannot be started. The end of the input means the last choice. */
-async function decide(context: CommandContext, what: keyof typeof CHOICES, { read, edit, path }: Reviewed) {
+async function decide(context: CommandContext, what: keyof typeof CHOICES, { read, edit, attempt, path }: Reviewed) {
   const letters = [...CHOICES[what].matchAll(/\[(\w)\](\w*)/g)].map(([, letter = '', rest = '']) => [
     letter,
     letter + rest,
@@ -126,6 +138,8 @@ async function decide(context: CommandContext, what: keyof typeof CHOICES, { rea
     if (letter === 'e') {
       edit();
       printProblems(context, read(), path);
+    } else if (letter === 't') {
+      if (printProblems(context, read(), path, 'error')) await attempt();
     } else if (letter === 's' ? printProblems(context, read(), path, 'error') : letter !== undefined) return letter;
   }
 }
@@ -141,7 +155,8 @@ async function reviewDraft(context: CommandContext, draft: Draft, path: string):
   const edit = (): void => {
     text = edited(text, env, err);
   };
-  const letter = await decide(context, 'draft', { read: () => text, edit, path });
+  const attempt = (): Promise<void> => attemptDraft(context, path, text);
+  const letter = await decide(context, 'draft', { read: () => text, edit, attempt, path });
   if (letter === 'c') {
     out('Cancelled; nothing was written.');
     return false;
@@ -150,6 +165,37 @@ async function reviewDraft(context: CommandContext, draft: Draft, path: string):
   const run = letter === 's' ? [] : [{ verb: 'Run it', command: `run ${quoted(shown)}` }];
   err(show({ text: `Wrote ${shown}.`, advice: run }));
   return letter === 's';
+}
+
+/** Runs the checks of a task file and prints what they say. */
+async function attemptChecks(context: CommandContext, path: string): Promise<void> {
+  try {
+    const tried = await tryChecks(context, path);
+    for (const line of tried?.lines ?? ['The checks were interrupted.']) context.err(line);
+  } catch (error) {
+    if (!(error instanceof RalphError)) throw error;
+    context.err(show(error.advised));
+  }
+}
+
+/** Runs the checks of a draft, which is a file only while they run. */
+async function attemptDraft(context: CommandContext, path: string, text: string): Promise<void> {
+  const made = mkdirSync(dirname(path), { recursive: true });
+  writeTaskFile(path, text);
+  try {
+    await attemptChecks(context, path);
+  } finally {
+    rmSync(path, { force: true });
+    if (made !== undefined) removeEmpty(dirname(path), made);
+  }
+}
+
+/** Removes folders up to `top` that nothing was put into. */
+function removeEmpty(folder: string, top: string): void {
+  for (let at = folder; readdirSync(at).length === 0; at = dirname(at)) {
+    rmdirSync(at);
+    if (at === top) return;
+  }
 }
 
 /** Removes the comment in the first line, which is meant for programs. */
@@ -163,7 +209,8 @@ async function reviewTaskFile(context: CommandContext, path: string, shown: stri
   const read = (): string => readTaskText(path, shown);
   err(`${shown}:\n\n${printable(withoutMetadata(read()))}`);
   printProblems(context, read(), path);
-  return (await decide(context, 'file', { read, edit: () => openEditor(path, env, err), path })) === 's';
+  const attempt = (): Promise<void> => attemptChecks(context, path);
+  return (await decide(context, 'file', { read, edit: () => openEditor(path, env, err), attempt, path })) === 's';
 }
 
 /** Prints problems, or errors alone. Returns whether the text has no error. */

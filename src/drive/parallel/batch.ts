@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { baseline } from '../../engine/schema/proof.ts';
 import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
@@ -87,6 +88,8 @@ const batch = z.strictObject({
       /** Ids of the tasks done in this session, and of those that were blocked at its start. */
       done: z.array(z.string()),
       blocked: z.array(z.string()),
+      /** Results of the last verification: those before the start until a task is done; absent if they are unknown. */
+      baseline: baseline.optional(),
     })
     .optional(),
 });

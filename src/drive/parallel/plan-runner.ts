@@ -1,5 +1,6 @@
 import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
+import { allPassed } from '../../engine/policy/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
@@ -179,7 +180,7 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
   #start(entry: BatchTask): void {
     const { projectDir, env, program, tell } = this.options;
     const { name, planTask: id = '' } = entry;
-    const { branch, done } = this.#record.plan;
+    const { branch, done, baseline } = this.#record.plan;
     const words = wordsFor(this.#record, projectDir, env, entry);
     this.#saveTask({ ...entry, step: 'started' });
     const process = new LoopProcess({
@@ -187,7 +188,7 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {
-        terms: { task: id, mainDir: projectDir, branch, done: done.length },
+        terms: { task: id, mainDir: projectDir, branch, done: done.length, ...(baseline && { baseline }) },
         onTurn: () => this.#turn(name),
         onTurnOver: () => this.#turnOver(name, id),
       },
@@ -252,7 +253,9 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
   #countDone(id: string): void {
     const { plan } = this.#record;
     if (plan.done.some((each) => planKey(each) === planKey(id))) return;
-    this.#save({ plan: { ...plan, done: [...plan.done, id] } });
+    // A task is done once every check has passed on its work.
+    const baseline = plan.baseline && allPassed(plan.baseline);
+    this.#save({ plan: { ...plan, done: [...plan.done, id], ...(baseline && { baseline }) } });
   }
 
   #saveTask(task: BatchTask): void {

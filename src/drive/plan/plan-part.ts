@@ -1,3 +1,5 @@
+import type { Baseline } from '../../engine/schema/proof.ts';
+
 /** Facts about the rest of the plan for a loop that works on one task. */
 export interface PlanTerms {
   /** Id of its task as the plan writes it. */
@@ -7,6 +9,8 @@ export interface PlanTerms {
   readonly branch: string;
   /** Number of tasks done in this session when the loop began. */
   readonly done: number;
+  /** Results of the last verification before its task; absent if they are unknown. */
+  readonly baseline?: Baseline;
 }
 
 /** A loop on one task of a plan, in a worktree with copies of the main project's plan and progress file. */

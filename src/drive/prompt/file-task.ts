@@ -15,7 +15,7 @@ import { readRegularFile, writeAtomically } from '../../state/files/regular-file
 import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { makeRunDir, pathKind, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
 import { missingFiles } from '../../task/commands/check-task-outputs.ts';
-import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
+import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { snapshot } from '../../task/progress/snapshot.ts';
 import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
@@ -33,6 +33,7 @@ import { dispatch, type Prompt, type PromptStep, type Turn, type TurnContext } f
 import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { readTask, type TaskText } from './read-task.ts';
+import { takeStartEvidence } from './start-evidence.ts';
 
 /** A task that is a prompt file, a checklist or a task folder. */
 export const fileTask: TaskKind = {
@@ -130,12 +131,7 @@ async function taskPrompt(request: TaskPromptRequest) {
   const { projectDir } = files;
   const iteration = state.iteration + 1;
   const folder = taskFolder(projectDir, contract.taskPath);
-  const evidence = await gatherEvidence(contract, projectDir, {
-    signal,
-    env,
-    iteration,
-    ...request.watch,
-  });
+  const evidence = (iteration === 1 && startEvidence(request)) || (await newEvidence(request, iteration));
   const ofFolder = hasFolder(taskKind(contract.taskPath));
   const before = ofFolder ? (request.before ?? (await snapshot(projectDir, folder, { env, signal }))) : null;
   signal.throwIfAborted();
@@ -174,6 +170,24 @@ async function taskPrompt(request: TaskPromptRequest) {
   );
   const keep = () => (ofFolder ? keepPrompt(folder, whole, contract) : keepPlainPrompt(files, whole));
   return { prompt, path: note(request, 'prompt', keep) };
+}
+
+function newEvidence(
+  { files, contract, env, signal, watch }: TaskPromptRequest,
+  iteration: number,
+): Promise<Evidence[]> {
+  return gatherEvidence(contract, files.projectDir, { signal, env, iteration, ...watch });
+}
+
+/** Returns the output of the commands that ran before the start, and tells it as that of this iteration; null if there is none. */
+function startEvidence({ files, contract, now, watch }: TaskPromptRequest): Evidence[] | null {
+  if (contract.task?.commands.length === 0) return null;
+  const evidence = takeStartEvidence(files, contract.loopId, now());
+  for (const each of evidence ?? []) {
+    watch?.onCommand?.(each.name);
+    watch?.onEvidence?.(each);
+  }
+  return evidence;
 }
 
 /** Renders the body. That of a prompt file without arguments and commands is literal text. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Effect } from '../../engine/events.ts';
 import type { Notify } from '../../engine/schema/contract.ts';
+import type { Proof } from '../../engine/schema/proof.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
@@ -17,6 +18,8 @@ interface Notice {
   readonly priority: 'default' | 'high';
   readonly loop: string;
   readonly status: string;
+  /** What a completion rests on; absent for other news. */
+  readonly proof?: Proof;
 }
 
 /** Ends that the user did not request, by the kind that `notify.on` names. */
@@ -51,9 +54,16 @@ export function notifyUser(files: LoopFiles, at: string, effects: readonly Effec
     if (found === null || stored?.contract.notify?.on.includes(found.kind) !== true) return;
     const { projectDir, name, loopId, bundleDir } = stored.contract;
     const loop = name ?? basename(projectDir);
-    const { status, message, kind } = found;
+    const { status, message, kind, ...proof } = found;
     const priority = kind === 'complete' ? 'default' : 'high';
-    const notice: Notice = { title: `Loop ${loop}: ${status}`, message: redact(message), priority, loop, status };
+    const notice: Notice = {
+      title: `Loop ${loop}: ${status}`,
+      message: redact(message),
+      priority,
+      loop,
+      status,
+      ...proof,
+    };
     const bundles = [bundleDir, join(projectDir, '.claude', 'skills', 'ralph-loop')].filter((dir) => dir !== null);
     const program = bundles.map((dir) => join(dir, 'scripts', 'main.cjs')).find((path) => existsSync(path));
     if (program === undefined) throw new Error('main.cjs was not found, so nothing was sent.');
@@ -71,7 +81,7 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
   for (const effect of effects) {
     if (effect.type === 'archive') {
       const kind = KINDS[effect.as];
-      return kind === null ? null : { kind, status: effect.as, message: effect.message };
+      return kind === null ? null : { kind, status: effect.as, message: effect.message, ...proofIn(effects) };
     }
     const event = effect.type === 'record-event' ? effect.event : null;
     // The user paused the loop by a command.
@@ -82,6 +92,11 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
     }
   }
   return null;
+}
+
+function proofIn(effects: readonly Effect[]): Pick<Notice, 'proof'> {
+  const ended = effects.find((effect) => effect.type === 'record-event' && effect.event.type === 'loop.ended');
+  return ended?.type === 'record-event' && ended.event.proof !== undefined ? { proof: ended.event.proof } : {};
 }
 
 function contractOf(files: LoopFiles, loopId?: string): StoredContract | null {

@@ -119,6 +119,7 @@ function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: st
       gate: task.gate,
       requiredOutputs: task.requiredOutputs,
       verified: ended?.verified ?? false,
+      ...(ended?.proof && { proof: ended.proof }),
       rejection: [...(inFlight?.notices.rejection ?? []), ...notices.rejection],
     },
     guardrails: contract.guardrails,

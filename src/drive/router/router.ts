@@ -1,6 +1,7 @@
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { EndReport } from '../../engine/end-report.ts';
 import type { Tell } from '../../engine/runner-event.ts';
+import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState, TerminalStatus } from '../../engine/schema/state.ts';
 import type { StoredSpawn } from '../../engine/schema/stored-views.ts';
 import { checkShape } from '../../state/check-shape.ts';
@@ -82,8 +83,10 @@ export interface StopAnswer extends About {
   /** End of the loop. `busy`: another session drives it. `none`: there is no loop. */
   readonly status: TerminalStatus | 'busy' | 'none';
   readonly message: string;
-  /** true only if checks ran and all of them passed. */
+  /** true if the completion has a proof other than `none`. */
   readonly verified: boolean;
+  /** What a completion rests on; null for every other end. */
+  readonly proof: Proof | null;
   readonly exitCode: number;
   /** Absent for a loop that has not ended. */
   readonly report?: EndReport;

@@ -3,6 +3,7 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import { type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { about, RalphError } from '../../text/message.ts';
+import type { ReadyRequest } from '../start/baseline.ts';
 import { giveConsent, pendingTerms } from '../start/consent.ts';
 import type { StartRequest } from '../start/read-settings.ts';
 import { type StartedLoop, startLoop } from '../start/start-loop.ts';
@@ -12,12 +13,12 @@ import { ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
 /** Starts a router loop. Returns null, with nothing changed, if it is already driven or has to be taken over. */
-export function startRouter(files: LoopFiles, request: StartRequest): StartedLoop | null {
+export function startRouter(files: LoopFiles, request: ReadyRequest): StartedLoop | null {
   if (isDriven(files, request)) return null;
   const started = startLoop(request);
   const { contract } = started.stored;
   if (!request.consented && request.existing !== 'resume' && !needsConsent(files, contract)) {
-    giveConsent(files, request.env, request.at, pendingTerms(files));
+    giveConsent(files, request.env, request.at, pendingTerms(files), { by: null, baseline: null });
   }
   return started;
 }

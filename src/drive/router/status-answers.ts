@@ -44,9 +44,9 @@ export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program
 export function endAnswer(
   files: LoopFiles,
   loopId: string,
-  { as, message, verified }: StateOf<'ended'>['ended'],
+  { as, message, verified, proof }: StateOf<'ended'>['ended'],
 ): StopAnswer {
-  return { ...stop(files, as, message), loopId, verified };
+  return { ...stop(files, as, message), loopId, verified, proof: proof ?? null };
 }
 
 export function trouble(files: LoopFiles, message: Message | string): StopAnswer {
@@ -59,6 +59,7 @@ function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Messag
     status,
     message: show(message, { name, mode: 'router' }),
     verified: false,
+    proof: null,
     exitCode: exitCode(status === 'busy' || status === 'none' ? 'error' : status),
     loopId: null,
     loop: name,

@@ -29,6 +29,7 @@ export function consentTerms(contract: Contract, list: TddRecord | null): Consen
     ...notifyTerms(contract),
     ...flatten('may_change', contract.mayChange),
     ...flatten('verify_in.worktree', contract.verifyIn),
+    ...(contract.skipsBaseline ? [['baseline', 'false'] as const] : []),
     ...scriptTerms(contract.scripts),
     ...Object.entries(flags).map(([key, value]) => [`option ${key}`, String(value)] as const),
   ];

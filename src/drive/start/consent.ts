@@ -20,6 +20,7 @@ import { protectedChanges, storeProtected } from '../control/restore-protected.t
 import { beginSeen, goneEntries, readSeen } from '../identity/seen-record.ts';
 import { bindList } from '../tdd/scenario-list.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
+import { formerBaseline, type StartBaseline, storeBaseline } from './baseline.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 
@@ -40,19 +41,31 @@ export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: 
   return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
 
-/** Returns the terms that await consent. Throws RalphError `contract-missing` or `contract-changed`. */
+/** Returns the contract that awaits consent. Throws RalphError `contract-missing` or `contract-changed`. */
+export function pendingContract(files: LoopFiles): Contract {
+  return proved(readContract(files)).contract;
+}
+
+/** Returns the terms that await consent. Throws as `pendingContract`. */
 export function pendingTerms(files: LoopFiles): ConsentTerms {
-  const { contract } = proved(readContract(files));
+  const contract = pendingContract(files);
   return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
 }
 
-/** Records consent, first in the contract; `by` null: none was needed. Throws, changing nothing, if other terms were approved. */
+export interface Consent {
+  /** Null if no person had to agree. */
+  readonly by: Person | null;
+  /** Results of the checks, which nobody had agreed to run before; null if they are not to run. */
+  readonly baseline: StartBaseline | null;
+}
+
+/** Records consent, first in the contract. Throws, changing nothing, if other terms were approved. */
 export function giveConsent(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
   at: string,
   approved: ConsentTerms,
-  by: Person | null = null,
+  { by, baseline }: Consent,
 ): Operated {
   return operate(files, env, at, (state) => {
     const { hash, contract } = proved(readContract(files));
@@ -60,10 +73,12 @@ export function giveConsent(
     const { tdd, loopId } = contract;
     requireApproved(approved, pendingTerms(files));
     if (tdd !== undefined) bindList(files, tdd, { loopId, at, consented: true, env, keep: true });
-    const agreed = { ...contract, consented: true, consentDigest: consentDigest(approved) };
+    const results = baseline === null ? {} : { baseline: baseline.baseline };
+    const agreed = { ...contract, consented: true, consentDigest: consentDigest(approved), ...results };
     recordConsent(files, state, at, approved, by);
     // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, agreed, env);
+    if (baseline !== null) storeBaseline(files, loopId, at, baseline);
     return { kind: 'consent', contractHash: fixContract(files, agreed).hash };
   });
 }
@@ -130,7 +145,8 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   const list = tdd === undefined ? null : peekTdd(files);
   // Keeps the client's launch settings.
   const { unsandboxed = terms.unsandboxed } = before;
-  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }), ...(unsandboxed && { unsandboxed }) });
+  const kept = { ...(tdd && { tdd }), ...(unsandboxed && { unsandboxed }), ...formerBaseline(before, loopId) };
+  const { contract } = buildContract({ ...terms, loopId, ...kept });
   const approved = consentTerms(contract, list);
   const changes = diffTerms(consentTerms(before, list), approved);
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));

@@ -26,6 +26,15 @@ export function checkExistingLoop(
   }
 }
 
+/** Returns whether a start continues a loop on which an agent may have worked. */
+export function hasBegun(current: ReadState, { existing }: Pick<StartRequest, 'existing'>): boolean {
+  if (existing === 'fresh') return false;
+  if (current.kind !== 'loop' || current.state.status === 'ended') return existing === 'resume';
+  const { status, iteration, turn, epoch } = current.state;
+  if (status === 'awaiting-consent') return iteration > 0;
+  return existing === 'resume' || iteration > 0 || turn !== 'first' || epoch > 0;
+}
+
 export interface Continued {
   /** Loop to continue; null for a new one. */
   readonly before: LoopState | null;

@@ -114,12 +114,13 @@ function sandboxOf(
   );
 }
 
-/** Returns the files that checks may rely on although they can change, and where the checks run. */
-function checkTerms({ settings }: Resolved): Pick<ContractTerms, 'mayChange' | 'verifyIn'> {
-  const { mayChange, verifyIn, worktreeSetup, worktreeCopy } = settings;
+/** Returns the files that checks may rely on although they can change, and where and when the checks run. */
+function checkTerms({ settings }: Resolved): Pick<ContractTerms, 'mayChange' | 'verifyIn' | 'skipsBaseline'> {
+  const { mayChange, verifyIn, worktreeSetup, worktreeCopy, baseline } = settings;
   return {
     ...(mayChange.length > 0 && { mayChange: [...mayChange] }),
     ...(verifyIn === 'worktree' && { verifyIn: { setup: worktreeSetup, copy: [...worktreeCopy] } }),
+    ...(!baseline && { skipsBaseline: true as const }),
   };
 }
 

@@ -8,6 +8,7 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
 import { type Operated, operate } from '../control/operate.ts';
+import { dropLostRecord } from '../control/project-change.ts';
 import { storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen } from '../identity/seen-record.ts';
 import { readTask } from '../prompt/read-task.ts';
@@ -27,6 +28,7 @@ export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: stri
     storeProtected(files, contract, env);
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;
     adoptSeen(files, contract, task === null ? [] : checklistItems(task.body));
+    dropLostRecord(files, contract);
     const { hash } = fixContract(files, contract);
     return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };
   });

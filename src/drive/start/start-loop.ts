@@ -40,6 +40,7 @@ import type { Settings } from '../../task/settings/resolve.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
 import { about, type Message, RalphError } from '../../text/message.ts';
+import { dropLostRecord } from '../control/project-change.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen, beginSeen, readSeen } from '../identity/seen-record.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
@@ -50,11 +51,11 @@ import { bindList, tddTerms } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 import { requireAgreed } from './agreed-settings.ts';
+import { formerBaseline, type ReadyRequest, storeBaseline } from './baseline.ts';
 import { fixContract, preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
-import type { StartRequest } from './read-settings.ts';
 
 export interface StartedLoop {
   readonly loopId: string;
@@ -66,7 +67,7 @@ export interface StartedLoop {
 }
 
 /** Starts a loop and fixes its contract. Throws RalphError with every problem, with nothing changed. */
-export function startLoop(request: StartRequest): StartedLoop {
+export function startLoop(request: ReadyRequest): StartedLoop {
   const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
   // A failure to remove the files of dead processes does not prevent a start.
@@ -96,7 +97,7 @@ const LOCKED = 'the contract of this loop is locked (accept: never), and a resum
  * `left` the same loop as its last process left it.
  */
 function createLoop(
-  request: StartRequest,
+  request: ReadyRequest,
   files: LoopFiles,
   { resolved, terms, checklist: items, warnings: found }: PreparedContract,
   { before, left }: { readonly before: LoopState | null; readonly left: LoopState | null },
@@ -113,9 +114,11 @@ function createLoop(
     requireApproved(approved.terms, preparedTerms({ terms }, list));
     recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);
   }
-  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
   const { live, lost } = before === null ? { live: null, lost: null } : formerEvidence(files, left ?? before);
   const former = before === null ? null : (live ?? findEndedContract(files, loopId));
+  const { baseline: taken } = request;
+  const results = taken === null ? formerBaseline(former?.contract, loopId) : { baseline: taken.baseline };
+  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }), ...results });
   const adopted = former?.contract.loopId === loopId ? adoptedBy(former.contract, contract, list) : [];
   const isLocked = former?.contract.accept === 'never' && live !== null;
   if (isLocked && former.contract.loopId === loopId) {
@@ -160,6 +163,8 @@ function createLoop(
   if (before === null) beginSeen(files, contract, items ?? []);
   else if (loss !== null || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
   beginCounters(files, begun);
+  if (taken !== null || before === null) storeBaseline(files, loopId, at, taken);
+  else if (former !== null) dropLostRecord(files, former.contract);
   if (before === null) {
     removeIfThere(files.promptedTurn);
     removeIfThere(openTaskPath(files));
@@ -244,6 +249,8 @@ export function startByHand(
       consented: true,
       clientVersion: null,
       bundleDir: null,
+      // The client ends a hook that takes as long as checks may.
+      baseline: null,
     });
     const told = warnings.map(({ message }) => message);
     return {
@@ -262,11 +269,15 @@ function startedEvent(state: LoopState, { hash, contract }: StoredContract, at: 
   const { policy, validation, task, client, clientVersion, agent } = contract;
   const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
   const acceptance = (task?.commands ?? []).filter((command) => command.acceptance);
+  const before = (name: string) => {
+    const known = contract.baseline?.checks.find((check) => check.name === name);
+    return known && { before: known.outcome };
+  };
   const facts = {
     mode,
     limits: { maxCostUsd, maxTokens, maxTimeMs, maxIdleMs: policy.idle?.maxMs ?? null },
     breaker: policy.breaker,
-    checks: [...acceptance, ...validation].map(({ name, run }) => ({ name, run })),
+    checks: [...acceptance, ...validation].map(({ name, run }) => ({ name, run, ...before(name) })),
     contract: hash.slice(0, 12),
     client: agent === undefined ? clientVersion : null,
     model: client?.model ?? null,

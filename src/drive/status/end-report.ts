@@ -99,7 +99,12 @@ async function gathered(
     { name: state.name, mode: state.mode, program: programName() },
   );
   return {
-    ...{ outcome: ended.as, reason: ended.message, verified: ended.verified, checks },
+    outcome: ended.as,
+    reason: ended.message,
+    verified: ended.verified,
+    proof: ended.proof ?? null,
+    checks,
+    before: contract?.baseline?.checks ?? null,
     ...(unrecorded > 0 && { unrecorded }),
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
     ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },

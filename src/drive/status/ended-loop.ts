@@ -36,7 +36,7 @@ export function standing(files: LoopFiles, loopId: string): Standing {
   return { status: state.ended.as, state, message: state.ended.message };
 }
 
-/** Returns whether checks ran at the end of a loop and all of them passed. */
+/** Returns whether the completion of a loop has a proof. */
 export function isVerified(state: LoopState | null): boolean {
   return state?.status === 'ended' && state.ended.verified;
 }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { Proof } from '../../engine/schema/proof.ts';
 import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
@@ -74,6 +75,8 @@ export interface EndedLoop extends Readonly<Pick<CommonState, Facts | 'loopId'>>
   readonly status: string;
   readonly endedAt: string;
   readonly verified: boolean;
+  /** What its completion rests on; null if it is not complete, or ran under a former version. */
+  readonly proof: Proof | null;
   readonly costUsd: number | null;
   readonly checklist?: ChecklistCount;
   /** As for a live loop. */
@@ -184,14 +187,18 @@ export function endedLoopOf(state: LoopState, path: string, notices: readonly Sh
     as: status,
     at: endedAt,
     verified,
+    proof = null,
     message,
   } = ended ?? {
-    ...{ as: 'interrupted', at: lastRunAt, verified: false, message: `Archived while ${state.status}.` },
+    as: 'interrupted',
+    at: lastRunAt,
+    verified: false,
+    message: `Archived while ${state.status}.`,
   };
   return {
     ...{ loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd: totalCost(usage), file: basename(path) },
     ...recordedChecklist(state),
-    ...{ status, endedAt, verified, message },
+    ...{ status, endedAt, verified, proof, message },
     ...ifAny(notices),
   };
 }

@@ -1,4 +1,4 @@
-import type { CheckResult, Effect } from '../../engine/events.ts';
+import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
@@ -82,9 +82,10 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const { context, loaded, signal, task } = turn;
   const kind = await taskKindOf(turn);
   const before = await restoreNow(turn, 'verification');
-  const verified = await abortIfSuperseded(context.files, loaded.state, signal, (ended) =>
-    kind.verify({ ...turn, signal: ended }),
-  );
+  const verified = await abortIfSuperseded(context.files, loaded.state, signal, async (ended) => {
+    const found = await kind.verify({ ...turn, signal: ended });
+    return { ...found, ...(await factsOfStart(turn, found.results, ended)) };
+  });
   // The checks ran code that the agent has written.
   const after = await restoreNow(turn, 'checks');
   const said = [...before.effects, ...after.effects];
@@ -97,6 +98,19 @@ async function verify(turn: Turn): Promise<Dispatched> {
   if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
   return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));
+}
+
+/** Gathers what accepted results are compared with; nothing for a loop whose baseline is unknown. */
+async function factsOfStart(
+  { context: { files, env }, loaded }: Turn,
+  results: readonly CheckResult[],
+  signal: AbortSignal,
+): Promise<Pick<EventOf<'verified'>, 'baseline' | 'changed'>> {
+  const contract = loaded.stored?.contract;
+  if (contract?.baseline === undefined || results.some(({ outcome }) => outcome !== 'ok')) return {};
+  const { projectChanged } = await import('../control/project-change.ts');
+  const changed = await projectChanged(files, contract, { env, signal, sandbox: contract.sandbox });
+  return { baseline: contract.baseline, ...(changed && { changed }) };
 }
 
 /** Restores changed protected files and informs the user and the next prompt. What could not be restored holds the claim. */

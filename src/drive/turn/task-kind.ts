@@ -97,8 +97,6 @@ export async function runChecks(
       }),
   });
   await noteChanges(files, contract, state, before, context);
-  const proved = [...scenarios, ...gate];
-  const unchanged = checkUnchanged(files, contract, env);
-  // Unchanged files prove no work: on their own they verify nothing.
-  return [...proved, ...unchanged.filter(({ outcome }) => outcome !== 'ok' || proved.length > 0)];
+  const unchanged = checkUnchanged(files, contract, env).map((result) => ({ ...result, refutesOnly: true as const }));
+  return [...scenarios, ...gate, ...unchanged];
 }

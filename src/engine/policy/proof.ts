@@ -6,35 +6,49 @@ export interface ProofFacts {
   readonly baseline: Baseline | undefined;
   /** Results of an accepted claim: all passed. */
   readonly results: readonly Pick<CheckResult, 'name' | 'outcome' | 'refutesOnly'>[];
-  /** Says if a file of the project, other than the loop's own, changed since the baseline. */
-  readonly changed: 'yes' | 'no' | 'unknown';
+  /** Says if a file of the project, other than the loop's own, changed since the baseline; undefined if that is unknown. */
+  readonly changed: 'yes' | 'no' | undefined;
 }
 
 /**
  * Returns what a completion rests on. A check that passed before as well shows only that nothing broke, so work that changed
  * no file is unproved. A check without an earlier result makes the proof `green`, unless another one turned from red to green.
  */
-export function proofOf({ baseline, results, changed }: ProofFacts): Proof {
-  const proving = results.filter(({ refutesOnly }) => refutesOnly !== true);
+export function proofOf(facts: ProofFacts): Proof {
+  const { baseline, changed } = facts;
+  const proving = provingResults(facts.results);
   if (proving.length === 0) return 'none';
   if (baseline === undefined) return 'green';
-  const before = proving.map(({ name }) => earlierOutcome(baseline, name));
-  if (before.includes('failed')) return 'red-to-green';
-  if (before.includes(null)) return 'green';
+  if (turnedGreen(facts).length > 0) return 'red-to-green';
+  if (proving.some(({ name }) => earlierOutcome(baseline, name) === null)) return 'green';
   return changed === 'yes' ? 'still-green' : 'none';
+}
+
+/** Returns the names of the checks that failed in the baseline and pass now. */
+export function turnedGreen({ baseline, results }: Pick<ProofFacts, 'baseline' | 'results'>): string[] {
+  if (baseline === undefined) return [];
+  const names = provingResults(results).map(({ name }) => name);
+  return names.filter((name) => earlierOutcome(baseline, name) === 'failed');
 }
 
 /** Returns the results of checks as a baseline. Those that prove no work are left out. */
 export function baselineOf(results: readonly CheckResult[]): Baseline {
   return {
-    checks: results
-      .filter(({ refutesOnly }) => refutesOnly !== true)
-      .map(({ name, outcome, tests }) => ({
-        name,
-        outcome: outcome === 'ok' ? 'passed' : 'failed',
-        ...(tests && { tests: { ...tests, failures: [...tests.failures] } }),
-      })),
+    checks: provingResults(results).map(({ name, outcome, tests }) => ({
+      name,
+      outcome: outcome === 'ok' ? 'passed' : 'failed',
+      ...(tests && { tests: { ...tests, failures: [...tests.failures] } }),
+    })),
   };
+}
+
+/** Returns the baseline after an accepted claim: all of its checks passed. */
+export function allPassed({ checks }: Baseline): Baseline {
+  return { checks: checks.map(({ name }) => ({ name, outcome: 'passed' })) };
+}
+
+function provingResults<T extends Pick<CheckResult, 'refutesOnly'>>(results: readonly T[]): T[] {
+  return results.filter(({ refutesOnly }) => refutesOnly !== true);
 }
 
 /** Returns the result of a check in the baseline, null if it has none. Of two checks with one name, both must have failed. */

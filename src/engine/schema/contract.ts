@@ -193,6 +193,8 @@ export const contract = z.strictObject({
   evidence: z.record(z.string(), z.string().nullable()).optional(),
   /** Absent if the checks did not run before the start: their earlier results are unknown. */
   baseline: baseline.optional(),
+  /** The user does not want the checks to run before the start. */
+  skipsBaseline: z.literal(true).optional(),
   /** True if the user has agreed to the loop. A loop requested by an agent waits for that. */
   consented: z.boolean(),
   /** SHA-256 of the terms that the user agrees to; absent in a contract of an older version. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { PREVIEW_LIMIT } from '../../text/excerpt.ts';
 import { guardrails, taskTerms } from './contract.ts';
+import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
 import { terminalStatus } from './state.ts';
 
@@ -48,6 +49,7 @@ export const loopEvent = z.looseObject({
   loopId: z.string(),
   iteration: count,
   status: terminalStatus.optional(),
+  proof: proof.optional(),
   message: z.string().optional(),
 });
 
@@ -136,8 +138,10 @@ export const runStatus = z.strictObject({
     promise: z.string().nullable(),
     gate: taskTerms.shape.gate,
     requiredOutputs: z.array(z.string()),
-    /** True only if checks ran and all of them passed. */
+    /** True if the completion has a proof other than `none`. */
     verified: z.boolean(),
+    /** What a completion rests on; absent for a loop that is not complete, and from a former version. */
+    proof: proof.optional(),
     /** Reasons why the last claim was rejected; empty if none was, or none since. */
     rejection: z.array(z.string()),
   }),

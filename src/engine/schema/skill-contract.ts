@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ONE_LINE } from '../../text/characters.ts';
 import { planStatus } from './plan.ts';
+import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
 
 /** Input of the skill. All keys are optional (task file, project settings and defaults apply); unknown keys are ignored. */
@@ -92,7 +93,13 @@ export const skillOutput = z.union([
     .describe('router: assign this work to a subagent.'),
   z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: nothing to do yet.'),
   z
-    .object({ action: z.literal('stop'), status: text, message: text, verified: z.boolean() })
+    .object({
+      action: z.literal('stop'),
+      status: text,
+      message: text,
+      verified: z.boolean(),
+      proof: proof.nullable().optional(),
+    })
     .describe('router: the loop has ended, or another session drives it.'),
 ]);
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SCHEMA_VERSION } from './constants.ts';
 import { planState } from './plan.ts';
+import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
 
 const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
@@ -213,8 +214,10 @@ export const statusPart = z.discriminatedUnion('status', [
       message: z.string(),
       /** The message without its advice, if it differs. */
       text: z.string().optional(),
-      /** True only if checks ran and all of them passed. */
+      /** True if the completion has a proof other than `none`. */
       verified: z.boolean(),
+      /** What a completion rests on; absent for other ends, and in states of former versions. */
+      proof: proof.optional(),
     }),
   }),
 ]);

@@ -1,6 +1,7 @@
 import { type Message, render } from '../../text/message.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { isFinished } from '../identity/checklist-stand.ts';
+import type { Proof } from '../schema/proof.ts';
 import type { LoopEvent } from '../schema/records.ts';
 import type { CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';
 
@@ -27,26 +28,28 @@ export function event(state: LoopState, at: string, type: string, more: Record<s
   return { type: 'record-event', event: entry };
 }
 
-/** Ends the loop: the state records how and why, and the driver archives it. */
+/** Ends the loop: the state records how and why, and the driver archives it. `proof` is that of a completion. */
 export function end(
   state: LoopState,
   at: string,
   as: TerminalStatus,
   why: Message | string,
-  verified = false,
+  proof: Proof | null = null,
   text = typeof why === 'string' ? why : why.text,
 ): Transition {
   const message = render(why, state);
+  const verified = proof !== null && proof !== 'none';
+  const proved = proof === null ? {} : { proof };
   const next: LoopState = {
     ...common(state),
     status: 'ended',
-    ended: { at, as, message, verified, ...(text !== message && { text }) },
+    ended: { at, as, message, verified, ...proved, ...(text !== message && { text }) },
     lastDecision: { at, kind: 'allow', detail: as },
   };
   return {
     state: next,
     effects: [
-      event(next, at, 'loop.ended', { status: as, message, verified }),
+      event(next, at, 'loop.ended', { status: as, message, verified, ...proved }),
       { type: 'archive', as, message: text },
       { type: 'allow', message },
     ],

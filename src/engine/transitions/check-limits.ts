@@ -109,7 +109,7 @@ export type Reached =
 export function endBy(state: LoopState, at: string, { pace }: Policy, reached: Reached): Transition {
   switch (reached.by) {
     case 'failure':
-      return end(state, at, reached.failure.as, reached.failure.message, false, reached.failure.text);
+      return end(state, at, reached.failure.as, reached.failure.message, null, reached.failure.text);
     case 'user':
       return end(state, at, 'stopped', stoppedText(state));
     case 'iterations': {

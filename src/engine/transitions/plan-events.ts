@@ -6,8 +6,10 @@ import { statedBlockers } from '../plan/blockers.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
 import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
+import { proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { PlanState } from '../schema/plan.ts';
+import type { Proof } from '../schema/proof.ts';
 import type { LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
@@ -50,7 +52,10 @@ export function planRead(state: LiveState, { at, tasks, commit }: EventOf<'plan-
   const plan: PlanState = { ...settled, blocked: settled.blocked ?? blockedIn(tasks) };
   const loop = { ...state, plan };
   const stop = planStop(plan, tasks, policy.plan);
-  if (stop !== null) return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath));
+  if (stop !== null) {
+    const message = planStopText(stop, plan, tasks, state.taskPath);
+    return end(loop, at, stop.as, message, stop.as === 'complete' ? 'none' : null);
+  }
   const task = chosen(plan, tasks, policy.plan);
   if (task === null) return overtaken(loop);
   const same = plan.current !== null && planKey(plan.current.id) === planKey(task.id);
@@ -62,7 +67,7 @@ export function planRead(state: LiveState, { at, tasks, commit }: EventOf<'plan-
 /** Continues after a verified attempt: with the next task, the same one again with the reasons, or the end. */
 export function planVerified(
   state: StateOf<'verifying'>,
-  { at, results }: EventOf<'verified'>,
+  { at, results, baseline, changed }: EventOf<'verified'>,
   attempt: PlanAttempt,
   policy: Policy,
 ): Transition {
@@ -70,7 +75,7 @@ export function planVerified(
   const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
   const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
-  const next = follow(state, at, attempt, reasons, policy, results.length > 0);
+  const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
   const message = [verdictText(task, as, tasks), ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
@@ -82,7 +87,7 @@ function follow(
   { task, as, tasks }: PlanAttempt,
   reasons: readonly string[],
   policy: Policy,
-  checked: boolean,
+  proof: Proof,
 ): Transition {
   const before = planOf(state);
   const failure = state.verifying.failure ?? null;
@@ -93,8 +98,8 @@ function follow(
       const loop = { ...running(state), plan, breaker: CLOSED_BREAKER };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
       if (stop !== null) {
-        const verified = stop.as === 'complete' && checked;
-        return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath), verified);
+        const message = planStopText(stop, plan, tasks, state.taskPath);
+        return end(loop, at, stop.as, message, stop.as === 'complete' ? proof : null);
       }
       return decideNext(loop, at, policy, null);
     }

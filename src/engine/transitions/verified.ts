@@ -2,6 +2,7 @@ import { render } from '../../text/message.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
+import { proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
@@ -17,8 +18,9 @@ export function verified(before: LoopState, happened: EventOf<'verified'>, polic
   if (happened.plan) return planVerified(state, happened, happened.plan, policy);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {
-    const checks = happened.results.length;
-    return end(state, happened.at, 'complete', completeText(checks, state.iteration), checks > 0);
+    const facts = { results: happened.results, baseline: happened.baseline, changed: happened.changed };
+    const proof = proofOf(facts);
+    return end(state, happened.at, 'complete', completeText(proof, facts, state.iteration), proof);
   }
   return reject(state, happened.at, failed, policy);
 }

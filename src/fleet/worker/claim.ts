@@ -150,7 +150,11 @@ async function finish(
   if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
   const { lastState } = describeLoop(filesIn(ws, submission, env), env);
   return {
-    ...{ outcome, verified: outcome === 'complete' && isVerified(lastState), iterations: meta.iteration, sha },
+    outcome,
+    verified: outcome === 'complete' && isVerified(lastState),
+    ...(lastState?.status === 'ended' && lastState.ended.proof && { proof: lastState.ended.proof }),
+    iterations: meta.iteration,
+    sha,
     ...{ costUsd: meta.spent.costUsd, tokens: meta.spent.tokens, report: end?.report ?? '' },
     reason: kind === 'fenced' ? `${meta.reason} ${message}` : meta.reason,
     branch: kind === 'pushed' ? branch : null,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { proof } from '../../engine/schema/proof.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';
 
 /** Result of a job: the loop has ended or is paused, with whatever outcome. */
@@ -6,6 +7,8 @@ export const loopResult = z.object({
   /** Status of the engine, or a reason of the fleet such as `checkpoint-lost` or `fleet-budget`. */
   outcome: z.string().regex(LOOP_NAME),
   verified: z.boolean(),
+  /** What a completion rests on; absent for every other end, and in results of former versions. */
+  proof: proof.optional(),
   iterations: z.int().min(0),
   costUsd: z.number().nullable(),
   tokens: z.number(),

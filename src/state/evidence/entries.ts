@@ -10,12 +10,13 @@ export const EVIDENCE = {
   snapshot: (files: LoopFiles) => `${files.snapshot}.json`,
   unchanged: (files: LoopFiles) => files.unchanged,
   seen: (files: LoopFiles) => files.seen,
+  startFiles: (files: LoopFiles) => files.startFiles,
 } as const;
 
 export type EvidenceName = keyof typeof EVIDENCE;
 
 /** Entries that never change during a loop: the contract itself holds their SHA-256. */
-export const FIXED: ReadonlySet<string> = new Set();
+export const FIXED: ReadonlySet<string> = new Set(['startFiles']);
 
 /** Part of a contract that says which entries its loop has. */
 export type EvidenceOf = Pick<Contract, 'loopId' | 'evidence'>;

@@ -25,7 +25,7 @@ export function checkTaskOutputs(
   const shown = relativeTaskFolder(taskPath);
   const results = namedOutputs(requiredOutputs).map((path) => checkOutput(folder, shown, path, outputs[path]));
   if (lookAtOutput(folder, OPEN_QUESTIONS).kind !== 'absent') {
-    return [...results, checkQuestions(folder, shown, questions)];
+    return [...results, { ...checkQuestions(folder, shown, questions), refutesOnly: true }];
   }
   if (openQuestions === 'optional' && questions.length === 0) return results;
   const file = posix.join(shown, OPEN_QUESTIONS);
@@ -33,7 +33,7 @@ export function checkTaskOutputs(
     questions.length === 0
       ? `${missing(shown, OPEN_QUESTIONS)} An empty list of open questions is fine.`
       : `${missing(shown, OPEN_QUESTIONS)} ${goneText(file, questions)}`;
-  return [...results, { name: OPEN_QUESTIONS, outcome: 'failed', detail }];
+  return [...results, { name: OPEN_QUESTIONS, outcome: 'failed', detail, refutesOnly: true }];
 }
 
 /** Returns the marks of the required outputs that are there already, by path, for `checkTaskOutputs`. */

@@ -30,21 +30,13 @@ export async function runGate(
 ): Promise<CheckResult[]> {
   const { seen } = options;
   options.signal.throwIfAborted();
-  const task = requiredTerms(contract);
+  const task = requiredGate(contract);
   const findings = checkFindingsLog(projectDir, contract.findingsLog, seen?.findings ?? []);
   const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task, seen);
   const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
   const cheap = results.length;
   const accepted = (task?.commands ?? []).filter(({ acceptance }) => isReady && acceptance);
-  const copy = await copyFor(contract, projectDir, [...accepted, ...contract.validation], options);
-  if (typeof copy === 'string') results.push({ name: 'clean copy', outcome: 'unavailable', detail: copy });
-  else {
-    try {
-      results.push(...(await runCommands(contract, projectDir, accepted, options, copy)));
-    } finally {
-      copy?.remove();
-    }
-  }
+  results.push(...(await runCheckCommands(contract, projectDir, accepted, options)));
   // Scripts prove nothing if there was no command to run.
   if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
   if (findings !== null) results.push(findings);
@@ -61,9 +53,25 @@ export async function runProofs(
   options: TaskCommandOptions,
 ): Promise<CheckResult[]> {
   options.signal.throwIfAborted();
-  const accepted = (requiredTerms(contract)?.commands ?? []).filter(({ acceptance }) => acceptance);
+  const accepted = (requiredGate(contract)?.commands ?? []).filter(({ acceptance }) => acceptance);
   const results = await runCommands(contract, projectDir, accepted, options, null);
   return results.length === 0 ? [] : [...results, ...changedByThemselves(contract, projectDir, options.iteration)];
+}
+
+/** Runs these acceptance commands and the validation commands, in order, on a clean copy if the contract requires one. */
+export async function runCheckCommands(
+  contract: Contract,
+  projectDir: string,
+  accepted: readonly EvidenceCommand[],
+  options: TaskCommandOptions,
+): Promise<CheckResult[]> {
+  const copy = await copyFor(contract, projectDir, [...accepted, ...contract.validation], options);
+  if (typeof copy === 'string') return [{ name: 'clean copy', outcome: 'unavailable', detail: copy }];
+  try {
+    return await runCommands(contract, projectDir, accepted, options, copy);
+  } finally {
+    copy?.remove();
+  }
 }
 
 /** Returns the clean copy for the commands, null if they run in the project, or why the copy could not be created. */
@@ -120,7 +128,7 @@ async function runCommands(
 }
 
 /** Returns the terms of a required gate. A promise in a prompt file implies one without required files. */
-function requiredTerms({ task, taskPath, policy, tdd }: Contract): Partial<TaskTerms> | null {
+export function requiredGate({ task, taskPath, policy, tdd }: Contract): Partial<TaskTerms> | null {
   if (task !== null) return task.gate === 'required' ? task : null;
   const isPrompt = taskKind(taskPath) === 'prompt' && policy.plan === undefined && tdd === undefined;
   return isPrompt && policy.completion.kind === 'promise' ? { openQuestions: 'optional' } : null;
@@ -141,7 +149,7 @@ function changedByThemselves(contract: Contract, projectDir: string, iteration: 
   });
 }
 
-function checkResult({ name, run, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
+export function checkResult({ name, run, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
   switch (end.kind) {
     case 'blocked':
       return { name, outcome: 'unavailable', detail: `it was not run, since a guardrail blocks it: ${end.rule}` };
@@ -175,7 +183,8 @@ function verdict(
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
-      if (end.code !== 0) return { outcome: 'failed', detail: with_(failed ?? `exit code ${end.code}.`) };
+      if (end.code !== 0)
+        return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
       if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
       return OPTIONAL.test(run) && isEmpty(printed)

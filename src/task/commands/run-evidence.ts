@@ -17,6 +17,7 @@ export interface Evidence extends CommandRecord {
 export interface EvidenceWatch {
   readonly onCommand?: (name: string) => void;
   readonly onEvidence?: (evidence: Evidence) => void;
+  readonly onEnd?: (command: EvidenceCommand, end: TaskCommandEnd) => void;
 }
 
 /** Length that `shorten` adds to a text of up to 12,000 characters. */
@@ -33,6 +34,7 @@ export async function runEvidence(
     options.onCommand?.(command.name);
     const began = performance.now();
     const end = await runTaskCommand(contract, projectDir, command, options);
+    options.onEnd?.(command, end);
     const shown = evidence(command, end, Math.round(performance.now() - began));
     options.onEvidence?.(shown);
     found.push(shown);

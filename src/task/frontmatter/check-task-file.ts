@@ -5,7 +5,7 @@ import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { unreadBoxes } from '../../text/markdown/lists.ts';
 import { advise } from '../../text/message.ts';
-import { missingPrograms, type ProjectPlace } from '../commands/missing-programs.ts';
+import { missingPrograms, type ProjectPlace } from '../commands/missing/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { BY_FILE } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';

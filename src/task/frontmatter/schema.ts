@@ -144,6 +144,10 @@ const KEYS = {
     choice('project', 'worktree'),
     'Where validation and acceptance commands run: in the project, or in a clean copy of all files that git does not ignore, set up by worktree_copy and worktree_setup. Default: project; for a plan worktree, which copies the commit of each task.',
   ),
+  baseline: optional(
+    flag(),
+    'Whether each check runs once before the first iteration, so that a completion can show what changed; true by default.',
+  ),
   completion_signal: optional(
     ruledText('must be a text', 'completion-signal', signalProblem),
     'Text that the agent writes, alone on a line, when everything is done.',

@@ -4,6 +4,7 @@ import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
 import { prefixInRepository } from '../project-file.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
+import { askWithoutFilters } from './without-filters.ts';
 
 export interface GitLimits {
   readonly files: number;
@@ -46,7 +47,8 @@ export async function gitState(
   const look: Look = { projectDir, taskDir, prefix, limits, deadline, ask };
 
   const [status, others, ignored] = await Promise.all([
-    statusOf(look),
+    // No pathspec at the root, because git would compare each path with it.
+    askWithoutFilters(ask, prefix === '' ? STATUS : [...STATUS, '--', '.']),
     // Compares no contents and runs no filter, so it need not wait.
     ask(OTHERS),
     prefix === '' ? null : ask(['check-ignore', '--quiet', '.']),
@@ -62,46 +64,21 @@ export async function gitState(
   return { kind: 'state', state: { head, ...changesOf(look, said, others.text), committed } };
 }
 
-/** Queries tracked files, with the programs of the repository's own filters disabled. */
-async function statusOf({ ask, prefix }: Look): Promise<GitAnswer> {
-  const filters = await ask(PROGRAMS_OF_FILTERS);
-  const hasNone = filters.kind === 'failed' && filters.code === 1;
-  if (filters.kind !== 'answer' && !hasNone) return filters;
-  // No pathspec at the root, because git would compare each path with it.
-  const words = prefix === '' ? STATUS : [...STATUS, '--', '.'];
-  return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
-}
-
 function unknown(limit: string): GitLook {
   return { kind: 'unknown', limit: `git-${limit}` };
 }
 
-const PROGRAMS_OF_FILTERS = [
-  ...['config', '--null', '--show-scope', '--includes', '--name-only', '--get-regexp'],
-  '^filter\\..*\\.(clean|smudge|process|required)$',
-];
 /** Two parallel queries take the time of one; a single status would look for untracked files last. */
 const STATUS = [
   ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=no'],
   // Without `dirty`, git starts another git in each submodule, under the submodule's configuration.
   '--ignore-submodules=dirty',
 ];
-const OTHERS = [
+/** Lists untracked files that no tool has made. */
+export const OTHERS = [
   ...['ls-files', '-z', '--others', '--exclude-standard'],
   ...[...MADE_BY_TOOLS, '.ralph-runner*'].flatMap((name) => ['--exclude', `${name}/`]),
 ];
-
-/** Disables the filter programs of the repository's configuration, which git runs to compare contents. */
-function withoutPrograms(answer: string): Settings {
-  const parts = answer.split('\0');
-  const names = new Set<string>();
-  for (let at = 0; at + 1 < parts.length; at += 2) {
-    const key = parts[at + 1] ?? '';
-    if (parts[at] === 'local' || parts[at] === 'worktree') names.add(key.slice(0, key.lastIndexOf('.')));
-  }
-  const off = [['clean', ''] as const, ['process', ''] as const, ['required', 'false'] as const];
-  return [...names].flatMap((name) => off.map(([key, value]) => [`${name}.${key}`, value] as const));
-}
 
 function changesOf(look: Look, { index, dirty }: GitStatus, untracked: string): Pick<GitState, 'index' | 'tree'> {
   const counts = (path: string): boolean => !isLeftOut(path, look.taskDir);

@@ -18,7 +18,7 @@ export async function nestedRepositories(
   const [strange, unsaved]: [string[], string[]] = [[], []];
   if (folders.length === 0) return { strange, unsaved };
   const ask = (directory: string, words: readonly string[]) => runGit(directory, words, options);
-  const modules = await submodules(projectDir, ask);
+  const modules = await submodulesOf(projectDir, options);
   for (const folder of folders) {
     const path = folder.replace(/\/+$/, '');
     const before = await ask(projectDir, ['ls-tree', since, '--', path]);
@@ -33,9 +33,9 @@ export async function nestedRepositories(
   return { strange, unsaved };
 }
 
-type Ask = (directory: string, words: readonly string[]) => Promise<GitAnswer>;
-
-async function submodules(projectDir: string, ask: Ask): Promise<string[]> {
+/** Returns the paths of the submodules in the project, relative to it. Rejects only with the abort's reason. */
+export async function submodulesOf(projectDir: string, options: GitOptions): Promise<string[]> {
+  const ask = (directory: string, words: readonly string[]): Promise<GitAnswer> => runGit(directory, words, options);
   const [up, prefix] = [
     await ask(projectDir, ['rev-parse', '--show-cdup']),
     await ask(projectDir, ['rev-parse', '--show-prefix']),

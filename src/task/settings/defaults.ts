@@ -24,6 +24,7 @@ export const DEFAULTS = {
   unchanged: [],
   may_change: [],
   verify_in: 'project',
+  baseline: true,
   completion_signal: null,
   completion_promise: null,
   /** Required under the conditions of `gateOf`. */

@@ -59,6 +59,7 @@ export function rowOf({ files, state, status, live, why, until }: ShownLoop): Lo
     ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd, startedAt },
     isCostPartial: live && totalCost(state.usage) === null,
     verified: ended?.verified ?? false,
+    proof: ended?.proof ?? null,
     // If the driver has exited, the last activity counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
     waitingUntil: until,

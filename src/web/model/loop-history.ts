@@ -12,7 +12,7 @@ const MOST_CALLS = 1_000;
 /** Facts recorded at the start of a loop. */
 interface StartFacts {
   readonly limits: Readonly<Record<string, unknown>>;
-  readonly checks: readonly { readonly name: string; readonly run: string }[];
+  readonly checks: readonly { readonly name: string; readonly run: string; readonly before?: string }[];
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
@@ -50,9 +50,11 @@ export class LoopHistory {
     return [...names].map((name) => {
       const known = this.#results.get(name);
       const last = known?.checks.at(-1);
+      const atStart = this.start.checks.find((check) => check.name === name);
       return {
         name,
-        run: last?.run ?? this.start.checks.find((check) => check.name === name)?.run ?? null,
+        run: last?.run ?? atStart?.run ?? null,
+        before: atStart?.before ?? null,
         runs: known?.checks.length ?? 0,
         firstFailed: known?.failed ?? null,
         firstPassed: known?.passed ?? null,

@@ -1,3 +1,5 @@
+import type { Proof } from '../../engine/schema/proof.ts';
+
 /** Data of report and dashboard: plain data, secrets masked, times in ISO-8601 UTC. null is unknown. */
 
 export interface Call {
@@ -93,6 +95,8 @@ export interface Decision {
 export interface CheckSummary {
   readonly name: string;
   readonly run: string | null;
+  /** `passed` or `failed` before the first iteration; null if that is unknown. */
+  readonly before: string | null;
   readonly runs: number;
   readonly firstFailed: number | null;
   readonly firstPassed: number | null;
@@ -128,6 +132,8 @@ export interface LoopRow {
   readonly status: string;
   readonly live: boolean;
   readonly verified: boolean;
+  /** What a completion rests on; null if the loop is not complete, or ran under a former version. */
+  readonly proof: Proof | null;
   readonly iteration: number;
   /** 0 if not yet known. */
   readonly maxIterations: number;

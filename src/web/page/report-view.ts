@@ -83,14 +83,22 @@ export function Badge({ status, verified }: { readonly status: string; readonly 
   return html`<span class=${`badge ${toneOf(status, verified)}`}>${word}</span>`;
 }
 
+const PROOFS: Readonly<Record<NonNullable<ReportData['row']['proof']>, string>> = {
+  'red-to-green': 'Red to green: what failed before the start passes now.',
+  'still-green': 'Still green: the checks passed before as well, so they show that nothing broke.',
+  green: 'Green: whether the checks passed before the start is unknown.',
+  none: 'Nothing: the checks passed before as well, and no change of a file of the project was seen.',
+};
+
 function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; readonly row: ReportData['row'] }) {
   return html`<section aria-labelledby="proof">
     <h2 id="proof">What was proved</h2>
+    ${row.proof !== null && checks.length > 0 && html`<p class=${row.proof === 'none' ? 'warn' : ''}>${PROOFS[row.proof]}</p>`}
     ${
       checks.length === 0
         ? html`<p class="warn">${row.status === 'complete' ? "Nothing: the loop had no checks, so the agent's word ended it." : 'The loop has no checks.'}</p>`
         : html`<div class="scroll" tabindex="0" role="region" aria-label="Checks"><table class="proof">
-          <thead><tr><th scope="col">Check</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in iteration</th><th scope="col" class="number">First passed in iteration</th></tr></thead>
+          <thead><tr><th scope="col">Check</th><th scope="col">Before the start</th><th scope="col">Last result</th><th scope="col" class="number">Runs</th><th scope="col" class="number">First failed in iteration</th><th scope="col" class="number">First passed in iteration</th></tr></thead>
           <tbody>${checks.map((check) => html`<${CheckRow} check=${check} />`)}</tbody>
         </table></div>`
     }
@@ -98,11 +106,12 @@ function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; read
 }
 
 function CheckRow({ check }: { readonly check: CheckSummary }) {
-  const { name, run, last, runs, firstFailed, firstPassed, tail } = check;
+  const { name, run, before, last, runs, firstFailed, firstPassed, tail } = check;
   const good = last === null ? null : last === 'ok';
   return html`<tr>
     <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
       ${good === false && tail !== '' && html`<br />${oneLine(tail.split('\n', 1)[0] ?? '')}`}</td>
+    <td data-label="Before the start:">${before === null ? '–' : html`<${Mark} good=${before === 'passed'} label=${before} />`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
     <td class="number" data-label="Runs:">${runs}</td>
     <td class="number" data-label="First failed in iteration:">${firstFailed ?? '–'}</td>

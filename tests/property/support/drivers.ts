@@ -133,7 +133,7 @@ function startOf({
   const flags = { permissionMode: 'bypassPermissions' };
   return {
     ...{ projectDir: directory, name: null, task: null, flags, env, at: new Date().toISOString() },
-    ...{ existing: 'refuse', clientVersion: CLIENT, bundleDir: null },
+    ...{ existing: 'refuse', clientVersion: CLIENT, bundleDir: null, baseline: null },
   };
 }
 

@@ -14,6 +14,9 @@ import { emptyFolder } from '../folder.ts';
 /** Who agrees in tests that have no terminal. */
 export const PERSON = { terminal: '/dev/pts/9', processes: ['sh (7)'] };
 
+/** Consent without a person and without results of checks. */
+export const UNASKED = { by: null, baseline: null };
+
 export const AT = '2026-02-28T10:00:00Z';
 
 export interface Project {
@@ -45,7 +48,7 @@ export function start(
 ): StartedLoop {
   return startLoop({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at, existing, consented },
-    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
   });
 }
 

@@ -5,8 +5,10 @@ import type { TestContext } from 'node:test';
 import { NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
 import type { StartAgent } from '../../../src/claude/agent/agent-run.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
+import { type ReadyRequest, withBaseline } from '../../../src/drive/start/baseline.ts';
 import type { StartRequest } from '../../../src/drive/start/read-settings.ts';
 import { startLoop } from '../../../src/drive/start/start-loop.ts';
+import type { Proof } from '../../../src/engine/schema/proof.ts';
 import { readState } from '../../../src/state/loop-files.ts';
 import { aProject, aStop, type Project, put } from './drive-project.ts';
 import { called, startedRouter } from './router-project.ts';
@@ -27,6 +29,7 @@ export interface Task {
 export interface Became {
   readonly status: string;
   readonly verified: boolean;
+  readonly proof: Proof | undefined;
   /** Number of turns that the agent had. */
   readonly turns: number;
   readonly message: string;
@@ -49,7 +52,7 @@ const FLAGS = { permissionMode: 'bypassPermissions' };
 export const EVERY_DRIVER: Readonly<Record<'hook' | 'runner' | 'router', PlayLoop>> = {
   hook: (t, task, turns) =>
     play(t, task, turns, async (project, take, prompts) => {
-      startLoop({ ...requestOf(project, task), headless: false });
+      startLoop(await readyOf(project, task, { headless: false }));
       for (let nth = 0; nth < MOST_TURNS; nth++) {
         const answer = await aStop(project, { last_assistant_message: take() }, { RALPH_ACTIVE: '1' });
         if (answer?.decision !== 'block') return;
@@ -73,9 +76,10 @@ export const EVERY_DRIVER: Readonly<Record<'hook' | 'runner' | 'router', PlayLoo
           done: Promise.resolve({ ...done, durationMs: 1, complaint: '' }),
         } as ReturnType<StartAgent>;
       };
+      const ready = await readyOf(project, task, { headless: true, mode: 'runner' });
       await runLoop(
         project.files,
-        () => startLoop({ ...requestOf(project, task), headless: true, mode: 'runner' }),
+        () => startLoop(ready),
         () => ({
           startAgent,
           env: project.env,
@@ -89,7 +93,7 @@ export const EVERY_DRIVER: Readonly<Record<'hook' | 'runner' | 'router', PlayLoo
     }),
   router: (t, task, turns) =>
     play(t, task, turns, async (project, take, prompts) => {
-      startedRouter(project, { ...requestOf(project, task), mode: 'router', env: { ...project.env } });
+      startedRouter(project, await readyOf(project, task, { mode: 'router', env: { ...project.env } }));
       let answer = await called(project);
       for (let nth = 0; nth < MOST_TURNS && answer.action === 'spawn'; nth++) {
         if (nth > 0) prompts.push(answer.prompt);
@@ -120,15 +124,26 @@ async function play(
   const [archived = ''] = readdirSync(project.files.archiveDir).slice(-1);
   const { state } = readState(join(project.files.archiveDir, archived)) as { state: { status: string } };
   assert.equal(state.status, 'ended');
-  const { ended } = state as unknown as { ended: { as: string; verified: boolean; message: string } };
-  return { status: ended.as, verified: ended.verified, turns: taken, message: ended.message, prompts };
+  const { ended } = state as unknown as {
+    ended: { as: string; verified: boolean; proof?: Proof; message: string };
+  };
+  const { as: status, verified, proof, message } = ended;
+  return { status, verified, proof, turns: taken, message, prompts };
 }
 
-function requestOf({ directory, env }: Project, { path, request }: Task): StartRequest {
-  return {
+/** A start by the user whose checks have run, as every command that starts a loop does it. */
+function readyOf(
+  { directory, env }: Project,
+  { path, request }: Task,
+  more: Partial<StartRequest>,
+): Promise<ReadyRequest> {
+  const whole = {
     ...{ projectDir: directory, name: null, task: path ?? null, flags: FLAGS, env, at: new Date().toISOString() },
     ...{ existing: 'refuse', headless: false, launched: true, consented: true, clientVersion: '2.1.330' },
     bundleDir: null,
     ...request,
+    ...more,
   } as StartRequest;
+  const now = (): string => new Date().toISOString();
+  return withBaseline(whole, { env, now, signal: new AbortController().signal });
 }

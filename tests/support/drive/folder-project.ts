@@ -17,6 +17,7 @@ export function aTaskFolder(t: TestContext, frontmatter = 'max_iterations: 5'): 
   startLoop({
     ...{ projectDir: project.directory, name: 'job', task: 'job', flags: {}, env: project.env, at: AT },
     ...{ existing: 'refuse', headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null },
+    baseline: null,
   });
   const named = { ...project, files: loopFiles(project.directory, 'job', project.env) };
   rewrite(named, { sessionId: 'session-1' });

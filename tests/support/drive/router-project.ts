@@ -34,6 +34,7 @@ export function startedRouter(
       launched: false,
       clientVersion: null,
       bundleDir: null,
+      baseline: null,
     },
     ...more,
   });

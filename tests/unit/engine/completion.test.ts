@@ -41,7 +41,9 @@ describe('a claim of completion', () => {
     assert.deepEqual(state.ended, {
       at: at(70),
       as: 'complete',
-      message: 'Complete after 1 iteration, verified by 2 checks.',
+      message:
+        'Complete after 1 iteration, verified by 2 checks. Whether the checks passed before the start is unknown.',
+      proof: 'green',
       verified: true,
     });
     assert.equal(saying(effects, 'loop.ended')['verified'], true);
@@ -50,7 +52,10 @@ describe('a claim of completion', () => {
 
   test('is accepted by a single check, and the message counts it', () => {
     const { state } = transition(verifying({ iteration: 3 }), verified(ok('tests')), policy());
-    assert.equal(state.status === 'ended' && state.ended.message, 'Complete after 3 iterations, verified by 1 check.');
+    assert.equal(
+      state.status === 'ended' && state.ended.message,
+      'Complete after 3 iterations, verified by 1 check. Whether the checks passed before the start is unknown.',
+    );
   });
 
   test('is accepted without a check, and the end says that nothing was verified', () => {

@@ -8,6 +8,7 @@ const AT = '2026-03-01T12:00:00.000Z';
 function report(more: Partial<EndReport> = {}): string[] {
   return reportLines({
     ...{ outcome: 'complete', reason: 'Done.', verified: true, checks: [{ name: 'tests', outcome: 'ok' }] },
+    ...{ proof: 'red-to-green', before: null },
     ...{ iterations: 2, maxIterations: 25, durationMs: 61_499, costUsd: 0.5, tokens: 1234 },
     ...{ changes: null, changedScripts: [], notices: [], unsandboxed: null, lastWords: [], restore: null, next: null },
     ...more,

@@ -12,7 +12,7 @@ function results(outcomes: Readonly<Record<string, Outcome>>): CheckResult[] {
 
 const passed = results({ tests: 'ok', lint: 'ok' });
 const before = (outcomes: Readonly<Record<string, Outcome>>): Baseline => baselineOf(results(outcomes));
-const [changed, same, unknown] = ['yes', 'no', 'unknown'] as const;
+const [changed, same, unknown] = ['yes', 'no', undefined] as const;
 
 test('a check that failed before and passes now proves the work, whatever changed', () => {
   const baseline = before({ tests: 'failed', lint: 'ok' });

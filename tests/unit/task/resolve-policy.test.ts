@@ -32,6 +32,7 @@ test('without settings the defaults of the table apply', () => {
   assert.deepEqual(policy, DEFAULT_POLICY);
   assert.deepEqual(settings, {
     accept: 'ask',
+    baseline: true,
     validation: [],
     unchanged: [],
     mayChange: [],

@@ -128,6 +128,8 @@ test('the further rows of a report’s line are indented as its first', async ()
       outcome: 'complete' as const,
       reason: 'Complete.',
       verified: true,
+      proof: null,
+      before: null,
       checks: [],
       iterations: 1,
       maxIterations: 7,

@@ -30,11 +30,24 @@ const edits =
 const checksAll = edits((text) => text.replaceAll('- [ ]', '- [x]'));
 const THREE = ['[ ] Write the parser', '[ ] Test the parser', '[ ] Document the parser'];
 
+/** Does the work of the items besides: boxes alone prove nothing. */
+const works =
+  (turn: AgentTurn): AgentTurn =>
+  (project) => {
+    writeFileSync(join(project.directory, 'parser.js'), 'export const parse = () => null;\n');
+    return turn(project);
+  };
+
 for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
   describe(`in the ${driver}, a checklist`, () => {
     test('is complete at the first honest claim', async (t) => {
-      const became = await run(t, checklist(...THREE), [checksAll]);
+      const became = await run(t, checklist(...THREE), [works(checksAll)]);
       assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 1]);
+    });
+
+    test('whose boxes are checked without any work completes unverified', async (t) => {
+      const became = await run(t, checklist(...THREE), [checksAll]);
+      assert.deepEqual([became.status, became.verified, became.proof], ['complete', false, 'none']);
     });
 
     test('whose items have marks that are no x is not complete', async (t) => {
@@ -68,7 +81,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       const restores = edits(
         (text) => `${text}- [x] **Test the parser**: not needed, the compiler does\n- [x] Document the parser\n`,
       );
-      const became = await run(t, checklist(...THREE), [loses, restores]);
+      const became = await run(t, checklist(...THREE), [loses, works(restores)]);
       assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 2]);
     });
 

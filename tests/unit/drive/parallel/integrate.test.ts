@@ -73,6 +73,7 @@ async function completeLoop(projectDir: string, validation: string, given: NodeJ
     launched: false,
     clientVersion: null,
     bundleDir: null,
+    baseline: null,
   });
   const message = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
   const payload = { hook_event_name: 'Stop', session_id: 'session-1', last_assistant_message: message };

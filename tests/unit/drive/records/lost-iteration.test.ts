@@ -44,7 +44,7 @@ const shown = (project: TaskFolder): string[] =>
 function resume({ directory, env }: Project, at = '2026-02-28T10:01:00Z'): void {
   startLoop({
     ...{ projectDir: directory, name: 'job', task: 'job', flags: {}, env, at, existing: 'resume' },
-    ...{ headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null },
+    ...{ headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null, baseline: null },
   });
 }
 

@@ -3,7 +3,7 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
-import { AT, aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { AT, aProject, put, rewrite, stateOf, UNASKED } from '../../../support/drive/drive-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
@@ -48,7 +48,7 @@ test('without consent the host waits and sees what would run; with consent the l
   assert.deepEqual(wait.commands, ['test -f done']);
   assert.match(wait.message, /main\.cjs start --consent/);
   assert.equal((await called(project, { text: 'Work.' })).action, 'wait');
-  giveConsent(project.files, project.env, AT, pendingTerms(project.files));
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
   assert.equal((await spawned(project)).iteration, 1);
 });
 

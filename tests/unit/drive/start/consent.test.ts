@@ -18,6 +18,7 @@ import {
   rewrite,
   start,
   stateOf,
+  UNASKED,
 } from '../../../support/drive/drive-project.ts';
 
 const FOUR_KEYS = { iteration: 1, startedAt: AT, lastRunAt: AT, lastFindingsCount: null };
@@ -53,9 +54,12 @@ test('A loop that an agent asks for awaits consent in state and contract; one of
 test('Consent is recorded in contract and state, and the loop continues at its next Stop.', async (t) => {
   const project = askedFor(t);
   assert.match((await aStop(project))?.systemMessage ?? '', /awaits your consent/);
-  assert.equal(giveConsent(project.files, project.env, AT, pendingTerms(project.files)).after.status, 'running');
+  assert.equal(
+    giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED).after.status,
+    'running',
+  );
   assert.deepEqual(agreement(project), ['running', true, true]);
-  giveConsent(project.files, project.env, AT, pendingTerms(project.files));
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
   assert.deepEqual(agreement(project), ['running', true, true]);
   assert.equal((await aStop(project))?.decision, 'block');
 });
@@ -105,10 +109,10 @@ test('A crash between contract and state loses no consent: the next Stop or cons
   for (const again of [false, true]) {
     const project = askedFor(t);
     const before = readFileSync(project.files.state, 'utf8');
-    giveConsent(project.files, project.env, AT, pendingTerms(project.files));
+    giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
     put(project.files.state, before);
     assert.deepEqual(agreement(project), ['awaiting-consent', true, false]);
-    if (again) giveConsent(project.files, project.env, AT, pendingTerms(project.files));
+    if (again) giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
     assert.equal((await aStop(project))?.decision, 'block');
     assert.deepEqual(agreement(project), ['running', true, true]);
   }
@@ -122,7 +126,7 @@ test('Consent is refused for a missing contract and for one that does not match 
     contract: { ...stored.contract, validation: [{ name: 'x', run: 'x', timeoutSeconds: 1 }] },
   };
   const refused = (code: string): void => {
-    const consent = (): unknown => giveConsent(project.files, project.env, AT, pendingTerms(project.files));
+    const consent = (): unknown => giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
     assert.throws(consent, (error) => error instanceof RalphError && error.code === code);
     assert.equal(stateOf(project).status, 'awaiting-consent');
   };
@@ -164,7 +168,7 @@ test('A request of an agent is stored with its digest, which the user’s approv
   const asked = contractOf(project).contract.consentDigest;
   const terms = pendingTerms(project.files);
   assert.equal(asked, consentDigest(terms));
-  giveConsent(project.files, project.env, AT, terms);
+  giveConsent(project.files, project.env, AT, terms, UNASKED);
   assert.equal(contractOf(project).contract.consentDigest, asked);
 });
 
@@ -189,7 +193,7 @@ test('Approval of something that has changed is refused with the changes, and no
   );
   start(project, false, 'fresh');
   assert.throws(
-    () => giveConsent(project.files, project.env, AT, shown),
+    () => giveConsent(project.files, project.env, AT, shown, UNASKED),
     /validation: make test \(\d+ s\) -> rm -rf build \(\d+ s\)\n {2}max_iterations: 25 -> 99/,
   );
   assert.equal(stateOf(project).status, 'awaiting-consent');

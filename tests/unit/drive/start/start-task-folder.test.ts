@@ -44,7 +44,7 @@ function folder(project: Project, name: string, header = HEADER, body = 'Work.\n
 function start({ directory, env }: Project, task: string | null, more: Partial<StartRequest> = {}): Contract {
   const loop = startLoop({
     ...{ projectDir: directory, name: null, task, flags: {}, env, at: AT, existing: 'refuse', consented: true },
-    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, ...more },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null, ...more },
   });
   return loop.stored.contract;
 }

@@ -4,16 +4,16 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { scenarioSection } from '../../../../src/drive/prompt/extra-sections.ts';
+import type { ReadyRequest } from '../../../../src/drive/start/baseline.ts';
 import { giveConsent, pendingTerms, preparedTerms } from '../../../../src/drive/start/consent.ts';
 import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts';
-import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import { requireList, tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
-import { aProject, aStop, PERSON, type Project, stateOf } from '../../../support/drive/drive-project.ts';
+import { aProject, aStop, PERSON, type Project, stateOf, UNASKED } from '../../../support/drive/drive-project.ts';
 import { AT, after, aList } from '../../../support/tdd-list.ts';
 
 function keep({ files }: Project, change: (record: TddRecord) => TddRecord): void {
@@ -29,7 +29,15 @@ function aTddLoop(t: TestContext, more: Partial<Parameters<typeof startLoop>[0]>
   const { directory, env } = project;
   const loop = startLoop({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'refuse', consented: true },
-    ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', tdd: true, ...more },
+    ...{
+      headless: false,
+      launched: false,
+      clientVersion: null,
+      bundleDir: '/bundle',
+      baseline: null,
+      tdd: true,
+      ...more,
+    },
   });
   return { project, loop, contract: loop.stored.contract };
 }
@@ -125,12 +133,12 @@ test('a continued loop stays a TDD loop, whichever command starts it', (t) => {
   const { directory, env } = project;
   const resumed = startLoop({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
-    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
   });
   assert.deepEqual(resumed.stored.contract.tdd, loop.stored.contract.tdd);
   const fresh = startLoop({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'fresh', consented: true },
-    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
   });
   assert.equal(fresh.stored.contract.tdd, undefined);
 });
@@ -142,7 +150,7 @@ test('a replaced list does not change the kind of a continued loop, unless the u
   const resume = (tdd: boolean) =>
     startLoop({
       ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
-      ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', tdd },
+      ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', baseline: null, tdd },
     });
   assert.throws(() => resume(false), /list of scenarios of this loop no longer exists/);
   const { loopId, stored } = resume(true);
@@ -156,7 +164,7 @@ test('an unreadable list does not change the kind of a continued loop', (t) => {
   const resume = (): unknown =>
     startLoop({
       ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
-      ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+      ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
     });
   assert.throws(resume, /the record of the TDD list, .* cannot be read/);
   assert.equal(stateOf(project).status, 'running');
@@ -165,7 +173,7 @@ test('an unreadable list does not change the kind of a continued loop', (t) => {
 test("an agent's start approves no command; the user's consent to the loop covers the list", (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   assert.equal(peekTdd(project.files)?.consented, false);
-  giveConsent(project.files, project.env, AT, pendingTerms(project.files));
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
   assert.equal(peekTdd(project.files)?.consented, true);
 });
 
@@ -181,7 +189,7 @@ test('consent to a loop does not cover a list that replaced the requested one', 
   const { project, loop } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   swapList(project);
   assert.throws(
-    () => giveConsent(project.files, project.env, AT, pendingTerms(project.files)),
+    () => giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED),
     /has changed since this loop was started/,
   );
   assert.equal(peekTdd(project.files)?.consented, false);
@@ -192,8 +200,9 @@ test('consent to a loop does not cover a list that replaced the requested one', 
 test('approval covers the list that was shown: another one is not started', (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   const { directory, env, files } = project;
-  const request: StartRequest = {
+  const request: ReadyRequest = {
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, consented: true, tdd: true },
+    baseline: null,
     ...{ existing: 'resume', headless: false, launched: false, clientVersion: null, bundleDir: '/bundle' },
   };
   const approved = preparedTerms(prepareContract(request), requireList(files, AT));

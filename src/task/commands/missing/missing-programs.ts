@@ -1,18 +1,29 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
-import { onPath } from '../../state/process/find-program.ts';
-import type { SyntaxNode } from '../../text/shell/parse-shell.ts';
-import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
-import { suggestion } from '../frontmatter/canonical-keys.ts';
-import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
-import type { Frontmatter } from '../frontmatter/schema.ts';
-import { makeTargets, packageManagerCall, packageScripts } from '../pinned-scripts/package-scripts.ts';
+import { join, relative, resolve, sep } from 'node:path';
+import { readRegularFile } from '../../../state/files/regular-file.ts';
+import { onPath } from '../../../state/process/find-program.ts';
+import type { SyntaxNode } from '../../../text/shell/parse-shell.ts';
+import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../../text/shell/parse-shell.ts';
+import { suggestion } from '../../frontmatter/canonical-keys.ts';
+import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
+import type { Frontmatter } from '../../frontmatter/schema.ts';
+import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
 
 export interface ProjectPlace {
   readonly dir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a command needs and does not find. */
+export interface Missing {
+  readonly kind: 'program' | 'file' | 'module' | 'script' | 'target';
+  readonly name: string;
+  readonly why: string;
+  /** Advice after it, in a sentence that begins with a space; '' if there is none. */
+  readonly hint: string;
+  /** Project files that would have it. */
+  readonly files: readonly string[];
 }
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
@@ -28,12 +39,18 @@ export function missingPrograms(
     [['worktree_setup'], worktree_setup],
   ];
   return runs.flatMap(([keys, run]) =>
-    commandsOf(run ?? '').flatMap((words): KeyProblem[] => {
-      const why = missing(words, place, /\bcd\b/.test(run ?? ''));
-      const message = `${keyPath(keys)} cannot run here: ${why}`;
-      return why === null ? [] : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
+    missingIn(run ?? '', place).flatMap(({ kind, why, hint }): KeyProblem[] => {
+      const message = `${keyPath(keys)} cannot run here: ${why}${hint}`;
+      // The task may have to make a file of the project.
+      return kind === 'file' ? [] : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
     }),
   );
+}
+
+/** Returns what the simple commands of a shell text would not find in this folder. Runs nothing of the project. */
+export function missingIn(run: string, place: ProjectPlace): Missing[] {
+  const entersFolder = /\bcd\b/.test(run);
+  return commandsOf(run).flatMap((words) => missing(words, place, entersFolder) ?? []);
 }
 
 /** Returns the simple commands of a shell text as words; none if it defines functions or is too long. */
@@ -52,7 +69,7 @@ function commandsOf(run: string): string[][] {
   } catch {
     return found; // nested too deeply for the parser
   }
-  return found.filter(([name = '']) => /^[\w.+-]+$/.test(name));
+  return found.filter(([name = '']) => /^[\w.+/-]+$/.test(name));
 }
 
 const BUILT_IN = new Set(
@@ -61,23 +78,36 @@ const BUILT_IN = new Set(
   ),
 );
 
-function missing(words: readonly string[], place: ProjectPlace, entersFolder: boolean): string | null {
+function missing(words: readonly string[], place: ProjectPlace, entersFolder: boolean): Missing | null {
   const { dir, env } = place;
   const [name = '', ...rest] = words;
-  if (!BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null) {
-    return `the program "${name}" is not on the PATH.`;
+  if (!name.includes('/') && !BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null) {
+    return { kind: 'program', name, why: `the program "${name}" is not on the PATH.`, hint: '', files: [] };
   }
   if (/^python[\d.]*$/.test(name) && rest[0] === '-m' && rest[1] !== undefined)
     return missingModule(name, rest[1], place);
   if (entersFolder) return null;
+  if (name.includes('/')) return missingFile(name, dir);
   return name === 'make' || name === 'gmake' ? missingTarget(rest, dir) : missingScript(words, dir);
+}
+
+function missingFile(name: string, dir: string): Missing | null {
+  const path = resolve(dir, name);
+  if (existsSync(path)) return null;
+  return {
+    kind: 'file',
+    name,
+    why: `there is no file ${name}.`,
+    hint: '',
+    files: [relative(dir, path).split(sep).join('/')],
+  };
 }
 
 const PYTHON_MS = 5_000;
 const NO_MODULE = 3;
 
 /** Returns why Python does not find a module. Runs nothing of the project, not even a module that shadows one of Python's own. */
-function missingModule(python: string, module: string, { dir, env }: ProjectPlace): string | null {
+function missingModule(python: string, module: string, { dir, env }: ProjectPlace): Missing | null {
   const [top = ''] = module.split('.');
   const code = [
     "import sys; sys.path[:] = [each for each in sys.path if each]; import importlib.util; sys.path.insert(0, '')",
@@ -85,34 +115,41 @@ function missingModule(python: string, module: string, { dir, env }: ProjectPlac
   ].join('; ');
   const options = { cwd: dir, env: { ...env }, stdio: 'ignore', timeout: PYTHON_MS } as const;
   const isMissing = spawnSync(python, ['-c', code, top], options).status === NO_MODULE;
-  return isMissing ? `${python} has no module "${top}". Install it, or activate the environment that has it.` : null;
+  if (!isMissing) return null;
+  const why = `${python} has no module "${top}".`;
+  const hint = ' Install it, or activate the environment that has it.';
+  return { kind: 'module', name: top, why, hint, files: [`${top}.py`, `${top}/__init__.py`, `${top}/__main__.py`] };
 }
 
 const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-present|--prefix|-C|--dir|--cwd)(?:=|$)/;
 /** Scripts that npm runs without `run`; any other word may be a command of the package manager itself. */
 const BARE = new Set(['test', 't', 'tst', 'start', 'stop', 'restart']);
 
-function missingScript(words: readonly string[], dir: string): string | null {
+function missingScript(words: readonly string[], dir: string): Missing | null {
   const call = packageManagerCall(words);
   const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
   if (call === null || call.isForWorkspaces || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
-  if (!existsSync(join(dir, 'package.json'))) return 'the project has no package.json.';
-  const names = Object.keys(packageScripts(dir, 'package.json'));
   const [script = ''] = call.scripts;
+  const none = { kind: 'script', name: script, hint: '', files: ['package.json'] } as const;
+  if (!existsSync(join(dir, 'package.json'))) return { ...none, why: 'the project has no package.json.' };
+  const names = Object.keys(packageScripts(dir, 'package.json'));
   if (names.includes(script) || (script === 'start' && existsSync(join(dir, 'server.js')))) return null;
-  return `package.json has no script "${script}".${suggestion(script, names)}`;
+  return { ...none, why: `package.json has no script "${script}".`, hint: suggestion(script, names) };
 }
 
-function missingTarget(words: readonly string[], dir: string): string | null {
+const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
+
+function missingTarget(words: readonly string[], dir: string): Missing | null {
   if (words.some((word) => /^-[Cf]|^--(?:file|directory|makefile)/.test(word))) return null;
-  const file = ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(dir, name)));
-  if (file === undefined) return 'the project has no makefile.';
+  const file = MAKEFILES.find((name) => existsSync(join(dir, name)));
+  if (file === undefined)
+    return { kind: 'target', name: '', why: 'the project has no makefile.', hint: '', files: MAKEFILES };
   const text = readRegularFile(join(dir, file), 1024 * 1024) ?? '';
   // Included or computed rules cannot be listed.
   if (/^-?include\s|^[^\t#=\n]*[%$][^=\n]*:(?!=)/m.test(text)) return null;
   const targets = makeTargets(text);
   const unknown = words.find((word) => /^[\w.-]+$/.test(word) && !word.startsWith('-') && !targets.has(word));
-  return unknown === undefined || existsSync(join(dir, unknown))
-    ? null
-    : `the ${file} has no target "${unknown}".${suggestion(unknown, [...targets])}`;
+  if (unknown === undefined || existsSync(join(dir, unknown))) return null;
+  const why = `the ${file} has no target "${unknown}".`;
+  return { kind: 'target', name: unknown, why, hint: suggestion(unknown, [...targets]), files: [file] };
 }

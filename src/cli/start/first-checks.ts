@@ -1,0 +1,55 @@
+import type { BaselineOptions, StartBaseline } from '../../drive/start/baseline.ts';
+import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { baselineText } from '../../engine/proof-texts.ts';
+import { onSignals } from '../../state/process/signals.ts';
+import { printable } from '../../term/format.ts';
+import { isTerminal } from '../../term/write-text.ts';
+import type { CommandContext } from '../command.ts';
+
+/** Time after which a user at a terminal is told what takes so long. */
+const LONG_MS = 2_000;
+
+/** Exit code of a command whose checks Ctrl+C ended. */
+export const LEFT = 130;
+
+/** Runs the checks before a start and prints their results. Returns null, with nothing left, if a signal ended them. */
+export async function runFirstChecks<T extends { readonly baseline: StartBaseline | null }>(
+  context: Pick<CommandContext, 'env' | 'now' | 'err'>,
+  work: (options: BaselineOptions) => Promise<T>,
+): Promise<T | null> {
+  const done = await watchChecks(context, work);
+  if (done === null) context.err(withPrefix(START_TEXTS.baselineLeft));
+  else if (done.baseline !== null) {
+    const { checks } = done.baseline.baseline;
+    const isGreen = checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
+    context.err(withPrefix(START_TEXTS.checksBefore(printable(baselineText({ checks })))));
+    if (isGreen) context.err(withPrefix(START_TEXTS.allPass));
+  }
+  return done;
+}
+
+/** Runs work with checks, and names the current one at a terminal if that takes long. Returns null if a signal ended it. */
+export async function watchChecks<T>(
+  { env, now, err }: Pick<CommandContext, 'env' | 'now' | 'err'>,
+  work: (options: BaselineOptions) => Promise<T>,
+): Promise<T | null> {
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const quiet = onSignals({ press: leave, leave });
+  let current = '';
+  const late = setTimeout(() => {
+    if (current !== '' && isTerminal(2)) err(withPrefix(START_TEXTS.checksRun(printable(current))));
+  }, LONG_MS);
+  try {
+    const onCheck = (name: string): void => {
+      current = name;
+    };
+    return await work({ env, now, signal: left.signal, onCheck });
+  } catch (error) {
+    if (left.signal.aborted) return null;
+    throw error;
+  } finally {
+    clearTimeout(late);
+    quiet();
+  }
+}

@@ -1,0 +1,171 @@
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { CheckResult } from '../../engine/events.ts';
+import { baselineOf } from '../../engine/policy/proof.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { Baseline } from '../../engine/schema/proof.ts';
+import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
+import { withDeciding } from '../../task/commands/deciding-environment.ts';
+import { whyNotRun } from '../../task/commands/missing/why-not-run.ts';
+import { type BaselineRun, runBaseline } from '../../task/commands/run-baseline.ts';
+import type { Evidence } from '../../task/commands/run-evidence.ts';
+import { taskCommand } from '../../task/frontmatter/placeholders.ts';
+import { readGitPins, writeGitView } from '../../task/git/git-view.ts';
+import { changesSinceStart, readStartFiles } from '../../task/progress/start-files.ts';
+import { buildContract } from '../../task/settings/build-contract.ts';
+import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
+import { RalphError } from '../../text/message.ts';
+import { type StartRecord, storeStartRecord } from '../control/project-change.ts';
+import { evidenceGuard } from '../prompt/gather-evidence.ts';
+import { storeStartEvidence } from '../prompt/start-evidence.ts';
+import { unprovedScenarios } from '../tdd/scenario-list.ts';
+import { START_TEXTS } from '../turn/messages.ts';
+import { hasBegun } from './existing-loop.ts';
+import { prepareContract } from './prepare-contract.ts';
+import type { StartRequest } from './read-settings.ts';
+
+/** What the checks said before the start, and what the project looked like after them. */
+export interface StartBaseline {
+  readonly baseline: Baseline;
+  readonly record: StartRecord;
+  /** Output of the task's commands, which the first prompt uses instead of running them again. */
+  readonly evidence: readonly Evidence[];
+}
+
+/** A request whose checks have run. */
+export interface ReadyRequest extends StartRequest {
+  /** Null if the checks are not to run, or an agent has worked on the loop already. */
+  readonly baseline: StartBaseline | null;
+}
+
+export interface BaselineOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => string;
+  readonly signal: AbortSignal;
+  /** Called with the name of a check before it runs. */
+  readonly onCheck?: (name: string) => void;
+}
+
+/**
+ * Runs the checks of a loop that is about to start, unless an agent has worked on it. Throws RalphError with every problem,
+ * `refused` for checks that cannot run; rejects with the abort's reason. Nothing is left in either case.
+ */
+export async function withBaseline<T extends StartRequest>(
+  request: T,
+  options: BaselineOptions & {
+    /** Returns whether the user has agreed to what the loop runs. Default: that of the request. */
+    readonly mayRun?: (contract: Contract) => boolean;
+  },
+): Promise<T & ReadyRequest> {
+  const { projectDir, name, env, tdd, consented } = request;
+  const { mayRun = () => consented } = options;
+  const files = loopFiles(projectDir, name, env);
+  if (hasBegun(readState(files.state), request)) return { ...request, baseline: null };
+  const { contract } = buildContract({ ...prepareContract(request).terms, loopId: 'baseline' });
+  if (!mayRun(contract)) return { ...request, baseline: null };
+  const baseline = await takeBaseline(files, contract, tdd === true, options);
+  // The loop's time begins after them.
+  return { ...request, baseline, at: options.now() };
+}
+
+/** Returns a request whose checks another process has run in the same tree; `baseline` is undefined if their results are unknown. */
+export async function withGivenBaseline<T extends StartRequest>(
+  request: T,
+  baseline: Baseline | undefined,
+): Promise<T & ReadyRequest> {
+  const { projectDir, name, env } = request;
+  const isGiven = baseline !== undefined && !hasBegun(readState(loopFiles(projectDir, name, env).state), request);
+  if (!isGiven) return { ...request, baseline: null };
+  const files = await readStartFiles(projectDir, null, { env });
+  return { ...request, baseline: { baseline, record: { files, written: [] }, evidence: [] } };
+}
+
+/** Runs the checks of a contract, as `withBaseline` does. Returns null if there are none, or they are not to run. */
+export async function takeBaseline(
+  files: LoopFiles,
+  contract: Contract,
+  isTdd: boolean,
+  options: BaselineOptions,
+): Promise<StartBaseline | null> {
+  const { projectDir } = files;
+  const git = { env: options.env, signal: options.signal };
+  if (contract.skipsBaseline || !(isTdd || hasChecks(contract))) return null;
+  const folder = hasTaskFolder(contract) ? relativeTaskFolder(contract.taskPath) : '.';
+  const taskDir = folder === '.' ? null : folder;
+  const before = await readStartFiles(projectDir, taskDir, git);
+  const { results, evidence, problems } = await runChecksNow(files, contract, options);
+  if (problems.length > 0) throw new RalphError('refused', START_TEXTS.cannotRun(problems));
+  const runsCommands = contract.validation.length > 0 || evidence.length > 0;
+  const written = runsCommands ? (await changesSinceStart(projectDir, before, git)).files : [];
+  const after = runsCommands ? await readStartFiles(projectDir, taskDir, git) : before;
+  const all = isTdd ? [unprovedScenarios(), ...results] : results;
+  return { baseline: baselineOf(all), record: { files: after, written }, evidence };
+}
+
+function hasChecks({ validation, task }: Contract): boolean {
+  const gate = task?.gate === 'required' ? task : null;
+  const accepted = gate?.commands.some(({ acceptance }) => acceptance) === true;
+  return validation.length > 0 || accepted || (gate?.requiredOutputs.length ?? 0) > 0;
+}
+
+/** Results of all checks now; `problems` says of each check that could not run at all what would help. */
+export interface ChecksNow extends BaselineRun {
+  readonly problems: readonly string[];
+}
+
+/** Runs the checks of a contract once, whatever fails. Rejects with the abort's reason; leaves nothing behind. */
+export async function runChecksNow(
+  files: LoopFiles,
+  contract: Contract,
+  { env, signal, onCheck }: BaselineOptions,
+): Promise<ChecksNow> {
+  const { projectDir } = files;
+  const view = `${files.gitView}.baseline`;
+  try {
+    if (contract.verifyIn) {
+      const pins = await readGitPins(projectDir, { env, signal });
+      if (pins !== null) writeGitView({ ...files, gitView: view }, pins);
+    }
+    const run = await runBaseline(contract, projectDir, {
+      signal,
+      env,
+      iteration: 1,
+      blockingRule: evidenceGuard(contract),
+      ...(onCheck && { onCheck }),
+      ...(contract.verifyIn && { copies: { root: files.copies, view } }),
+    });
+    return { ...run, problems: problemsOf(projectDir, contract, env, run.results) };
+  } finally {
+    rmSync(view, { recursive: true, force: true });
+  }
+}
+
+/** Explains each check that could not run: an agent would work for a verdict that never comes. */
+function problemsOf(
+  projectDir: string,
+  contract: Contract,
+  env: NodeJS.ProcessEnv,
+  results: readonly CheckResult[],
+): string[] {
+  const root = resolve(projectDir);
+  const commands = [
+    ...contract.validation.map((command) => ({ ...command, directory: root })),
+    ...(contract.task?.commands ?? []).map((command) => ({ ...command, ...taskCommand(contract, root, command, 1) })),
+  ];
+  const deciding = contract.environment ? withDeciding(env, contract.environment) : env;
+  return results.flatMap((result) => {
+    const { run = '', directory: dir = root } = commands.find(({ name }) => name === result.name) ?? {};
+    return whyNotRun(result, { run }, { dir, env: deciding }, contract) ?? [];
+  });
+}
+
+/** Returns the baseline of a loop that goes on: the first one, or none if it is unknown. */
+export function formerBaseline(former: Contract | undefined, loopId: string): Pick<Contract, 'baseline'> {
+  return former?.loopId === loopId && former.baseline ? { baseline: former.baseline } : {};
+}
+
+/** Stores what belongs to the baseline of a loop, before its contract; null removes that of an earlier one. */
+export function storeBaseline(files: LoopFiles, loopId: string, at: string, taken: StartBaseline | null): void {
+  storeStartRecord(files, loopId, taken?.record ?? null);
+  storeStartEvidence(files, loopId, at, taken?.evidence ?? []);
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import picomatch from 'picomatch';
+import type { CheckResult } from '../../../engine/events.ts';
+import type { CommandDefinition, Contract } from '../../../engine/schema/contract.ts';
+import { readRecord } from '../../../state/files/regular-file.ts';
+import { shellWord } from '../../../text/quote.ts';
+import { type Missing, missingIn, type ProjectPlace } from './missing-programs.ts';
+
+const NOT_EXECUTABLE = 126;
+const NOT_FOUND = 127;
+
+/**
+ * Returns why a check could not run at all, with the line that would help; null if it ran. What a file under `may_change` has
+ * to bring is left to the task: such a check has failed.
+ */
+export function whyNotRun(
+  { name, outcome, exitCode, detail, refutesOnly }: CheckResult,
+  { run }: Pick<CommandDefinition, 'run'>,
+  place: ProjectPlace,
+  { mayChange = [] }: Pick<Contract, 'mayChange'>,
+): string | null {
+  if (refutesOnly) return null;
+  if (outcome === 'unavailable') return `${name} cannot run: ${detail}`;
+  if (exitCode === undefined) return null;
+  const isNoProgram = exitCode === NOT_FOUND || exitCode === NOT_EXECUTABLE;
+  const found = missingIn(run, place).find(({ kind }) => isNoProgram || !['program', 'file'].includes(kind));
+  if (found !== undefined) {
+    const isFree = picomatch([...mayChange], { dot: true });
+    return found.files.some((path) => isFree(path)) ? null : `${name} cannot run: ${found.why}${help(found, place)}`;
+  }
+  if (!isNoProgram) return null;
+  return `${name} cannot run: ${lastLine(detail)} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
+}
+
+function correction(exitCode: number, run: string, { dir }: ProjectPlace): string {
+  const file = run.split(/\s+/).find((word) => word.includes('/') && existsSync(join(dir, word)));
+  const isClosed = exitCode === NOT_EXECUTABLE && file !== undefined;
+  return isClosed ? `Make the file executable: chmod +x ${shellWord(file)}` : 'Correct the command.';
+}
+
+function lastLine(detail: string): string {
+  return detail.trimEnd().split('\n').at(-1)?.replace(/\.$/, '') ?? '';
+}
+
+/** Packages of Python whose program has their name. */
+const OF_PYTHON = new Set(
+  'pytest ruff mypy pyright black flake8 pylint isort coverage tox nox pre-commit uv poetry'.split(' '),
+);
+/** Packages of npm by their program. */
+const OF_NPM: Readonly<Record<string, string>> = {
+  ...{ tsc: 'typescript', eslint: 'eslint', prettier: 'prettier', biome: '@biomejs/biome' },
+  ...{ jest: 'jest', vitest: 'vitest', mocha: 'mocha', ava: 'ava', c8: 'c8', nyc: 'nyc', playwright: 'playwright' },
+};
+const LOCKS = [
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+] as const;
+
+/** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
+function help({ kind, name, hint, files }: Missing, { dir }: ProjectPlace): string {
+  switch (kind) {
+    case 'program': {
+      if (existsSync(join(dir, 'node_modules', '.bin', name))) return ` Write: npx ${name}`;
+      if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${managerOf(dir)} install`;
+      if (OF_PYTHON.has(name)) return ` Install it: python3 -m pip install ${name}`;
+      if (OF_NPM[name] !== undefined) return ` Install it: npm install --save-dev ${OF_NPM[name]}`;
+      if (name === 'pnpm' || name === 'yarn' || name === 'bun') return ` Install it: npm install --global ${name}`;
+      return ' Install it, or correct the command.';
+    }
+    case 'module':
+      return ` Install it: python3 -m pip install ${name}`;
+    case 'file':
+      if (/(?:^|\/)node_modules\//.test(name)) return ` Install the dependencies: ${managerOf(dir)} install`;
+      return ` Correct the path; if the task creates it, list it under "may_change": [${files.join()}]`;
+    case 'script':
+    case 'target':
+      return `${hint} Correct the name; if the task adds it, list ${files.join(' or ')} under "may_change".`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function managerOf(dir: string): string {
+  return LOCKS.find(([file]) => existsSync(join(dir, file)))?.[1] ?? 'npm';
+}
+
+function isDependency(dir: string, name: string): boolean {
+  const found = readRecord<Record<string, object>>(join(dir, 'package.json')) ?? {};
+  return ['dependencies', 'devDependencies'].some((key) => Object.hasOwn(found[key] ?? {}, name));
+}

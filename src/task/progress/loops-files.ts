@@ -1,0 +1,26 @@
+import { posix } from 'node:path';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { OPEN_QUESTIONS } from '../commands/open-questions.ts';
+import { DECISIONS, LEARNINGS } from '../memory/project-memory.ts';
+import { PROGRESS_FILE } from '../settings/defaults.ts';
+import { LOOP_DIRECTORIES, progressPath, relativeTaskFolder } from '../task-file.ts';
+import { isLoopsOwn } from './left-out.ts';
+
+/** Returns a test for files, relative to the project, in which a loop keeps its own books: a change of one is no work. */
+export function loopsFiles({ taskPath, findingsLog, policy }: Contract): (path: string) => boolean {
+  const folder = relativeTaskFolder(taskPath);
+  const kept = new Set([
+    taskPath,
+    posix.normalize(findingsLog),
+    LEARNINGS,
+    DECISIONS,
+    ...[PROGRESS_FILE, OPEN_QUESTIONS].map((name) => posix.join(folder, name)),
+    ...(policy.plan ? [progressPath(taskPath)] : []),
+  ]);
+  return (path) =>
+    kept.has(path) ||
+    isLoopsOwn(path) ||
+    path.startsWith(`${LOOP_DIRECTORIES}/`) ||
+    path.startsWith('.claude/ralph/') ||
+    /(?:^|\/)\.ralph-runner/.test(path);
+}
