@@ -57,6 +57,22 @@ async function noteChanges(
 /** Place where checks run. Default: the project or a clean copy of it, as the contract says. */
 type CheckPlace = { readonly where: 'project' } | { readonly where: 'commit'; readonly commit: string };
 
+/** Reports that the agent left the branch of the start: a claim is judged on what is checked out. */
+async function noteBranch({ files, env, now }: Turn['context'], state: LoopState): Promise<void> {
+  const { startPointOf } = await import('../../task/git/start-point.ts');
+  const branch = startPointOf(files, state.loopId)?.tree.branch?.replace('refs/heads/', '') ?? null;
+  if (branch === null) return;
+  const { runGit } = await import('../../task/git/run-git.ts');
+  const [on, at] = await Promise.all([
+    runGit(files.projectDir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], { env }),
+    runGit(files.projectDir, ['rev-parse', '--short=12', 'HEAD'], { env }),
+  ]);
+  if (at.kind !== 'answer' || (on.kind === 'answer' && on.text.trim() === branch)) return;
+  const where = on.kind === 'answer' ? `the branch ${on.text.trim()}` : `no branch, at ${at.text.trim()}`;
+  const text = `the agent left the branch ${branch}: the project is on ${where}; the checks ran there`;
+  recordNotice(files, state, { at: now(), kind: 'change', text, key: `branch ${where}` });
+}
+
 /** Runs the contract's checks; returns none if there are none. */
 export async function runChecks(
   { context, loaded, signal }: Turn,
@@ -97,6 +113,7 @@ export async function runChecks(
       }),
   });
   await noteChanges(files, contract, state, before, context);
+  await noteBranch(context, state);
   const unchanged = checkUnchanged(files, contract, env).map((result) => ({ ...result, refutesOnly: true as const }));
   return [...scenarios, ...gate, ...unchanged];
 }
