@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { archivedLoops, lastArchived } from '../../state/with-state.ts';
-import { questionsOf } from '../../task/commands/open-questions.ts';
+import { questionsOf } from '../../task/outputs/open-questions.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 

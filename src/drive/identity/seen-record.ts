@@ -9,9 +9,9 @@ import { readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../../state/evidence/lost.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { outputsNow } from '../../task/commands/check-task-outputs.ts';
-import { owedFindings, readFindingsLog } from '../../task/commands/findings-log.ts';
-import { questionsFile } from '../../task/commands/open-questions.ts';
+import { outputsNow } from '../../task/outputs/check-task-outputs.ts';
+import { owedFindings, readFindingsLog } from '../../task/outputs/findings-log.ts';
+import { questionsFile } from '../../task/outputs/open-questions.ts';
 import { taskFolder } from '../../task/task-file.ts';
 
 type Loop = Pick<Contract, 'loopId' | 'evidence'>;

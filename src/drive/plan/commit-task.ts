@@ -10,8 +10,7 @@ import { RalphError } from '../../text/message.ts';
 import { type CommitIntent, moveBranch, unprovedFiles } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
-import { changing, gitOptions, ownPaths, type PlanPlace } from './plan-place.ts';
-import type { PlanChecks } from './prove-work.ts';
+import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 
 export type TaskCommit =

@@ -7,8 +7,8 @@ import { type CheckedWork, entryId, entryOf, intentOf, progressTitle, taskIn } f
 import { recoverCommit, replaceText, rollBack, writeTexts } from './commit-journal.ts';
 import { commitTask, type TaskCommit } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { type PlanPlace, progressOf } from './plan-place.ts';
-import type { PlanChecks, Proved } from './prove-work.ts';
+import { type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
+import type { Proved } from './prove-work.ts';
 
 type FinishedTask = { readonly problems: readonly CheckResult[] } | { readonly notes: readonly string[] };
 

@@ -14,8 +14,8 @@ import { finishTask } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { changing, gitOptions, linkText, type PlanPlace, progressOf } from './plan-place.ts';
-import { type PlanChecks, type Proved, proveWork } from './prove-work.ts';
+import { changing, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
+import { type Proved, proveWork } from './prove-work.ts';
 
 interface IntegratedTask {
   /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */

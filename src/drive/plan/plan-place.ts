@@ -1,7 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-
-import type { Effect, EngineEvent } from '../../engine/events.ts';
+import type { CheckResult, Effect, EngineEvent } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
@@ -12,6 +11,13 @@ import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import type { TurnContext } from '../turn/turn.ts';
+
+/** The checks of a plan. They reject with the abort's reason. */
+export interface PlanChecks {
+  readonly inProject: () => Promise<readonly CheckResult[]>;
+  /** Runs them on a clean copy of a commit. */
+  readonly on: (commit: string) => Promise<readonly CheckResult[]>;
+}
 
 export interface PlanPlace extends TurnContext {
   readonly contract: Contract;

@@ -21,8 +21,8 @@ import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { type PlanPlace, planIn } from './plan-place.ts';
-import { type PlanChecks, type Proved, proveWork } from './prove-work.ts';
+import { type PlanChecks, type PlanPlace, planIn } from './plan-place.ts';
+import { type Proved, proveWork } from './prove-work.ts';
 
 export const planTask: TaskKind = {
   openPrompt,

@@ -6,14 +6,7 @@ import { type FoundWork, intentOf } from './commit-intent.ts';
 import { rollBack, writeTexts } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
 import type { OpenTask } from './open-task-file.ts';
-import { changing, type PlanPlace } from './plan-place.ts';
-
-/** The checks of a plan. They reject with the abort's reason. */
-export interface PlanChecks {
-  readonly inProject: () => Promise<readonly CheckResult[]>;
-  /** Runs them on a clean copy of a commit. */
-  readonly on: (commit: string) => Promise<readonly CheckResult[]>;
-}
+import { changing, type PlanChecks, type PlanPlace } from './plan-place.ts';
 
 export interface Proved {
   readonly results: readonly CheckResult[];

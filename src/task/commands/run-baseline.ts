@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { checkTaskOutputs } from './check-task-outputs.ts';
+import { checkTaskOutputs } from '../outputs/check-task-outputs.ts';
 import { checkResult, requiredGate, runCheckCommands } from './gate.ts';
 import { type Evidence, runEvidence } from './run-evidence.ts';
 import type { TaskCommandOptions } from './run-pinned-command.ts';

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { OPEN_QUESTIONS } from '../commands/open-questions.ts';
 import { DECISIONS, LEARNINGS } from '../memory/project-memory.ts';
+import { OPEN_QUESTIONS } from '../outputs/open-questions.ts';
 import { PROGRESS_FILE } from '../settings/defaults.ts';
 import { LOOP_DIRECTORIES, progressPath, relativeTaskFolder } from '../task-file.ts';
 import { isLoopsOwn } from './left-out.ts';

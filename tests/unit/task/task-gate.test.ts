@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
-import { outputsNow } from '../../../src/task/commands/check-task-outputs.ts';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
+import { outputsNow } from '../../../src/task/outputs/check-task-outputs.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { ENV } from '../../support/environment.ts';
 import { folderWith, writeFiles } from '../../support/folder.ts';
