@@ -87,8 +87,8 @@ test('work of an iteration whose runner was killed counts for its task when it i
 
 test('work that an attempt left before its check failed counts for the next attempt', (t) => {
   const agent = `${AGENT.replace('echo done >', '[ -e work/$task.txt ] || echo done >')}[ -e ../ready ] || { touch ../ready; exit; }
-touch .git/ready\n`;
-  const p = planPlace(t, `---\nvalidation: ["test -e .git/ready"]\n---\n${TWO}`, agent);
+touch "$XDG_STATE_HOME/ready"\n`;
+  const p = planPlace(t, `---\nvalidation: ['test -e "$XDG_STATE_HOME/ready"']\n---\n${TWO}`, agent);
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
   assert.deepEqual(subjects(p), BOTH);
