@@ -5,7 +5,7 @@ const COLUMNS = 80;
 
 const GROUPS: Readonly<Record<string, string>> = {
   'Run a loop': 'run start resume router fleet',
-  'Steer it': 'steer pause wake stop cancel accept reset',
+  'Steer it': 'steer pause wake stop cancel undo accept reset',
   'Look at it': 'status attach dashboard report list explain logs signs archive worktree statusline',
   'Write a task': 'draft scaffold check plan tdd',
   'Set up': 'init doctor config uninit',
@@ -65,7 +65,6 @@ export function commandList(commands: readonly Command[]): string {
   ]);
   return [
     'Usage: ralph-loop COMMAND [options] | --version',
-    '',
     ...groups,
     'Begin: ralph-loop run "fix the failing tests". Help: ralph-loop COMMAND --help.',
   ].join('\n');
