@@ -71,24 +71,6 @@ export async function runGit(
   return answer;
 }
 
-const FILTER_KEYS = [
-  'config',
-  '--null',
-  '--name-only',
-  '--get-regexp',
-  '^filter\\..*\\.(clean|smudge|process|required)$',
-];
-
-/**
- * Returns settings that turn off the repository's content filters, which are programs, for commands that only show something.
- * A file that a filter stores in another form is then shown in that form.
- */
-export async function withoutFilters(directory: string, options: GitOptions): Promise<Settings> {
-  const answer = await runGit(directory, FILTER_KEYS, options);
-  if (answer.kind !== 'answer') return [];
-  return partsOf(answer.text).map((key) => [key, key.endsWith('.required') ? 'false' : '']);
-}
-
 /** Streams a NUL-separated answer of any size. Returns whether git succeeded. Rejects only with the abort's reason. */
 export async function eachOfGit(
   directory: string,

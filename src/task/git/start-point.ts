@@ -8,7 +8,8 @@ import { WORKTREES } from '../task-file.ts';
 import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import { type RecordedTree, recordTree, refOf, repositoryAround } from './record-tree.ts';
-import { type GitOptions, partsOf, runGit, withoutFilters } from './run-git.ts';
+import { type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
+import { askWithoutFilters } from './without-filters.ts';
 
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
@@ -40,6 +41,8 @@ export async function readStartPoint(
   return { point: { loopId, tree, pins }, changed: repository.changed };
 }
 
+const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-renames', '--relative'];
+
 export interface Changes {
   readonly stat: readonly string[];
   readonly newFiles: readonly string[];
@@ -52,19 +55,10 @@ export async function changesBetween(
   end: RecordedTree,
   options: GitOptions,
 ): Promise<Changes | null> {
-  const plain = await withoutFilters(projectDir, options);
   const between = [start.commit, end.commit, '--', '.'];
-  const ask = (words: readonly string[]) =>
-    runGit(
-      projectDir,
-      ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--relative', ...words, ...between],
-      options,
-      plain,
-    );
-  const [stat, added] = [
-    await ask(['--stat=72', '--diff-filter=a']),
-    await ask(['-z', '--name-only', '--diff-filter=A']),
-  ];
+  const git = (words: readonly string[], settings?: Settings) => runGit(projectDir, words, options, settings);
+  const ask = (...words: string[]) => askWithoutFilters(git, ['diff', ...PLAIN, ...words, ...between]);
+  const [stat, added] = [await ask('--stat=72', '--diff-filter=a'), await ask('-z', '--name-only', '--diff-filter=A')];
   if (stat.kind !== 'answer' || added.kind !== 'answer') return null;
   return {
     stat: stat.text.split('\n').filter((line) => line !== ''),

@@ -1,5 +1,6 @@
 import { findEndedContract, readContract } from '../../state/loop-files.ts';
-import { runGit, withoutFilters } from '../../task/git/run-git.ts';
+import { runGit, type Settings } from '../../task/git/run-git.ts';
+import { askWithoutFilters } from '../../task/git/without-filters.ts';
 import { type ShownLoop, shownText } from './collect-report.ts';
 import { mapTexts } from './event-text.ts';
 import type { Commit, Iteration, Work } from './report-data.ts';
@@ -65,8 +66,8 @@ export async function uncommittedOf(loop: Pick<ShownLoop, 'files' | 'state'>, en
   const { files, state } = loop;
   const stored = findEndedContract(files, state.loopId) ?? readContract(files);
   const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };
-  const plain = await withoutFilters(files.projectDir, options);
-  const answer = await runGit(files.projectDir, ['diff', ...SHOWN, 'HEAD', '--', '.'], options, plain);
+  const git = (words: readonly string[], settings?: Settings) => runGit(files.projectDir, words, options, settings);
+  const answer = await askWithoutFilters(git, ['diff', ...SHOWN, 'HEAD', '--', '.']);
   const work = answer.kind === 'answer' ? workIn(answer.text) : null;
   return work === null || work.patch === '' ? null : mapTexts(work, shownText(files.projectDir));
 }
