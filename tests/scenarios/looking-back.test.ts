@@ -342,5 +342,5 @@ test('the stream keeps the last 4 KiB of what a check printed, whatever its char
   const tail = String(ran?.['tail']);
   const size = Buffer.byteLength(tail);
   assert.ok(size > 3_900 && size <= 4_096, `${size} bytes: ${tail.slice(0, 80)}`);
-  assert.match(tail, /^検?査?\n(?:検査\n)+/);
+  assert.match(tail, /^exit code 1\.\n\[…\]\n検?査?\n(?:検査\n)+/);
 });
