@@ -32,7 +32,10 @@ test('the end report says what was done, what proved it, and how to undo it; the
     /Uncommitted changes: agent\.sh, kept\.txt, loose\.txt, staged\.txt\. To work without them, add --worktree\./,
   );
   const report = stdout.slice(stdout.indexOf('ralph-loop: Complete'));
-  assert.match(report, /\n {2}Passed: proof\n {2}Before the start: proof passed\n {2}1 iteration of 3, [\dms ]+, cost unknown, tokens unknown\n/);
+  assert.match(
+    report,
+    /\n {2}Passed: proof\n {2}Before the start: proof passed\n {2}1 iteration of 3, [\dms ]+, cost unknown, tokens unknown\n/,
+  );
   assert.match(report, /\n {2}Changed since the start: 1 file changed, 1 insertion\(\+\)\n {4}kept\.txt \| 1 \+\n/);
   assert.match(report, /\n {4}new\.txt \(new\)\n/);
   assert.doesNotMatch(report, /loose\.txt|staged\.txt/);
