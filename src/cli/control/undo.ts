@@ -2,6 +2,7 @@ import { workTimes } from '../../drive/records/work-times.ts';
 import { endOfLoop } from '../../drive/status/end-report.ts';
 import { endedState } from '../../drive/status/ended-loop.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
 import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { lastArchived } from '../../state/with-state.ts';
@@ -48,13 +49,13 @@ async function undo(context: CommandContext): Promise<number> {
       'This loop has no record of its start, because the project was not in a git repository then, or an older version started it.',
     );
   }
-  const contract = findEndedContract(files, loopId)?.contract;
+  const contract = contractOf(files, loopId);
   const plan = await planUndo(files.projectDir, env, {
     loopId,
-    sandbox: contract?.sandbox,
+    sandbox: contract.sandbox,
     start: start.tree,
     end: endOfLoop(files, state),
-    isLoops: workTimes(files, loopId, contract?.agent === undefined),
+    isLoops: workTimes(files, loopId, contract.agent === undefined),
   });
   const shown = {
     commits: plan.commits,
@@ -92,13 +93,20 @@ async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
 async function back(context: CommandContext): Promise<number> {
   const { files, state } = loopMeant(context);
   const { loopId } = state;
-  const contract = findEndedContract(files, loopId)?.contract;
-  const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract?.sandbox });
+  const contract = contractOf(files, loopId);
+  const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox });
   const shown = leftTexts('', left);
   context.answer({ back: true, left: shown }, () =>
     ['The undo was taken back.', ...shown.map((text) => `Left alone: ${text}`)].join('\n'),
   );
   return 0;
+}
+
+/** Returns the contract of the loop, which says in which sandbox its git runs. Throws `refused` if it is lost. */
+function contractOf(files: LoopFiles, loopId: string): Contract {
+  const found = findEndedContract(files, loopId);
+  if (found !== null) return found.contract;
+  throw new RalphError('refused', `${files.contract}.ended is missing or unreadable. Restore it; nothing was changed.`);
 }
 
 /** Returns the ended loop that is named, or the last one. Throws `refused` for a live one. */
