@@ -53,7 +53,7 @@ export const FLEET_TEXTS = {
   evicts: (policy: string): string =>
     `${policy}: the server drops jobs when its memory is full. Set maxmemory-policy noeviction.`,
   needsAgreement: (lines: readonly string[]): string =>
-    `configuration files of the repository start programs or widen permissions:\n${lines.map((line) => `  ${line}`).join('\n')}\nAgree to them with --yes.`,
+    `settings of the repository start programs or widen permissions:\n${lines.map((line) => `  ${line}`).join('\n')}\nAgree to them with --yes.`,
   ended: (id: string, outcome: string): string => `${id} has ended (${outcome}).`,
   notEnded: (id: string, state: string): string => `${id} is ${state}; only a loop that has ended can be retried.`,
   usedUp: (id: string): string => `${id} has used all iterations of its terms, which do not change.`,

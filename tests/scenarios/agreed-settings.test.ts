@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
@@ -51,11 +53,12 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
   const p = project(t);
   const cmd = agent(p, 'echo fine');
   const run = [...RUN, '--agent', cmd];
-  task(
-    p,
-    'max_iterations: 1\nvalidation: ["true"]\nworktree_setup: "true"\nagent: other\npermission_mode: acceptEdits',
+  task(p, 'max_iterations: 1\nvalidation: ["true"]\nagent: other\npermission_mode: acceptEdits');
+  assert.equal(
+    p.ralph(run).code,
+    2,
+    'control: its checks, an agent that the option replaces, a mode that widens nothing',
   );
-  assert.equal(p.ralph(run).code, 2, 'control: its commands, and a mode that widens nothing');
   for (const [key, lines] of Object.entries({
     permission_mode: 'permission_mode: bypassPermissions',
     'notify.command': 'notify: {command: [touch, pwned]}',
@@ -63,6 +66,8 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
     'sandbox.network': 'sandbox: {network: true}',
     'sandbox.allow_write': 'sandbox: {allow_write: [/var]}',
     'sandbox.mode': 'sandbox: {mode: "off"}',
+    'notify.url': 'notify: {url: "https://example.org/hook"}',
+    worktree_setup: 'worktree_setup: touch pwned',
   })) {
     task(p, `max_iterations: 1\n${lines}`);
     const { code, stderr } = unattended(p, run);
@@ -70,11 +75,39 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
     assert.match(stderr, new RegExp(`have not agreed to: ${key}: .* {2}\\(task file\\)`));
   }
   assert.equal(runs(p), 1);
+  assert.equal(p.has('pwned'), false);
+  task(p, `max_iterations: 1\nagent: ${cmd}`);
+  assert.match(unattended(p, RUN).stderr, /have not agreed to: agent: \.\/agent\.sh {2}\(task file\)/);
+  assert.equal(runs(p), 1);
   task(p, 'max_iterations: 1\nisolation: client');
   const agreed = inPerson(p, run);
   assert.match(agreed.screen, /These settings start programs or widen permissions:\n {2}isolation: client/);
   assert.equal(p.ralph(run).code, 2, 'not asked again');
   assert.equal(runs(p), 3);
+});
+
+test('the set-up of clean copies and worktrees in a task file needs consent in every driver', (t) => {
+  const p = project(t);
+  const cmd = agent(p, 'echo fine');
+  commitFolder(p.dir);
+  const keys = 'max_iterations: 1\nverify_in: worktree\nvalidation: ["true"]';
+  const setUp = `touch '${join(p.dir, '..', 'pwned')}'`;
+  const starts = [[...RUN, '--agent', cmd], ['start'], ['router', 'start']];
+  task(p, `${keys}\nworktree_setup: ${setUp}`);
+  for (const words of starts) {
+    const { code, stderr } = unattended(p, words);
+    assert.match(stderr, /have not agreed to: worktree_setup: touch .* {2}\(task file\)/, words.join(' '));
+    assert.equal(code, 1);
+  }
+  assert.equal(p.has('../pwned'), false);
+  assert.equal(runs(p), 0);
+  task(p, keys);
+  const given = unattended(p, [...RUN, '--agent', cmd, '--worktree-setup', setUp]);
+  assert.equal(given.code, 2, `control: an option is the user's own word. ${given.stderr}`);
+  assert.equal(p.has('../pwned'), true);
+  task(p, 'max_iterations: 1');
+  const idle = unattended(p, [...RUN, '--fresh', '--agent', cmd, '--worktree-setup', setUp]);
+  assert.match(idle.stderr, /--worktree-setup is for a new worktree or copy, and this loop has none/);
 });
 
 for (const [how, key, code, said] of [

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { agreeTo } from '../support/agree-to.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { agent, task } from './support/command-agent.ts';
@@ -11,9 +12,10 @@ const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 /** The result is built from what git knows: what the session has built proves nothing. */
 const CHECKED = `validation: ["grep -q right build/result", "test -f cache/kept && test ! -e cache/other"]
 max_iterations: 3`;
+const SET_UP = 'mkdir -p build && cp source.txt build/result';
 const IN_COPY = `${CHECKED}
 verify_in: worktree
-worktree_setup: mkdir -p build && cp source.txt build/result
+worktree_setup: ${SET_UP}
 worktree_copy: ["cache/kept"]`;
 
 /** What an agent leaves: a wrong source, and from somewhere the built result that the check asks for. */
@@ -28,6 +30,7 @@ function inGit(context: TestContext): Project {
   p.write('source.txt', 'none\n');
   p.write('cache/kept', 'x\n');
   commitFolder(p.dir);
+  agreeTo(p.dir, p.env, { worktree_setup: SET_UP });
   return p;
 }
 

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agreeTo } from '../support/agree-to.ts';
 import { project } from '../support/project.ts';
 import { unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
@@ -62,6 +63,7 @@ test('the frontmatter may name the agent, and Claude Code need not be installed'
   const p = project(t);
   const cmd = agent(p, `echo "$prompt" > seen.txt; echo ${SIGNAL}`);
   task(p, `agent: ${cmd} | cat`);
+  agreeTo(p.dir, p.env, { agent: `${cmd} | cat` });
   const { code, stdout, stderr } = p.ralph(['run'], { RALPH_CLAUDE: '/no/such/claude' });
   assert.equal(code, 0, stderr);
   assert.match(p.read('seen.txt'), /Iteration 1 of 25[\s\S]*Do the work\./);
@@ -145,6 +147,7 @@ test('a message comes with the next prompt, and another agent is not accepted', 
     `n=$(wc -l < runs.txt); echo "$prompt" > "prompt-$n.txt"; while [ ! -f "go-$n" ]; do sleep 0.05; done; echo fine`,
   );
   task(p, `max_iterations: 2\nagent: ${cmd}`);
+  agreeTo(p.dir, p.env, { agent: cmd });
   const child = spawn(process.execPath, [MAIN, 'run', '--json'], { cwd: p.dir, env: p.env, stdio: 'ignore' });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   await until('the first prompt', () => existsSync(join(p.dir, 'prompt-1.txt')));

@@ -25,7 +25,7 @@ exit 0
 
 test('each worker sets up the work tree that its checks need', async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a', keys: `${KEYS}\n${SET_UP}` }], agent: AGENT, files: FILES });
-  const id = f.add('jobs/a');
+  const id = f.add('jobs/a', ['--yes']);
   const one = f.worker('one', [], { ...SOON, WORKER: 'one' });
   await until('the agent is in its second run', () => existsSync(join(f.notes, 'at-2')));
   one.child.kill('SIGKILL');
@@ -41,7 +41,7 @@ test('each worker sets up the work tree that its checks need', async (t) => {
 test('a set-up that fails ends the loop with its output before any agent starts', async (t) => {
   const keys = `${KEYS}\nworktree_setup: echo "no registry"; exit 3`;
   const f = await fleet(t, { tasks: [{ name: 'a', keys }], agent: AGENT, files: FILES });
-  const id = f.add('jobs/a');
+  const id = f.add('jobs/a', ['--yes']);
   f.worker('one');
   const { outcome, reason, branch } = await f.ended(id);
   assert.deepEqual([outcome, branch], ['set-up-failed', null]);
@@ -56,7 +56,7 @@ test('the next worker runs the set-up that was agreed to, not one that the agent
   const rewrite = `sed -i 's|^worktree_setup: .*|worktree_setup: touch "$NOTES/foreign"|' jobs/a/RALPH.md`;
   const agent = AGENT.replace('touch "$NOTES/at-$n"', `touch "$NOTES/at-$n"; ${rewrite.replace('$NOTES', '\\$NOTES')}`);
   const f = await fleet(t, { tasks: [{ name: 'a', keys: `${KEYS}\n${SET_UP}` }], agent, files: FILES });
-  const id = f.add('jobs/a');
+  const id = f.add('jobs/a', ['--yes']);
   const one = f.worker('one', [], { ...SOON, WORKER: 'one' });
   await until('the agent is in its second run', () => existsSync(join(f.notes, 'at-2')));
   one.child.kill('SIGKILL');
@@ -72,7 +72,7 @@ test('the next worker runs the set-up that was agreed to, not one that the agent
 test('cancel ends a running set-up', async (t) => {
   const keys = `${KEYS}\nworktree_setup: touch "$NOTES/began"; while true; do sleep 0.1; done`;
   const f = await fleet(t, { tasks: [{ name: 'a', keys }], agent: AGENT, files: FILES });
-  const id = f.add('jobs/a');
+  const id = f.add('jobs/a', ['--yes']);
   f.worker('one');
   await until('the set-up works', () => existsSync(join(f.notes, 'began')));
   const { code, stderr } = f.ask(['cancel', id]);

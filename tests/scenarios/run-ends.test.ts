@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../../src/state/process/identity.ts';
+import { agreeTo } from '../support/agree-to.ts';
 import { project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
@@ -15,6 +16,7 @@ test('a message that came too late for the loop is reported, and delivered when 
     `n=$(wc -l < runs.txt); echo "$prompt" > "prompt-$n.txt"; while [ ! -f "go-$n" ]; do sleep 0.05; done; echo fine`,
   );
   task(p, `agent: ${cmd}`);
+  agreeTo(p.dir, p.env, { agent: cmd });
   const child = spawn(process.execPath, [MAIN, 'run', '--max-iterations', '1'], { cwd: p.dir, env: p.env });
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
@@ -37,7 +39,9 @@ test('a message that came too late for the loop is reported, and delivered when 
 
 test('a terminated runner says that the loop is kept, and how to resume it', async (t) => {
   const p = project(t);
-  task(p, `agent: ${agent(p, 'exec sleep 30')}`);
+  const cmd = agent(p, 'exec sleep 30');
+  task(p, `agent: ${cmd}`);
+  agreeTo(p.dir, p.env, { agent: cmd });
   const child = spawn(process.execPath, [MAIN, 'run'], { cwd: p.dir, env: p.env });
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
@@ -74,7 +78,9 @@ for (const when of ['before its first line', 'while its agent works'] as const) 
   test(`a run whose reader leaves ${when} can be resumed, leaves no agent, and is not a success`, async (t) => {
     const p = project(t);
     const says = 'echo $$ > agent.pid; until test -f go; do sleep 0.05; done; echo a word; exec sleep 60';
-    task(p, `agent: ${agent(p, says)}`);
+    const cmd = agent(p, says);
+    task(p, `agent: ${cmd}`);
+    agreeTo(p.dir, p.env, { agent: cmd });
     const child = spawn(process.execPath, [MAIN, 'run'], {
       cwd: p.dir,
       env: p.env,

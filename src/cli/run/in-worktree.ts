@@ -23,10 +23,7 @@ import { existingLoopPolicy, startRequest, startTarget } from '../start/start-re
 export async function inWorktree(context: CommandContext) {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
-  if (values['worktree'] !== true && resumed === null) {
-    if (values['worktree-setup'] === undefined) return { context, worktree: null };
-    throw new RalphError('usage', '--worktree-setup is for a new worktree: add --worktree.');
-  }
+  if (values['worktree'] !== true && resumed === null) return { context, worktree: null };
   const request = requestOf(context, resumed);
   const { projectDir, taskPath } = request;
   safePath(projectDir, WORKTREES);

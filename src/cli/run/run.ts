@@ -10,6 +10,7 @@ import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
+import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -116,7 +117,10 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
   });
   const request = await askSandbox(context, asked);
   const approved = approveStart(files, request);
-  prepareContract(request); // throws where a permission mode is missing, before anything is shown
+  // Throws where a permission mode is missing, before anything is shown.
+  const { terms } = prepareContract(request);
+  if (context.values['worktree-setup'] !== undefined && worktree === null && terms.verifyIn === undefined)
+    throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
   const ready = await (part === null
     ? runFirstChecks(context, (options) => withBaseline(request, options))
     : withGivenBaseline(request, part.baseline));

@@ -8,6 +8,7 @@ import { WORKTREES } from '../../task/task-file.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import type { Resolved, StartRequest } from './read-settings.ts';
+import { widens } from './widening-keys.ts';
 
 /** A setting of the task file or a configuration file that starts a program or widens what the agent may do. */
 export interface RiskySetting {
@@ -15,39 +16,24 @@ export interface RiskySetting {
   readonly digest: string;
 }
 
-/** Modes that allow no more than a start without a mode. */
-const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
-
-const RISKS: Readonly<Record<string, (value: unknown, source: string) => boolean>> = {
-  // In a task file these are commands like others that a start agrees to, and a sandbox confines or refuses them.
-  agent: (_, source) => source !== 'frontmatter',
-  worktree_setup: (_, source) => source !== 'frontmatter',
-  'notify.command': () => true,
-  isolation: (value) => value === 'client',
-  // The user's own configuration stores their answer to the question about the sandbox.
-  'sandbox.mode': (value, source) => value === 'off' && source !== 'user config',
-  'sandbox.network': (value) => value !== false,
-  'sandbox.allow_write': (value) => !Array.isArray(value) || value.length > 0,
-  permission_mode: (value) => !HARMLESS_MODES.includes(String(value)),
-};
-
 /** Maximum number of agreements that are kept; older ones are dropped. */
 const MOST = 1_000;
 
 /**
- * Returns the risky settings of the task file and of configuration files that the user has not agreed to yet. Options are the
- * user's own, and a start itself agrees to the commands of checks, agent and set-up.
+ * Returns the settings of the task file and of configuration files that widen what may run or be reached, and that the user
+ * has not agreed to yet. Options are the user's own.
  */
 export function unagreedSettings(
-  { projectDir, env }: Pick<StartRequest, 'projectDir' | 'env'>,
-  { sources, values }: Resolved,
+  { projectDir, env, mode: driver = 'hook' }: Pick<StartRequest, 'projectDir' | 'env' | 'mode'>,
+  { sources, values, overridden }: Resolved,
 ): RiskySetting[] {
   const known = new Set(agreed(env));
   return KEY_PATHS.flatMap((key): RiskySetting[] => {
     const source = sources[key] ?? 'default';
     const value = valueAt(values, key);
     const isFromFile = source === 'frontmatter' || source.endsWith(' config');
-    if (!isFromFile || value === null || value === undefined || !RISKS[key]?.(value, source)) return [];
+    if (!isFromFile || value === null || value === undefined) return [];
+    if (!widens(key, value, { source, driver, wider: overridden[key] ?? [] })) return [];
     const setting = riskySetting(projectDir, source, key, value);
     return known.has(setting.digest) ? [] : [setting];
   });

@@ -11,6 +11,7 @@ export const WORKTREE_TEXTS = {
   noRepository: (dir: string): string =>
     `${dir} is not in a git repository, which a worktree needs. Run without --worktree, or create one: git init, then commit.`,
   noCommit: 'the repository has no commit yet, which a worktree needs. Commit first.',
+  noSetUp: '--worktree-setup is for a new worktree or copy, and this loop has none: add --worktree.',
   needsName: 'a loop in a worktree needs a name for its branch and folder: --loop NAME.',
   badBranch: (branch: string): string =>
     `git does not allow a branch named ${branch}. Give the loop another name: --loop NAME.`,

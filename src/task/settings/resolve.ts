@@ -20,6 +20,8 @@ export type ResolvedPolicy =
       readonly settings: Settings;
       readonly values: EffectiveValues;
       readonly sources: Readonly<Record<string, Source>>;
+      /** Values over which a value takes precedence, by key path; nothing for a key that one source alone sets. */
+      readonly overridden: Readonly<Record<string, readonly unknown[]>>;
       readonly problems: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -34,7 +36,15 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   const values = effectiveValues(merged, input.kind);
   const { policy, settings } = readValues(values, input.kind);
   const task = hasTaskTerms(sources, input.kind) ? settings.task : null;
-  return { ok: true, policy, settings: { ...settings, task }, values, sources, problems };
+  return {
+    ok: true,
+    policy,
+    settings: { ...settings, task },
+    values,
+    sources,
+    overridden: overriddenIn(layers),
+    problems,
+  };
 }
 
 const GROUPS = ['idle', 'breaker', 'budget', 'guardrails', 'notify', 'sandbox'] as const;
@@ -56,6 +66,14 @@ function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
       layers.find(({ settings }) => valueAt(settings, path) !== undefined)?.source ?? 'default',
     ]),
   );
+}
+
+function overriddenIn(layers: readonly Layer[]): Record<string, readonly unknown[]> {
+  const entries = KEY_PATHS.map((path) => {
+    const values = layers.map(({ settings }) => valueAt(settings, path)).filter((value) => value !== undefined);
+    return [path, values.slice(1)] as const;
+  });
+  return Object.fromEntries(entries.filter(([, values]) => values.length > 0));
 }
 
 /** Performs checks that need the effective values. */
