@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
@@ -18,9 +18,9 @@ const LONG =
   );
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves three files. */
 const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
-/** In 15 minutes only a file that hangs is ended; long forms (`npm run stress`) say how long they may take. */
-const MINUTES = Number(process.env.RALPH_TEST_MINUTES ?? 15);
-const LIMITS = { concurrency: AT_ONCE, timeout: MINUTES * 60_000 };
+/** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */
+const SILENT_MS = 15 * 60_000;
+const SLOWEST = 8;
 const SCREENSHOTS = join('reports', 'screenshots');
 const SOURCE_MAPS = '--enable-source-maps';
 /** A folder for each run: two at once do not meet. */
@@ -50,11 +50,14 @@ const files = mixed(folders.map((name) => testFiles(join('tests', name))));
 process.once('exit', () => {
   rmSync(BUNDLES, { recursive: true, force: true });
   // After the reporter's summary.
+  for (const line of watch.lines()) console.log(line);
   if (existsSync(SCREENSHOTS)) console.log(`Screenshots: ${SCREENSHOTS}`);
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 const all = await bundled([...names.filter(isFile), ...files]);
-run({ files: all.map((file) => join(process.cwd(), file)), ...LIMITS })
+const watch = watchFiles();
+run({ files: all.map((file) => join(process.cwd(), file)), concurrency: AT_ONCE, signal: watch.signal })
+  .on('data', watch.heard)
   .on('test:fail', () => {
     process.exitCode = 1;
   })
@@ -79,6 +82,42 @@ function testFiles(folder) {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort();
+}
+
+/**
+ * Ends the run when it is silent, naming the files that are still running. Times each file: its tests are reported only
+ * after those of the files before it, its beginning and end at once.
+ */
+function watchFiles() {
+  const controller = new AbortController();
+  const began = new Map();
+  const took = new Map();
+  const name = (file) => relative(BUNDLES, file).replace(/\.mjs$/, '');
+  const end = () => {
+    console.error(
+      `Nothing was heard for ${SILENT_MS / 60_000} minutes. Still running: ${[...began.keys()].join(', ')}.`,
+    );
+    process.exitCode = 1;
+    controller.abort();
+  };
+  let timer = setTimeout(end, SILENT_MS).unref();
+  return {
+    signal: controller.signal,
+    heard({ type, data }) {
+      clearTimeout(timer);
+      timer = setTimeout(end, SILENT_MS).unref();
+      if (data.nesting !== 0 || !data.name?.endsWith('.mjs')) return;
+      const file = name(data.name);
+      if (type === 'test:dequeue') began.set(file, Date.now());
+      if (type !== 'test:complete' || !began.has(file)) return;
+      took.set(file, Date.now() - began.get(file));
+      began.delete(file);
+    },
+    lines() {
+      const slowest = [...took].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
+      return slowest.map(([file, ms]) => `${Math.round(ms / 1_000)} s: ${file}`);
+    },
+  };
 }
 
 /** The files of all folders, those of each spread over the whole: what waits runs beside what computes. */
