@@ -24,10 +24,11 @@ export function homeFolder(env: Environment): string {
 
 /**
  * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent; null if unknown. A relative XDG_STATE_HOME is ignored, as
- * specified.
+ * specified. A hook of a launched loop looks where its launcher does, whatever the client's settings set since.
  */
 export function findOutsideRoot(env: Environment): string | null {
-  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
+  const { RALPH_ACTIVE: active, RALPH_STATE_HOME: launchers, LOCALAPPDATA: appData } = env;
+  const stateHome = active === '1' && launchers ? launchers : env['XDG_STATE_HOME'];
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
   if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');
   const home = findHome(env);

@@ -277,33 +277,48 @@ test('a verify script that the agent rewrites fails its check with that reason a
   );
 });
 
-test("settings files that switch the hooks off are restored, and the launcher's own hooks survive them", async () => {
-  await inLoopProject(
-    { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
-    (workspace) =>
-      steps([
-        text('one'),
-        ...unseen(hooksOff, settingsFiles(workspace)),
-        bash(`echo '{}' > ${stateFile}`),
-        text('two'),
-        text('three'),
-      ]),
-    async (project) => {
-      const { workspace } = project;
-      const contentOf = (path: string): string | null => (workspace.has(path) ? workspace.read(path) : null);
-      const before = settingsFiles(workspace).map(contentOf);
-      const run = await project.run();
-      project.model.check();
-      assert.deepEqual(settingsFiles(workspace).map(contentOf), before);
-      assert.equal(before.includes(hooksOff), false);
-      const told = project.model.mainRequests().at(-2)?.sinceText ?? '';
-      assert.match(told, /blocked by guardrail/, 'the guard still runs');
-      assert.equal(run.code, 2, run.said);
-      assert.equal(project.ended().as, 'max-iterations');
-      assert.equal(project.iterations().length, 3);
-    },
-  );
-});
+/** What a user's settings could do to a loop: hooks off, other variables, another place of its contract. */
+const allOff =
+  '{"disableAllHooks":true,"env":{"RALPH_ACTIVE":"0","RALPH_LOOP_ID":"none","RALPH_DRIVER":"runner","RALPH_LOOP":"other","XDG_STATE_HOME":"/tmp/ralph-nowhere","CLAUDE_CODE_STOP_HOOK_BLOCK_CAP":"1"}}';
+
+const RUN = ['run', '--permission-mode', 'bypassPermissions'];
+const drivers: Readonly<Record<string, readonly string[] | null>> = {
+  session: null,
+  run: RUN,
+  'run with the settings of the user': [...RUN, '--set', 'isolation=client'],
+};
+
+for (const [driver, command] of Object.entries(drivers)) {
+  test(`${driver}: settings that switch the hooks off leave the guard on, and only those of the project are restored`, async () => {
+    await inLoopProject(
+      { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
+      (workspace) =>
+        steps([
+          text('one'),
+          ...unseen(allOff, settingsFiles(workspace)),
+          bash('sleep 2'),
+          bash(`echo '{}' > ${stateFile}`),
+          text('two'),
+          text('three'),
+        ]),
+      async (project) => {
+        const { workspace } = project;
+        const contentOf = (path: string): string | null => (workspace.has(path) ? workspace.read(path) : null);
+        const before = settingsFiles(workspace).map(contentOf);
+        const run = await project.run(command === null ? {} : { command });
+        project.model.check();
+        const after = settingsFiles(workspace).map(contentOf);
+        assert.deepEqual(after, [...before.slice(0, 2), allOff, allOff]);
+        const told = project.model.mainRequests().find(({ sinceText }) => sinceText.includes('guardrail: own-files'));
+        assert.ok(told !== undefined, 'the guard still runs');
+        assert.match(`${run.said}\n${run.stdout}`, /settings\.json \((?:new|changed)\)[^\n]*outside the project/);
+        assert.equal(run.code, 2, run.said);
+        assert.equal(project.ended().as, 'max-iterations');
+        assert.equal(project.iterations().length, 3);
+      },
+    );
+  });
+}
 
 test('control: the same agent switches off hooks that only settings.json contains', async () => {
   await inLoopProject(

@@ -6,6 +6,7 @@ import { allowedChecks, clientOptions } from '../../drive/start/allowed-tools.ts
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { bundleDir } from '../../install/places.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
+import { outsideRoot } from '../../state/loop-files.ts';
 import { findShell } from '../../task/commands/shell.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
@@ -25,7 +26,13 @@ export function runnerAgent(
   client: () => FoundClient,
 ): RunnerAgent {
   const { loopId, files, stored, settings } = started;
-  const own = agentSettings({ loopId, name: files.name, node: process.execPath, bundleDir: bundleDir() });
+  const own = agentSettings({
+    loopId,
+    name: files.name,
+    node: process.execPath,
+    outsideRoot: outsideRoot(env),
+    bundleDir: bundleDir(),
+  });
   const command = stored.contract.agent;
   if (command !== undefined) return commandAgent(command, own, env);
   const args = [

@@ -12,7 +12,7 @@ import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, outsideRoot, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { about, advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
@@ -116,6 +116,7 @@ async function launchClient(context: CommandContext, loop: StartedLoop, client: 
     loopId: loop.loopId,
     name: loop.files.name,
     node: process.execPath,
+    outsideRoot: outsideRoot(env),
     mainPath: join(bundleDir(), 'scripts', 'main.cjs'),
     userStatusLine: userStatusLine(context.projectDir, env),
   });

@@ -1,10 +1,12 @@
 import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Turn } from '../turn/turn.ts';
-import { isAgentBusy } from './agent-busy.ts';
+import { mayHaveChanged, mayHaveChangedBy } from './agent-busy.ts';
 import type { Found } from './messages.ts';
 import {
   type ProtectionContext,
@@ -13,15 +15,16 @@ import {
   restoreProtected,
 } from './restore-protected.ts';
 
-/** Examines protected files before a call (`call` is null; changes are the user's unless the agent is busy) or after one. */
+/** Examines protected files before a call (`call` is null) or after one. What no call can have changed is the user's. */
 export function examineAroundCall(
   context: ProtectionContext,
   state: LoopState,
   call: HookToolCall | null,
 ): ProtectionReport | null {
-  const isUsers = call === null && !isAgentBusy(context.files, state);
-  const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, context.files.projectDir);
-  return examineFor(context, state, { found, depth: 'stamps', isUsers });
+  const { files } = context;
+  const mayBeAgents = call === null ? mayHaveChanged(files, state) : mayHaveChangedBy(call, files, state);
+  const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, files.projectDir);
+  return examineFor(context, state, { found, depth: 'stamps', mayBeAgents });
 }
 
 /** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
@@ -34,21 +37,36 @@ export function examineAll(
   if (stored === null || (when !== 'verification' && looksUnchanged(`${files.snapshot}.look`, 'all') === true))
     return null;
   const depth = when === 'verification' ? 'content' : 'all';
-  const { agent } = stored.contract;
+  const { contract } = stored;
+  const mayBeAgents = mayBeAgentsAt(when, files, state, contract);
+  return restoreProtected(context, { state, contract, found: { when }, depth, mayBeAgents });
+}
+
+/** Returns a test for files that the agent, or what a check runs of it, may have changed at a given point of the loop. */
+function mayBeAgentsAt(
+  when: Exclude<Found['when'], 'call'>,
+  files: LoopFiles,
+  state: LoopState,
+  { agent, sandbox }: Contract,
+): ProtectionRequest['mayBeAgents'] {
   // A command agent reports no calls and may write until its turn ends.
-  const isUsers = (when === 'idle' || (when === 'turn' && agent === undefined)) && !isAgentBusy(files, state);
-  return restoreProtected(context, { state, contract: stored.contract, found: { when }, depth, isUsers });
+  if (when === 'idle' || (when === 'turn' && agent === undefined)) return mayHaveChanged(files, state);
+  // Checks in a sandbox cannot write the settings of client and loop.
+  const closed = `${files.projectDir}/.claude/`;
+  if (when !== 'checks' || sandbox === undefined) return () => true;
+  const others = mayHaveChanged(files, state);
+  return (path) => !path.startsWith(closed) || others(path);
 }
 
 /** Examines every protected file after background work of the agent has ended. */
 export function examineAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
-  return examineFor(context, state, { found: { when: 'background' }, depth: 'all', isUsers: false });
+  return examineFor(context, state, { found: { when: 'background' }, depth: 'all', mayBeAgents: () => true });
 }
 
 function examineFor(
   context: ProtectionContext,
   state: LoopState,
-  how: Pick<ProtectionRequest, 'found' | 'depth' | 'isUsers'>,
+  how: Pick<ProtectionRequest, 'found' | 'depth' | 'mayBeAgents'>,
 ): ProtectionReport | null {
   const stored = liveContract(context.files, state);
   if (stored === null) return null;

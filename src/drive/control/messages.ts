@@ -22,7 +22,10 @@ export const PROTECTION_TEXTS = {
   failed: (list: string, found: Found): string =>
     `${list}: found changed ${momentOf(found)}, and could not be restored, because the snapshot has no copy, or the file or folder is immutable, mounted or read-only.`,
   usersChange: (list: string): Message =>
-    advise(`${list}: changed while no call of the agent ran, so the change was kept.`, 'Adopt it', 'accept'),
+    advise(`${list}: changed by no call of the agent, so the change was kept.`, 'Adopt it', 'accept'),
+  leftAlone: (list: string): string => `${list}: changed by no call of the agent, and left.`,
+  outside: (list: string, found: Found): string =>
+    `${list}: found changed ${momentOf(found)}. It is outside the project, where ralph-loop writes nothing.`,
   toAgent: (list: string): string =>
     `[restored by guardrail: protected_files] This call changed files that the user protects: ${list}. They were restored. Do the task without changing them; if that is impossible, say so in your reply.`,
   toAgentFailed: (list: string): string =>

@@ -13,13 +13,25 @@ import type { Watch } from '../../state/snapshot/snapshot.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
 import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
+import { CLIENT_SETTINGS, outsideOf, startFiles } from './outside-files.ts';
 
 /** Returns the files that the contract protects, and the loop's own files that it does not write itself. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
+  const isOutside = outsideOf(files, gitFolder(files.projectDir), env);
   return {
-    own: ownFiles(files, contract, env),
+    own: [...ownFiles(files, contract, env), ...startFiles(env).filter(isOutside)],
     protect: setOf(files, contract, homeFolder(env), contract.guardrails.protectedFiles),
+    isOutside,
+    // Settings of the client are compared by what they say.
+    isKept: (path) => !isOutside(path) || CLIENT_SETTINGS.includes(basename(path)),
   };
+}
+
+/** Returns the git folder of a project, of the main checkout for a worktree. */
+function gitFolder(projectDir: string): string {
+  const ofWorktree = readRegularFile(join(projectDir, '.git'), 4096) ?? '';
+  const [, link] = /^gitdir: (.+)\/worktrees\/[^/\n]+$/m.exec(ofWorktree) ?? [];
+  return resolve(projectDir, link ?? '.git');
 }
 
 /** Returns the files that the contract requires to be unchanged. */
@@ -91,8 +103,6 @@ function keptByLoop({ projectDir }: LoopFiles, { policy, taskPath }: Contract): 
   };
 }
 
-const SETTINGS = ['settings.json', 'settings.local.json'];
-
 /** Lists the loop's own files: settings and configuration even if they do not exist, the rest only if present. */
 function ownFiles(files: LoopFiles, { bundleDir, taskPath }: Contract, env: NodeJS.ProcessEnv): readonly string[] {
   const { projectDir } = files;
@@ -113,14 +123,12 @@ function ownFiles(files: LoopFiles, { bundleDir, taskPath }: Contract, env: Node
     const at = names.length === 0 ? '' : placed(folder);
     return names.map((name) => `${at}/${name}`);
   };
-  const ofWorktree = readRegularFile(join(projectDir, '.git'), 4096) ?? '';
-  const [, link] = /^gitdir: (.+)\/worktrees\/[^/\n]+$/m.exec(ofWorktree) ?? [];
   const single = [
-    ...SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
+    ...CLIENT_SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
     ...Object.values(configFiles(projectDir, env)),
     ...(directory === null ? [] : [directory.config, directory.reflect]),
     // Through it, git would use settings, and so programs, of an agent's folder; the client's sandbox leaves it open.
-    join(resolve(projectDir, link ?? '.git'), 'commondir'),
+    join(gitFolder(projectDir), 'commondir'),
   ];
   return [
     ...new Set([
@@ -150,7 +158,7 @@ export function sameSettings(
   own: readonly string[],
 ): (path: string, before: Buffer | null, after: Buffer | null) => boolean {
   return (path, before, after) => {
-    if (!SETTINGS.includes(basename(path)) || !own.includes(path)) return false;
+    if (!CLIENT_SETTINGS.includes(basename(path)) || !own.includes(path)) return false;
     const isProjects = path.startsWith(`${projectDir}/`);
     const counts = (key: string): boolean => (isProjects || DECIDING.test(key)) && (headless || key !== 'permissions');
     const one = decidingPart(before, counts);

@@ -21,7 +21,7 @@ import {
 import { isSameVersion, versionAt } from '../../state/snapshot/version.ts';
 import type { Message } from '../../text/message.ts';
 import type { TurnContext } from '../turn/turn.ts';
-import { isAgentBusy } from './agent-busy.ts';
+import { mayHaveChanged } from './agent-busy.ts';
 import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.ts';
 import { sameSettings, unchangedSet, watchOf } from './protection.ts';
 
@@ -57,9 +57,9 @@ export function restoreBeforeResume(
   contract: Contract,
   { env, at }: { readonly env: NodeJS.ProcessEnv; readonly at: string },
 ): void {
-  const isUsers = !isAgentBusy(files, state);
+  const mayBeAgents = mayHaveChanged(files, state);
   const context = { files, env, now: () => at };
-  restoreProtected(context, { state, contract, found: { when: 'turn' }, depth: 'all', isUsers });
+  restoreProtected(context, { state, contract, found: { when: 'turn' }, depth: 'all', mayBeAgents });
 }
 
 /** Lists the changes of protected and unchanged files that `accept` would adopt, one line each. Changes nothing. */
@@ -87,8 +87,8 @@ export interface ProtectionRequest {
   readonly contract: Contract;
   readonly found: Found;
   readonly depth: ExamineOptions['depth'];
-  /** No work of the agent was running when the change was made: it is kept, reported and adopted. */
-  readonly isUsers: boolean;
+  /** Returns whether a call or check of this loop may have changed a file. Any other change is kept, reported and adopted. */
+  readonly mayBeAgents: (path: string) => boolean;
 }
 
 /** Actions taken on changed files, for the user and the agent. */
@@ -111,7 +111,7 @@ interface Cause {
  */
 export function restoreProtected(context: ProtectionContext, request: ProtectionRequest): ProtectionReport | null {
   const { files, env, now } = context;
-  const { state, contract, found, depth, isUsers } = request;
+  const { state, contract, found, depth, mayBeAgents } = request;
   return withSnapshotLock(files, () => {
     const before = provedSnapshot(files, contract);
     if (before === null) return null;
@@ -120,29 +120,36 @@ export function restoreProtected(context: ProtectionContext, request: Protection
       recordRestored(files, state, restored);
       done.push(restored);
     };
-    finishRestore<Cause>(files, before, record);
-    const { protect } = watchOf(files, contract, env);
+    const { protect, isOutside, isKept } = watchOf(files, contract, env);
+    finishRestore<Cause>(files, before, { isOutside, record });
     const isSame = sameSettings(files, contract, before.own);
     const placeholders = placeholdersOf(files, contract);
     const examined = examine(files, before, { protect, depth, isSame, ...(placeholders && { placeholders }) });
-    const { changes } = examined;
-    const failed = (before.failed ?? []).filter((path) => !isRepaired(examined, path));
-    const users = isUsers ? changes.filter(({ path }) => !failed.includes(path)) : [];
+    const outside = examined.changes.filter(({ path }) => isOutside(path));
+    const changes = examined.changes.filter((change) => !outside.includes(change));
+    const failed = (before.failed ?? []).filter((path) => !isOutside(path) && !isRepaired(examined, path));
+    const users = changes.filter(({ path }) => !failed.includes(path) && !mayBeAgents(path));
     const agents = changes.filter((change) => !users.includes(change));
-    const adopted = [...examined.same, ...users.map(({ path }) => path)];
-    const snapshot = adopted.length === 0 ? examined.snapshot : adoptVersions(files, examined.snapshot, adopted, users);
+    const adopted = [...examined.same, ...[...outside, ...users].map(({ path }) => path)];
+    const snapshot =
+      adopted.length === 0 ? examined.snapshot : adoptVersions(files, examined.snapshot, adopted, users, isKept);
     if (agents.length > 0) {
       const cause: Cause = { found, iteration: state.iteration };
-      restoreFiles(files, snapshot, agents, { at: now(), cause, record });
-      const isKept = (path: string): boolean => snapshot.files[path]?.offset !== null;
-      const still = done.flatMap((each) => each.failed.map(({ path }) => path)).filter(isKept);
+      restoreFiles(files, snapshot, agents, { at: now(), cause, isOutside, record });
+      const hasCopy = (path: string): boolean => snapshot.files[path]?.offset !== null;
+      const still = done.flatMap((each) => each.failed.map(({ path }) => path)).filter(hasCopy);
       const others = failed.filter((path) => !agents.some((change) => change.path === path));
       if ((before.failed?.length ?? 0) + still.length > 0)
         storeSnapshot(files, { ...snapshot, failed: [...others, ...still] });
     } else if (failed.length < (before.failed?.length ?? 0)) storeSnapshot(files, { ...snapshot, failed });
     storeLook(files, snapshot);
-    if (users.length > 0) recordUsers(context, state, users);
-    return reportOf(files, now(), done, users);
+    const left = [
+      { kind: 'left', changes: users, text: PROTECTION_TEXTS.leftAlone },
+      { kind: 'outside', changes: outside, text: (list: string) => PROTECTION_TEXTS.outside(list, found) },
+    ].filter((each) => each.changes.length > 0);
+    for (const { kind, changes: kept, text } of left)
+      recordLeft(context, state, kind, text(changeList(kept, files.projectDir)));
+    return reportOf(files, now(), done, { users, outside, found });
   });
 }
 
@@ -183,23 +190,25 @@ function outcomesOf({ projectDir }: LoopFiles, { intent: { archive, cause }, res
   ].filter(({ changes }) => changes.length > 0);
 }
 
-function recordUsers(
+/** Records changes that were kept. */
+function recordLeft(
   { files, now }: ProtectionContext,
   { loopId, iteration }: ProtectionRequest['state'],
-  changes: readonly FileChange[],
+  kind: string,
+  text: string,
 ): void {
   const at = now();
-  const text = `${changeList(changes, files.projectDir)}: changed while no call of the agent ran, and left.`;
-  recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, key: `left ${at}` });
+  recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, key: `${kind} ${at}` });
 }
 
 function reportOf(
   files: LoopFiles,
   at: string,
   done: readonly Restored<Cause>[],
-  users: readonly FileChange[],
+  left: { readonly users: readonly FileChange[]; readonly outside: readonly FileChange[]; readonly found: Found },
 ): ProtectionReport | null {
-  if (done.length === 0 && users.length === 0) return null;
+  const { users, outside, found } = left;
+  if (done.length === 0 && users.length === 0 && outside.length === 0) return null;
   const list = (changes: readonly FileChange[]): string => changeList(changes, files.projectDir);
   const restored = done.flatMap((each) => each.restored);
   const failed = done.flatMap((each) => each.failed);
@@ -212,6 +221,7 @@ function reportOf(
     toUser: [
       ...done.flatMap((each) => outcomesOf(files, each).map(({ text }) => text)),
       ...(users.length === 0 ? [] : [PROTECTION_TEXTS.usersChange(list(users))]),
+      ...(outside.length === 0 ? [] : [PROTECTION_TEXTS.outside(list(outside), found)]),
     ],
     toAgent: toAgent.length === 0 ? null : toAgent.join('\n'),
     unrestored: failed,

@@ -132,7 +132,14 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
 
 /** Variables shared with the agent's shell, so that `$XDG_STATE_HOME/…` cannot hide a path. */
 function variables(env: NodeJS.ProcessEnv): Record<string, string> {
-  const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA', 'XDG_CONFIG_HOME'];
+  const known = [
+    'XDG_STATE_HOME',
+    'RALPH_STATE_HOME',
+    'CLAUDE_CONFIG_DIR',
+    'CLAUDE_PROJECT_DIR',
+    'LOCALAPPDATA',
+    'XDG_CONFIG_HOME',
+  ];
   return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 

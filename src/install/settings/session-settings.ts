@@ -9,6 +9,8 @@ interface StartedLoop {
   readonly name: string | null;
   /** Node that runs the launcher or the runner, and the hooks. */
   readonly node: string;
+  /** Folder of the loop's files outside the project, as the launcher or the runner knows it. */
+  readonly outsideRoot: string;
 }
 
 interface LaunchedLoop extends StartedLoop {
@@ -33,7 +35,7 @@ export interface LauncherSettings extends AgentSettings {
   readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
 }
 
-/** Builds the launcher's `--settings`, in which hooks survive an agent that edits the project's settings (measured). */
+/** Builds the launcher's `--settings`: no settings file of project or user can turn off or move what is in them (measured). */
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
     disableAllHooks: false,
@@ -41,8 +43,11 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
       RALPH_ACTIVE: '1',
       RALPH_HOOKS: PASSED_HOOKS,
       RALPH_LOOP_ID: loop.loopId,
-      ...(loop.name === null ? {} : { RALPH_LOOP: loop.name }),
+      RALPH_LOOP: loop.name ?? '',
       RALPH_NODE: loop.node,
+      RALPH_STATE_HOME: dirname(loop.outsideRoot),
+      // Empty, so that no settings file can name another driver.
+      RALPH_DRIVER: '',
       // An idle iteration makes no tool call: the client would override the ninth consecutive one.
       CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
       ...(loop.userStatusLine === null ? {} : { RALPH_USER_STATUS_LINE: loop.userStatusLine }),
@@ -65,6 +70,7 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
     env: {
       ...{ RALPH_ACTIVE: '1', RALPH_HOOKS: PASSED_HOOKS, RALPH_DRIVER: 'runner' },
       ...{ RALPH_LOOP_ID: loop.loopId, RALPH_LOOP: loop.name ?? '', RALPH_NODE: loop.node },
+      RALPH_STATE_HOME: dirname(loop.outsideRoot),
     },
     hooks: agentRegistration(loop.bundleDir, process.platform),
   };

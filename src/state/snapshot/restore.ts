@@ -15,7 +15,7 @@ import { evidenceBytes, evidenceJson } from '../evidence/lost.ts';
 import { freePath, removeIfThere, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { type LoopFiles, log } from '../loop-files.ts';
 import { inSafeFolder } from './safe-folder.ts';
-import { contentOf, type FileChange, type Snapshot } from './snapshot.ts';
+import { contentOf, type FileChange, type Snapshot, type Watch } from './snapshot.ts';
 import { diskPath, isSameVersion, plainPath, statAt, versionAt } from './version.ts';
 
 /** Write-ahead record of files that are being restored. The next process completes what a killed one began. */
@@ -43,26 +43,32 @@ export function restoreFiles<Cause>(
   files: LoopFiles,
   snapshot: Snapshot,
   changes: readonly FileChange[],
-  { at, cause, record }: { at: string; cause: Cause; record: (done: Restored<Cause>) => void },
+  how: { readonly at: string; readonly cause: Cause } & Recorder<Cause>,
 ): void {
+  const { at, cause } = how;
   const archive = join(files.archiveDir, 'replaced', at.replaceAll(':', '-'));
   const { loopId } = snapshot;
   const intent: RestoreIntent<Cause> = { loopId, id: at, changes, archive: freePath(archive), cause };
   writeAtomically(pathOf(files), JSON.stringify(intent), 0o600);
-  finishRestore(files, snapshot, record);
+  finishRestore(files, snapshot, how);
 }
 
-/** Completes a restore that a killed process began. The caller holds the lock. */
+interface Recorder<Cause> extends Pick<Watch, 'isOutside'> {
+  readonly record: (done: Restored<Cause>) => void;
+}
+
+/** Completes a restore that a killed process, also of a former version, began. The caller holds the lock. */
 export function finishRestore<Cause>(
   files: LoopFiles,
   snapshot: Snapshot,
-  record: (done: Restored<Cause>) => void,
+  { isOutside, record }: Recorder<Cause>,
 ): void {
   const intent = readIntent<Cause>(files);
   if (intent === null) return;
   if (intent.loopId === snapshot.loopId) {
-    const failed = intent.changes.filter((change) => !settleSafely(files, snapshot, change, intent));
-    record({ intent, failed, restored: intent.changes.filter((change) => !failed.includes(change)) });
+    const changes = intent.changes.filter(({ path }) => !isOutside(path));
+    const failed = changes.filter((change) => !settleSafely(files, snapshot, change, intent));
+    if (changes.length > 0) record({ intent, failed, restored: changes.filter((change) => !failed.includes(change)) });
   }
   removeIfThere(pathOf(files));
 }

@@ -27,6 +27,10 @@ type KeptVersion = Version & { readonly offset: number | null };
 export interface Watch {
   readonly own: readonly string[];
   readonly protect: FileSet;
+  /** Returns whether a file is the user's: its changes are named, and nothing writes, moves or deletes it. */
+  readonly isOutside: (path: string) => boolean;
+  /** Returns whether the content of a file is kept; otherwise only its hash is. */
+  readonly isKept: (path: string) => boolean;
 }
 
 export interface Snapshot {
@@ -76,10 +80,11 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch, pla
   let unkept = 0;
   try {
     for (const path of paths.slice(0, MOST_FILES)) {
-      const version = writer.add(path);
+      const isKept = watch.isKept(path);
+      const version = isKept ? writer.add(path) : hashOf(path);
       if (version?.kind === 'other') continue; // for example a folder or a socket, which has no content
       kept[path] = placeholders?.has(path) === true && isPlaceholder(version) ? null : version;
-      if (version?.offset === null) unkept += 1;
+      if (isKept && version?.offset === null) unkept += 1;
     }
   } finally {
     writer.close();
@@ -91,6 +96,11 @@ export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch, pla
   removePacks(files, pack);
   const unwatched = listed.cut || paths.length > MOST_FILES;
   return unkept > 0 || unwatched ? { unkept, unwatched } : null;
+}
+
+function hashOf(path: string): KeptVersion | null {
+  const version = versionAt(path);
+  return version && { ...version, offset: null };
 }
 
 /** Reads the snapshot of a loop; null if its contract has none. Throws `evidence-lost`. */
@@ -124,17 +134,18 @@ export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
   if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, false);
 }
 
-/** Adds the current content of these paths to the versions to restore. `left` are changes that the user made. */
+/** Adds the current versions of these paths to those of the snapshot. `left` are changes that the user made to what is restored. */
 export function adoptVersions(
   files: LoopFiles,
   snapshot: Snapshot,
   paths: readonly string[],
   left: readonly FileChange[],
+  isKept: Watch['isKept'],
 ): Snapshot {
   const writer = newPack(packPath(files, snapshot), snapshot);
   const adopted: Record<string, KeptVersion | null> = {};
   try {
-    for (const path of paths) adopted[path] = writer.add(path);
+    for (const path of paths) adopted[path] = isKept(path) ? writer.add(path) : hashOf(path);
   } finally {
     writer.close();
   }

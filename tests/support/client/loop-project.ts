@@ -6,7 +6,7 @@ import { VERSION } from '../../../src/cli/help.ts';
 import { BUNDLE_HOME } from '../../../src/install/files/planned-files.ts';
 import { initProject } from '../../../src/install/init-project.ts';
 import { type LauncherSettings, launcherSettings } from '../../../src/install/settings/session-settings.ts';
-import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { type LoopFiles, loopFiles, outsideRoot } from '../../../src/state/loop-files.ts';
 import { shareCodeOfCopy } from '../code-cache.ts';
 import { callsOf, decisionsOf, recordsOf } from '../journal.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from '../model/scripted-model.ts';
@@ -121,7 +121,9 @@ const startLauncher = (workspace: Workspace, env: Environment, options: Launcher
     options.command === undefined
       ? [workspace.path(launcherFile), ['--headless', ...mode, ...args]]
       : [process.execPath, [mainPath, ...options.command]];
-  const child = spawn(program, [...words, '--', ...clientDefaults, ...clientArgs], {
+  // `run` itself reads what the client prints.
+  const ofClient = [...(options.command?.[0] === 'run' ? [] : clientDefaults), ...clientArgs];
+  const child = spawn(program, [...words, ...(ofClient.length === 0 ? [] : ['--', ...ofClient])], {
     cwd: workspace.project,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -205,7 +207,10 @@ const loopProject = (
     start,
     run: (options) => start(options).done,
     settings: (loopId) => ({
-      ...launcherSettings({ loopId, name: null, node: process.execPath, mainPath, userStatusLine: null }),
+      ...launcherSettings({
+        ...{ loopId, name: null, node: process.execPath, mainPath, userStatusLine: null },
+        outsideRoot: outsideRoot(environment()),
+      }),
     }),
     state: () => (existsSync(files.state) ? workspace.json(files.state) : null),
     events: (type) => {

@@ -30,7 +30,7 @@ withFaults(
     restoreProtected(
       { files, env, now: () => new Date().toISOString() },
       {
-        ...{ state, contract, depth: 'stamps', isUsers: false },
+        ...{ state, contract, depth: 'stamps', mayBeAgents: () => true },
         found: { when: 'call', tool: 'Bash', callId: 'killed', git: null },
       },
     ),

@@ -156,7 +156,13 @@ test('recognises our own entries on every platform, and no others', () => {
   for (const other of [null, 'x', {}, { command: 'node', args: ['x.js'] }]) assert.ok(!isOurHook(other));
 });
 
-const LOOP = { loopId: 'loop-1', node: '/opt/my node', mainPath: "/home/o'hara/main.cjs", userStatusLine: null };
+const LOOP = {
+  loopId: 'loop-1',
+  node: '/opt/my node',
+  outsideRoot: '/home/me/.local/state/ralph-loop',
+  mainPath: "/home/o'hara/main.cjs",
+  userStatusLine: null,
+};
 
 test('the launcher passes the loop, the cap on blocks and hooks that a settings file cannot turn off', () => {
   const settings = launcherSettings({ ...LOOP, name: 'docs', userStatusLine: 'mine --short' }, 'linux');
@@ -167,10 +173,12 @@ test('the launcher passes the loop, the cap on blocks and hooks that a settings 
     RALPH_LOOP_ID: 'loop-1',
     RALPH_LOOP: 'docs',
     RALPH_NODE: '/opt/my node',
+    RALPH_STATE_HOME: '/home/me/.local/state',
+    RALPH_DRIVER: '',
     CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
     RALPH_USER_STATUS_LINE: 'mine --short',
   });
-  assert.ok(!('RALPH_LOOP' in launcherSettings({ ...LOOP, name: null }, 'linux').env));
+  assert.equal(launcherSettings({ ...LOOP, name: null }, 'linux').env['RALPH_LOOP'], '');
   assert.equal(settings.hooks.PreToolUse?.[0]?.matcher, '*');
 });
 

@@ -42,7 +42,13 @@ function restoreAt(project: Project, depth: 'all' | 'content', sandbox?: Sandbox
   const context = { files, env: { HOME: directory }, now: () => new Date().toISOString() };
   const state = stateOf(project);
   const confined = { ...contract, ...(sandbox && { sandbox }) };
-  restoreProtected(context, { state, contract: confined, found: { when: 'verification' }, depth, isUsers: false });
+  restoreProtected(context, {
+    state,
+    contract: confined,
+    found: { when: 'verification' },
+    depth,
+    mayBeAgents: () => true,
+  });
 }
 
 test('before a verification a file is compared by its bytes, and the program by its stamp', async (t) => {
@@ -93,7 +99,7 @@ test('a placeholder that a client removes is no change, at any moment', (t) => {
     const covers = (path: string): boolean => path.startsWith(join(directory, 'tests'));
     const protect = { roots: [directory], covers, skips: () => false };
     show(early);
-    takeSnapshot(files, 'loop', { own: [], protect }, known);
+    takeSnapshot(files, 'loop', { own: [], protect, isOutside: () => false, isKept: () => true }, known);
     rmSync(early);
     show(late);
     const snapshot = readSnapshot(files, { loopId: 'loop' });
