@@ -5,6 +5,7 @@ import type { Counters, LoopState } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/or-else.ts';
 import { instantOf } from '../text/time.ts';
 import { checkShape, type Shape } from './check-shape.ts';
+import { listLiveEvidence } from './evidence/evidence.ts';
 import { regularFile, writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
 import { recordNotice } from './notices.ts';
@@ -37,6 +38,7 @@ export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): C
 /** Begins to keep the counters of a loop. Called under the lock of its state, before its contract is written. */
 export function beginCounters(files: LoopFiles, state: LoopState): void {
   writeRecord(files.counters, countersOf(state));
+  listLiveEvidence(files, state.loopId, 'counters');
 }
 
 /**
@@ -53,6 +55,11 @@ export function keepCounters(
   const isKept = [stored, known?.counters].some((found) => found?.loopId === state.loopId);
   if (isKept && JSON.stringify(stored) !== JSON.stringify(counters)) writeRecord(files.counters, counters);
   if (isKept && known) known.counters = counters;
+}
+
+/** Returns whether the counters of a loop that a process remembers are gone, or another loop's, and so have to be written again. */
+export function lacksCounters(files: LoopFiles, { counters: { loopId } }: KnownCounters): boolean {
+  return readCounters(files)?.loopId !== loopId;
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, type RunnerRun, runRunner, startRunner } from '../support/client/runner.ts';
@@ -74,7 +74,34 @@ test('a killed runner whose files are put back from a backup resumes within its 
 test('control: the same backup without the counters grants another iteration', async () => {
   await resumeFromBackup(async (project, resume) => {
     rmSync(project.files.counters);
-    await resume();
+    assert.match((await resume()).stderr, /counters\.json is missing/, 'the loss is named');
     assert.equal(requests(project), 6);
+  });
+});
+
+/** The same program, which takes the counters away as well. */
+const forget = `${back}
+import glob
+for path in glob.glob(os.environ['XDG_STATE_HOME'] + '/ralph-loop/*/count' + 'ers.json'):
+    os.remove(path)
+`;
+const forgetting = { ...options, files: { 'back.py': forget }, standIn: true };
+
+test('a session whose program takes the counters away as well pauses and names the file', async () => {
+  await inLoopProject({ ...forgetting, standIn: false }, script(), async (project) => {
+    const run = await project.run();
+    assert.equal(run.code, 3, run.said);
+    assert.match(run.said, /Evidence of this loop is lost: \S+counters\.json is missing/);
+    assert.equal(requests(project), 2);
+  });
+});
+
+test('a runner whose agent takes the counters away as well remembers them', async () => {
+  await inLoopProject({ ...forgetting, init: false }, script(), async (project) => {
+    const run = await runRunner(project);
+    assert.equal(run.code, 2, run.stdout + run.stderr);
+    assert.equal(requests(project), 4);
+    assert.match(run.stdout, /The state of the loop was replaced by an older one \(iteration 1 -> 0/);
+    assert.equal(JSON.parse(readFileSync(project.files.counters, 'utf8')).iteration, 2);
   });
 });

@@ -2,7 +2,8 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { placeholderPaths } from '../../sandbox/placeholders.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { beginEvidence } from '../../state/evidence/evidence.ts';
+import type { EvidenceOf } from '../../state/evidence/entries.ts';
+import { beginEvidence, isWhole } from '../../state/evidence/evidence.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
@@ -26,25 +27,30 @@ import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.
 import { sameSettings, unchangedSet, watchOf } from './protection.ts';
 
 /**
- * Takes the snapshot of what the contract protects. Files under `unchanged` are compared with the start, across resumes,
- * until the user accepts other versions. Returns a warning if some files could not be restored from the snapshot.
+ * Takes the snapshot of what the contract protects. Files under `unchanged` are compared with the start, across resumes
+ * (`former` is the contract of a resumed loop), until the user accepts other versions. Returns a warning if some files could not be restored from the snapshot.
  */
 export function storeProtected(
   files: LoopFiles,
   contract: Contract,
   env: NodeJS.ProcessEnv,
-  { resumes = false } = {},
+  former: EvidenceOf | null = null,
 ): string | null {
   const watch = watchOf(files, contract, env);
   const { loopId, unchanged = [] } = contract;
   beginEvidence(files, loopId);
   const bounds = withSnapshotLock(files, () => {
-    if (!resumes || readBaseline(files, loopId, unchanged) === null)
+    if (former === null || !hasBaseline(files, former, unchanged))
       storeBaseline(files, loopId, unchanged, unchangedSet(files, contract, env));
     return takeSnapshot(files, loopId, watch, placeholdersOf(files, contract));
   });
   if (bounds === null) return null;
   return bounds.unwatched ? PROTECTION_TEXTS.notWatched : PROTECTION_TEXTS.notKept(bounds.unkept);
+}
+
+/** Returns whether a resumed loop keeps its record of unchanged files. A lost one is replaced, which every report says. */
+function hasBaseline(files: LoopFiles, former: EvidenceOf, unchanged: readonly string[]): boolean {
+  return isWhole(files, former, 'unchanged') && readBaseline(files, former, unchanged) !== null;
 }
 
 const placeholdersOf = (files: LoopFiles, { sandbox }: Contract): ReadonlySet<string> | undefined =>
@@ -65,8 +71,8 @@ export function restoreBeforeResume(
 /** Lists the changes of protected and unchanged files that `accept` would adopt, one line each. Changes nothing. */
 export function protectedChanges(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string[] {
   const { protect } = watchOf(files, contract, env);
-  const { loopId, unchanged = [] } = contract;
-  const baseline = readBaseline(files, loopId, unchanged);
+  const { unchanged = [] } = contract;
+  const baseline = readBaseline(files, contract, unchanged);
   const fixed = baseline === null ? [] : baselineChanges(files, baseline, unchangedSet(files, contract, env));
   const found = withSnapshotLock(files, () => {
     const snapshot = readSnapshot(files, contract);

@@ -1,15 +1,18 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { lacksCounters } from '../../state/counters-file.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
+import { withState } from '../../state/with-state.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { dispatch, type Turn } from '../turn/turn.ts';
+import { dispatch, lockOptions, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
@@ -30,10 +33,22 @@ export function watchOperator(runner: Runner): () => void {
         projectionOf(files, now()).status(now());
       }
       if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs });
+      putBackCounters(runner);
       pollForChanges(runner);
     });
   }, POLL_MS);
   return () => clearInterval(timer);
+}
+
+/** Writes counters again that another program has removed or damaged: this process remembers them. */
+function putBackCounters({ files, begun, loopId }: Runner): void {
+  const known = begun.lease?.known;
+  if (known === undefined || !lacksCounters(files, known)) return;
+  withState(files, lockOptions(begun), (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };
+    recordNotice(files, current.state, { at: now(), kind: 'restore', text: RUNNER_TEXTS.countersBack(files.counters) });
+    return { next: current.state, result: undefined };
+  });
 }
 
 /** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */

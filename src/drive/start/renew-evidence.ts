@@ -1,5 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { beginCounters } from '../../state/counters-file.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -28,6 +29,7 @@ export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: stri
     storeProtected(files, contract, env);
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;
     adoptSeen(files, contract, task === null ? [] : checklistItems(task.body));
+    beginCounters(files, state);
     dropLostRecord(files, contract);
     const { hash } = fixContract(files, contract);
     return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };

@@ -10,7 +10,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { beginCounters } from '../../state/counters-file.ts';
-import { listEvidence } from '../../state/evidence/evidence.ts';
+import { listEvidence, proveEvidence } from '../../state/evidence/evidence.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
@@ -42,7 +42,7 @@ import { countChecklist } from '../../text/markdown/checklist.ts';
 import { about, type Message, RalphError } from '../../text/message.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
-import { adoptSeen, beginSeen, readSeen } from '../identity/seen-record.ts';
+import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
 import { openTaskPath } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
@@ -153,7 +153,7 @@ function createLoop(
     warnings.push(startWarning('resume', text));
   }
   // Evidence before the contract, which lists it, so that no loop runs without it.
-  const unkept = storeProtected(files, contract, env, { resumes: before !== null });
+  const unkept = storeProtected(files, contract, env, former?.contract ?? null);
   if (adopted.length > 0) {
     const details = { changes: adopted, digest: consentDigest(consentTerms(contract, list)) };
     const text = START_TEXTS.adoptedByResume(shorten(adopted.join('; '), MOST_SHOWN));
@@ -206,8 +206,8 @@ function lossAtResume(
 ): Message | null {
   try {
     const known = { ...contract, ...(evidence && { evidence }) };
-    readSeen(files, known);
     restoreBeforeResume(files, left, known, how);
+    proveEvidence(files, known);
     return null;
   } catch (error) {
     return lossIn(error);

@@ -1,4 +1,5 @@
 import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
+import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
@@ -80,6 +81,7 @@ const CANCELLED: CheckResult = { name: 'checks', outcome: 'unavailable', detail:
 /** Verifies a claim outside the lock. An abort ends the checks and their whole process groups. */
 async function verify(turn: Turn): Promise<Dispatched> {
   const { context, loaded, signal, task } = turn;
+  if (loaded.stored !== null) proveEvidence(context.files, loaded.stored.contract);
   const kind = await taskKindOf(turn);
   const before = await restoreNow(turn, 'verification');
   const verified = await abortIfSuperseded(context.files, loaded.state, signal, async (ended) => {

@@ -8,6 +8,7 @@ import { homeFolder } from '../../state/home-folder.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { maskBytes } from '../mask-secrets.ts';
+import { adoptContract, carriedList, carryManifest, MANIFEST } from './carried-evidence.ts';
 import { GIT_TEXTS } from './messages.ts';
 
 /** Folder of the runtime files, relative to the work tree, with a final slash. */
@@ -37,7 +38,11 @@ export function collectState(project: string, env: NodeJS.ProcessEnv, to: string
     if (CONTRACT.test(name)) copyFile(path, join(to, 'outside', name));
     else copyMasked(path, join(to, 'outside', name), env);
   }
-  // Second: a state may count more than the counters outside, never less.
+  // After the files that they prove.
+  for (const name of namesIn(outsideDir).filter((name) => MANIFEST.test(name))) {
+    carryManifest(project, env, name, join(to, 'outside'));
+  }
+  // Last: a state may count more than the counters outside, never less.
   for (const path of regularFiles(runtimeDir)) copyMasked(path, join(to, 'runtime', relative(runtimeDir, path)), env);
   writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeFolder(env) }));
 }
@@ -55,11 +60,16 @@ export function restoreState(from: string, project: string, env: NodeJS.ProcessE
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   for (const name of namesIn(join(from, 'outside'))) {
     const path = join(from, 'outside', name);
-    if (!OUTSIDE.test(name) || LEFT.test(name) || !lstatSync(path).isFile()) continue;
-    const to = join(files.outsideDir, name);
-    const contract = CONTRACT.test(name) ? movedContract(path, old, here, hashes) : null;
-    if (contract === null) copyFile(path, to, 0o600);
-    else writeFileSync(to, contract, { mode: 0o600 });
+    const isKept = OUTSIDE.test(name) || MANIFEST.test(name);
+    if (!isKept || LEFT.test(name) || !lstatSync(path).isFile()) continue;
+    copyFile(path, join(files.outsideDir, name), 0o600);
+  }
+  for (const name of namesIn(join(from, 'outside')).filter((name) => CONTRACT.test(name))) {
+    const path = join(from, 'outside', name);
+    const moved = movedContract(path, old, here, hashes);
+    if (moved === null) continue;
+    writeFileSync(join(files.outsideDir, name), moved, { mode: 0o600 });
+    adoptContract(files.outsideDir, name, readFileSync(path), moved);
   }
   hideRuntimeDir(files);
   const runtime = join(from, 'runtime');
@@ -113,7 +123,8 @@ function readFolders(from: string): Folders {
 function movedContract(path: string, old: Folders, here: Folders, hashes: Map<string, string>): string | null {
   const found = storedContract.safeParse(readRecord(path));
   if (!found.success || hashContract(found.data.contract) !== found.data.hash) return null;
-  const contract = relocateContract(found.data.contract, old, here);
+  const relocated = relocateContract(found.data.contract, old, here);
+  const contract = { ...relocated, ...carriedList(relocated, path) };
   const hash = hashContract(contract);
   hashes.set(found.data.hash, hash);
   return `${JSON.stringify({ hash, contract }, null, 2)}\n`;

@@ -11,12 +11,17 @@ export const EVIDENCE = {
   unchanged: (files: LoopFiles) => files.unchanged,
   seen: (files: LoopFiles) => files.seen,
   startFiles: (files: LoopFiles) => files.startFiles,
+  counters: (files: LoopFiles) => files.counters,
 } as const;
 
 export type EvidenceName = keyof typeof EVIDENCE;
+export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as readonly EvidenceName[];
 
 /** Entries that never change during a loop: the contract itself holds their SHA-256. */
 export const FIXED: ReadonlySet<string> = new Set(['startFiles']);
+
+/** Entries without a digest, because every turn writes them: what they hold is compared with the state instead. */
+export const LIVE: ReadonlySet<string> = new Set<EvidenceName>(['counters']);
 
 /** Part of a contract that says which entries its loop has. */
 export type EvidenceOf = Pick<Contract, 'loopId' | 'evidence'>;

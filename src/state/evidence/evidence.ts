@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
-import { EVIDENCE, type EvidenceName, type EvidenceOf, FIXED } from './entries.ts';
+import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LIVE } from './entries.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
 import {
   type Digests,
@@ -24,6 +24,7 @@ export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf,
   const fixed = evidence[name];
   if (fixed === undefined && name !== 'contract') return null;
   if (typeof fixed === 'string') return proved(path, { is: fixed });
+  if (LIVE.has(name)) return evidenceBytes(path);
   try {
     return provedByManifest(files, loopId, name);
   } catch (error) {
@@ -100,6 +101,32 @@ function settled(path: string, digests: Digests | undefined): Digests | null {
   const { is, next, was = [] } = digests;
   const isReplaced = existsSync(path) && sha256(evidenceBytes(path)) === next;
   return isReplaced ? { is: next, was: [is, ...was] } : { is, was };
+}
+
+/** Adds an entry without a digest (LIVE), so that the contract lists it. Loops of an older version have no manifest. */
+export function listLiveEvidence(files: LoopFiles, loopId: string, name: EvidenceName): void {
+  withManifestLock(files, () => {
+    const entries = findManifest(files, loopId)?.entries;
+    if (entries !== undefined && entries[name] === undefined)
+      writeManifest(files, loopId, { ...entries, [name]: { is: '' } });
+  });
+}
+
+/** Proves every entry that a contract lists. Throws `evidence-lost` with the first that cannot be believed. */
+export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
+  const listed = Object.keys(contract.evidence ?? {});
+  for (const name of EVIDENCE_NAMES) if (listed.includes(name)) readEvidence(files, contract, name);
+}
+
+/** Returns whether an entry of a loop can be believed; true as well if the contract has none. */
+export function isWhole(files: LoopFiles, contract: EvidenceOf, name: EvidenceName): boolean {
+  try {
+    readEvidence(files, contract, name);
+    return true;
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    return false;
+  }
 }
 
 /** Removes an entry from the manifest, because the loop no longer has it. */

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { readCounters } from '../counters-file.ts';
 import { hashContract } from '../hash-contract.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
 import { readEvidence, storeEvidence } from './evidence.ts';
@@ -21,7 +22,16 @@ export function liveContract(
   const stored = presentContract(files, found);
   const isNamed = stored.hash === contractHash && stored.contract.loopId === loopId;
   if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
+  if (stored.contract.evidence?.['counters'] !== undefined) proveCounters(files, stored.contract.loopId);
   return stored;
+}
+
+/** Throws `evidence-lost` for counters that are missing, empty, torn or another loop's: the state alone could then go back. */
+function proveCounters(files: LoopFiles, loopId: string): void {
+  const counters = readCounters(files);
+  if (counters?.loopId === loopId) return;
+  evidenceBytes(files.counters);
+  throw evidenceLost(files.counters, counters === null ? 'torn' : 'foreign');
 }
 
 /** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */

@@ -37,7 +37,7 @@ export function readManifest(files: LoopFiles, loopId: string): Manifest {
 }
 
 /** Returns the id of the loop whose manifest is there. Throws `evidence-lost`. */
-export function ownerOfManifest(files: LoopFiles): string {
+export function ownerOfManifest(files: Pick<LoopFiles, 'evidence'>): string {
   return anyManifest(files).loopId;
 }
 

@@ -1,5 +1,8 @@
 import { join, relative } from 'node:path';
-import { readRecord, removeIfThere, writeRecord } from '../files/regular-file.ts';
+import type { EvidenceOf } from '../evidence/entries.ts';
+import { forgetEvidence, readEvidence, storeEvidence } from '../evidence/evidence.ts';
+import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
+import { removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import type { FileChange } from './snapshot.ts';
@@ -20,6 +23,7 @@ interface Baseline {
 /** Records the current state of the files of `set`; removes the record of a former loop if nothing has to be unchanged. */
 export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly string[], set: FileSet): void {
   if (globs.length === 0) {
+    forgetEvidence(files, loopId, 'unchanged');
     removeIfThere(files.unchanged);
     return;
   }
@@ -29,14 +33,21 @@ export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly 
     if (version !== null) versions[relative(files.projectDir, path)] = version;
   }
   const baseline: Baseline = { version: FORMAT, loopId, globs, files: versions };
-  writeRecord(files.unchanged, baseline);
+  storeEvidence(files, loopId, 'unchanged', `${JSON.stringify(baseline)}\n`);
 }
 
-/** Reads the baseline of a loop for these globs; null if there is none, or it cannot be read. */
-export function readBaseline(files: LoopFiles, loopId: string, globs: readonly string[]): Baseline | null {
-  const found = readRecord<Baseline>(files.unchanged);
-  const isOurs = found?.version === FORMAT && found.loopId === loopId && typeof found.files === 'object';
-  return isOurs && JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
+/** Reads the baseline of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
+export function readBaseline(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): Baseline | null {
+  const bytes = readEvidence(files, contract, 'unchanged');
+  if (bytes === null) return null;
+  const found = evidenceJson(files.unchanged, bytes) as Partial<Baseline>;
+  if (found.version !== FORMAT || typeof found.files !== 'object') throw evidenceLost(files.unchanged, 'torn');
+  if (found.loopId !== contract.loopId) {
+    // The record of a former loop is not of this one, whose contract is of an older version.
+    if (contract.evidence === undefined) return null;
+    throw evidenceLost(files.unchanged, 'foreign');
+  }
+  return JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
 }
 
 /** Returns the differences between the files of `set` and the baseline, by path. */

@@ -73,7 +73,7 @@ test('reports a file whose name is not UTF-8 only after it changed', (t) => {
   const { directory, files } = aProtectedLoop(t, undefined, { odd: true });
   const set = { roots: [join(directory, 'tests')], covers: () => true, skips: () => false };
   storeBaseline(files, 'loop-1', ['tests/**'], set);
-  const baseline = readBaseline(files, 'loop-1', ['tests/**']);
+  const baseline = readBaseline(files, { loopId: 'loop-1' }, ['tests/**']);
   assert.ok(baseline !== null);
   assert.deepEqual(baselineChanges(files, baseline, set), []);
   rmSync(Buffer.concat([Buffer.from(`${directory}/tests/`), Buffer.from('caf\xe9.ts', 'latin1')]));

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectState, relocateContract, restoreState } from '../../../../src/fleet/git/loop-state.ts';
+import { proveEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';
+import { aProject, aStop, type Project, put, start } from '../../../support/drive/drive-project.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
 interface Machine {
@@ -138,3 +140,39 @@ test('moves whole paths only, and the longer folder wins', (t) => {
   );
   assert.deepEqual(moved.flags, { one: '/h/project-other', two: `see ${m.project}`, three: '/p/x' });
 });
+
+const UNCHANGED = '---\nunchanged: ["tests/**"]\n---\n\nDo the work.\n';
+
+/** A loop with files that have to stay unchanged, after one turn, moved to another machine and resumed there. */
+async function resumedElsewhere(t: TestContext, change: (project: Project) => void = () => undefined) {
+  const [here, there] = [aProject(t, UNCHANGED), aProject(t, UNCHANGED)];
+  for (const { directory } of [here, there]) put(join(directory, 'tests', 'a.js'), 'a');
+  start(here, true);
+  await aStop(here);
+  change(here);
+  const folder = emptyFolder(t);
+  collectState(here.directory, here.env, folder);
+  restoreState(folder, there.directory, there.env);
+  const { state, warnings, stored } = start(there, true, 'resume');
+  assert.equal(state.iteration, 1);
+  return { there, stored, said: warnings.map(({ message }) => message).join('\n') };
+}
+
+test('a loop that is resumed elsewhere keeps its evidence', async (t) => {
+  const { there, stored, said } = await resumedElsewhere(t);
+  assert.equal(said, '');
+  proveEvidence(there.files, stored.contract);
+  assert.deepEqual(Object.keys(stored.contract.evidence ?? {}).sort(), ['counters', 'seen', 'snapshot', 'unchanged']);
+});
+
+for (const [what, change] of Object.entries({
+  'an edited record': ({ files }: Project) =>
+    writeFileSync(files.unchanged, `${readFileSync(files.unchanged, 'utf8')} `),
+  'a missing record': ({ files }: Project) => rmSync(files.seen),
+  'missing counters': ({ files }: Project) => rmSync(files.counters),
+  'a torn manifest': ({ files }: Project) => writeFileSync(files.evidence, '{'),
+})) {
+  test(`control: ${what} is lost elsewhere as well`, async (t) => {
+    assert.match((await resumedElsewhere(t, change)).said, /Evidence of this loop is lost/);
+  });
+}
