@@ -81,6 +81,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     seen: outside(`seen${own}.json`),
     /** State of the `unchanged` files at the start. */
     unchanged: outside(`unchanged${own}.json`),
+    /** Open task of a plan. */
+    openTask: outside(`task${own}.json`),
     /** Git folder that shows the project with the settings of the start. */
     gitView: outside(`contract${own}.json.git`),
     /** Changes that reports of the loop name, one per line, oldest first. */

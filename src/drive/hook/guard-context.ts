@@ -102,8 +102,8 @@ function planScope(
   { contract }: StoredContract,
 ): { readonly files: readonly string[]; readonly scope: TaskScope } | null {
   if (!contract.policy.plan) return null;
-  const { loopId, taskPath, guardrails } = contract;
-  const task = readOpenTask(files, loopId);
+  const { taskPath, guardrails } = contract;
+  const task = readOpenTask(files, contract);
   return {
     files: [taskPath, progressPath(taskPath)].map((path) => join(files.projectDir, path)),
     scope: {

@@ -61,7 +61,7 @@ function append(place: PlanPlace, entry: string): void {
   const path = join(place.files.projectDir, progressOf(place));
   const isNew = statSync(path, { throwIfNoEntry: false }) === undefined;
   appendFileSync(path, isNew ? `${progressTitle(place.contract.taskPath)}${entry}` : entry);
-  const task = readOpenTask(place.files, place.contract.loopId);
+  const task = readOpenTask(place.files, place.contract);
   if (task === null) return;
   const own = place.part === undefined ? {} : { entries: `${task.entries ?? ''}${entry}` };
   writeOpenTask(place.files, { ...task, ...own, progress: readFileSync(path, 'utf8') });

@@ -146,7 +146,7 @@ export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan)
 async function recoverMove(place: PartPlace): Promise<void> {
   const move = readRecord<Move>(movePath(place)) as Move | null;
   if (move === null) return;
-  const task = readOpenTask(place.files, place.contract.loopId);
+  const task = readOpenTask(place.files, place.contract);
   if (task !== null && move.loopId === place.contract.loopId && move.task === task.id) await apply(place, task, move);
   else removeIfThere(movePath(place));
 }

@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import type { Baseline } from '../../engine/schema/proof.ts';
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import type { EvidenceOf } from '../../state/evidence/entries.ts';
+import { forgetEvidence, isWhole, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceJson, evidenceLost } from '../../state/evidence/lost.ts';
+import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
 
 /** The open task: baseline of its attempts, and rules that the guard enforces. */
 export interface OpenTask {
@@ -44,20 +44,47 @@ export interface OpenTask {
   readonly conflicts?: readonly string[];
 }
 
-/** Path outside the project, where the agent cannot write. */
-export function openTaskPath({ outsideDir, name }: LoopFiles): string {
-  return join(outsideDir, `task${name === null ? '' : `.${name}`}.json`);
+/** Record of a plan's loop that has not opened a task yet: without it, a missing file would mean the same. */
+const NONE = 'none';
+
+/** Begins the record of a loop, before its contract is written, or keeps that of a resumed one (`former`). Other loops have none. */
+export function beginOpenTask(files: LoopFiles, loopId: string, isPlan: boolean, former: EvidenceOf | null): void {
+  if (!isPlan) {
+    forgetEvidence(files, loopId, 'openTask');
+    removeIfThere(files.openTask);
+    return;
+  }
+  const isKept = former !== null && isWhole(files, former, 'openTask');
+  const task = isKept ? readOpenTask(files, former) : null;
+  store(files, loopId, task ?? { loopId, id: NONE });
 }
 
 export function writeOpenTask(files: LoopFiles, task: OpenTask): void {
-  const path = openTaskPath(files);
-  const text = JSON.stringify(task);
-  if (readRegularFile(path) === text) return;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeAtomically(path, text, 0o600);
+  if (readRegularFile(files.openTask) === textOf(task)) return;
+  store(files, task.loopId, task);
 }
 
-export function readOpenTask(files: LoopFiles, loopId: string): OpenTask | null {
-  const task = jsonOrNull(readRegularFile(openTaskPath(files)) ?? '') as OpenTask | null;
-  return task?.loopId === loopId && Array.isArray(task.scope) ? task : null;
+function store(
+  files: LoopFiles,
+  loopId: string,
+  task: OpenTask | { readonly loopId: string; readonly id: typeof NONE },
+) {
+  storeEvidence(files, loopId, 'openTask', textOf(task));
+}
+
+function textOf(task: object): string {
+  return JSON.stringify(task);
+}
+
+/** Returns the open task of a loop; null before its first one, and for a loop without a plan. Throws `evidence-lost`. */
+export function readOpenTask(files: LoopFiles, contract: EvidenceOf): OpenTask | null {
+  const bytes = readEvidence(files, contract, 'openTask');
+  if (bytes === null) return null;
+  const task = evidenceJson(files.openTask, bytes) as Partial<OpenTask>;
+  // Only the manifest of a newer version tells what belongs to a loop.
+  if (contract.evidence === undefined && task.loopId !== contract.loopId) return null;
+  if (task.loopId !== contract.loopId) throw evidenceLost(files.openTask, 'foreign');
+  if (task.id === NONE && task.scope === undefined) return null;
+  if (!Array.isArray(task.scope)) throw evidenceLost(files.openTask, 'torn');
+  return task as OpenTask;
 }

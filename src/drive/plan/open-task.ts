@@ -28,7 +28,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const stands = await readRepository(directory, gitOptions(place));
   const { current: atWork, blocked } = planIn(place);
   const begins = blocked === null;
-  const before = readOpenTask(files, contract.loopId);
+  const before = readOpenTask(files, contract);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
   // The agent left the branch or broke the repository and may undo that: the plan found now is ignored.
   const isAway = typeof stands === 'string' || stands.branch !== before?.branch;
@@ -92,7 +92,7 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
   const { files, contract } = place;
   const state = place.state();
   const plan = planIn(place);
-  const task = readOpenTask(files, contract.loopId);
+  const task = readOpenTask(files, contract);
   if (task === null || contract.policy.plan === undefined) return null;
   return assemblePlanPrompt({
     ...told,
@@ -175,7 +175,7 @@ async function catchUp(place: PartPlace): Promise<void> {
   const stands = await readRepository(files.projectDir, gitOptions(calm));
   if (typeof stands === 'string' || stands.head === null || stands.branch === null) return;
   const main = readMain(place);
-  const before = readOpenTask(files, contract.loopId);
+  const before = readOpenTask(files, contract);
   if (before === null || planKey(before.id) !== planKey(part.task)) {
     if (stands.head !== main.tip) {
       await switchTree(calm, { main, work: stands.head, merged: main.tip }, stands.changed);

@@ -5,7 +5,8 @@ import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { Confinement } from '../../sandbox/bubblewrap.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
+import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
@@ -15,7 +16,7 @@ import { RalphError } from '../../text/message.ts';
 import { readTaskFile } from '../start/find-task.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { errorsIn } from './open-task.ts';
-import { readOpenTask } from './open-task-file.ts';
+import { type OpenTask, readOpenTask } from './open-task-file.ts';
 import { ownPaths } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 
@@ -73,8 +74,10 @@ function loopsWork(
   { files, state }: NonNullable<PlanStartRequest['resumed']>,
   { tasks }: PlanFile,
 ): (path: string) => boolean {
-  const open = readOpenTask(files, state.loopId);
+  const open = openTaskOf(files, state.loopId);
   if (open === null) return () => false;
+  // The user takes the present state as a new start.
+  if (open === 'lost') return () => true;
   const key = planKey(open.id);
   const undone = new Set(tasks.filter(({ status }) => status !== 'done').map(({ id }) => planKey(id)));
   // A ticked box counts only once its commit exists.
@@ -82,6 +85,20 @@ function loopsWork(
   const isOpen = undone.has(key) || (current !== null && planKey(current.id) === key);
   const left = new Set(Object.entries(open.left ?? {}).flatMap(([of, paths]) => (undone.has(of) ? paths : [])));
   return (path) => left.has(path) || (isOpen && isOfTask(files.projectDir, open, path));
+}
+
+/** Returns the task that a loop has left open; null if it has none. */
+function openTaskOf(files: LoopFiles, loopId: string): OpenTask | 'lost' | null {
+  const found = findContract(files);
+  const stored =
+    typeof found !== 'string' && found.contract.loopId === loopId ? found : findEndedContract(files, loopId);
+  if (stored === null) return null;
+  try {
+    return readOpenTask(files, stored.contract);
+  } catch (error) {
+    lossIn(error);
+    return 'lost';
+  }
 }
 
 /** Returns whether git knows an author. Uses the environment of a commit, because variables may name the identity. */

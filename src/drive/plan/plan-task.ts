@@ -76,7 +76,7 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   const { files, contract } = place;
   const committed = await recoverTask(place);
   const plan = planIn(place);
-  const task = readOpenTask(files, contract.loopId);
+  const task = readOpenTask(files, contract);
   // The user began a turn by hand before any task was opened.
   if (plan.current === null) {
     const task = { id: 'the plan', title: '' };
@@ -115,7 +115,7 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
     verdict === 'done'
       ? await finishDone(inTurn, task, { changes, results, evidence, commit: proved.commit }, checks)
       : { as: verdict, work: { changes, results, evidence }, notes: [] };
-  if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract.loopId) ?? task, ended.work);
+  if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract) ?? task, ended.work);
   if (inTurn !== place) place.part?.endTurn();
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place) };

@@ -56,7 +56,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   return withState(files, lockOptions(turn), () => {
     const before = readSpawn(files);
     const limit = contract.policy.pace.iterationTimeoutMs;
-    const scope = (contract.policy.plan && readOpenTask(files, contract.loopId)?.scope) ?? [];
+    const scope = (contract.policy.plan && readOpenTask(files, contract)?.scope) ?? [];
     const record: SpawnRecord = {
       loopId: state.loopId,
       epoch: state.epoch,

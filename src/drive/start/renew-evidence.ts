@@ -12,6 +12,7 @@ import { type Operated, operate } from '../control/operate.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen } from '../identity/seen-record.ts';
+import { beginOpenTask } from '../plan/open-task-file.ts';
 import { readTask } from '../prompt/read-task.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { fixContract } from './consent.ts';
@@ -30,6 +31,7 @@ export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: stri
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;
     adoptSeen(files, contract, task === null ? [] : checklistItems(task.body));
     beginCounters(files, state);
+    beginOpenTask(files, contract.loopId, contract.policy.plan !== undefined, contract);
     dropLostRecord(files, contract);
     const { hash } = fixContract(files, contract);
     return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };

@@ -43,7 +43,7 @@ import { about, type Message, RalphError } from '../../text/message.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
-import { openTaskPath } from '../plan/open-task-file.ts';
+import { beginOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
@@ -163,11 +163,11 @@ function createLoop(
   if (before === null) beginSeen(files, contract, items ?? []);
   else if (loss !== null || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
   beginCounters(files, begun);
+  beginOpenTask(files, loopId, terms.policy.plan !== undefined, former?.contract ?? null);
   if (taken !== null || before === null) storeBaseline(files, loopId, at, taken);
   else if (former !== null) dropLostRecord(files, former.contract);
   if (before === null) {
     removeIfThere(files.promptedTurn);
-    removeIfThere(openTaskPath(files));
     writeStartPoint(files, request.startPoint ?? null);
   } else if (request.gitPins) writeGitView(files, request.gitPins);
   const stored = fixContract(files, withConsentDigest(contract, list));

@@ -11,6 +11,7 @@ export const EVIDENCE = {
   unchanged: (files: LoopFiles) => files.unchanged,
   seen: (files: LoopFiles) => files.seen,
   startFiles: (files: LoopFiles) => files.startFiles,
+  openTask: (files: LoopFiles) => files.openTask,
   counters: (files: LoopFiles) => files.counters,
 } as const;
 

@@ -13,7 +13,12 @@ const MEMORY = [
 test('the agent of a plan may write the memory that its prompt names, whatever the scope of its task', (t) => {
   const project = aProject(t);
   const { stored } = start(project, true);
-  const contract = { ...stored.contract, policy: { ...stored.contract.policy, plan: { maxTasks: 5, from: null } } };
+  const evidence = { ...stored.contract.evidence, openTask: null };
+  const contract = {
+    ...stored.contract,
+    evidence,
+    policy: { ...stored.contract.policy, plan: { maxTasks: 5, from: null } },
+  };
   const entriesOf = (scope: readonly string[]): readonly string[] | undefined => {
     const task = {
       id: 'Task 1',
