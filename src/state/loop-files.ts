@@ -83,6 +83,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     unchanged: outside(`unchanged${own}.json`),
     /** Open task of a plan. */
     openTask: outside(`task${own}.json`),
+    /** Scenarios of test-first work with their proofs; a loop may not have begun. */
+    scenarios: outside(`ralph-tdd${own}.json`),
     /** Git folder that shows the project with the settings of the start. */
     gitView: outside(`contract${own}.json.git`),
     /** Changes that reports of the loop name, one per line, oldest first. */

@@ -7,13 +7,15 @@ import { agreement, publishedState, withOthersKeys } from '../engine/tdd/publish
 import { advise, type Message, RalphError } from '../text/message.ts';
 import { orElse } from '../text/or-else.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import type { EvidenceOf } from './evidence/entries.ts';
+import { readEvidence, storeEvidence } from './evidence/evidence.ts';
 import { freePath, regularFile, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { withLock } from './lock/lock.ts';
-import { type LoopFiles, makeRuntimeDir } from './loop-files.ts';
+import { findContract, type LoopFiles, makeRuntimeDir } from './loop-files.ts';
 
 type TddFiles = Readonly<ReturnType<typeof tddFiles>>;
 
-export function tddFiles({ name, runtimeDir, outsideDir }: LoopFiles) {
+export function tddFiles({ name, runtimeDir, scenarios }: LoopFiles) {
   const own = name === null ? '' : `.${name}`;
   const state = join(runtimeDir, `tdd-state${own}.json`);
   return {
@@ -23,7 +25,7 @@ export function tddFiles({ name, runtimeDir, outsideDir }: LoopFiles) {
     /** Destination of states that were not proved. */
     asideDir: join(runtimeDir, `tdd-archive${own}`),
     /** Authoritative list, outside the project. */
-    record: join(outsideDir, `ralph-tdd${own}.json`),
+    record: scenarios,
   };
 }
 
@@ -49,23 +51,25 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /**
  * Changes a TDD list under its own lock. The record outside the project is authoritative and written first; the state in the
  * project is derived from it, so the next call repairs the effects of a crash or an edit: a deviating state is moved aside
- * and reported in `notes`. `decide` must not wait. Throws, with nothing changed, `state-newer` for a file of a newer program
- * and `contract-changed` for an unreadable record.
+ * and reported in `notes`. `decide` must not wait. Throws, with nothing changed, `state-newer` for a file of a newer program,
+ * `contract-changed` for an unreadable record, and `evidence-lost` for a record that is not as the live loop has stored it,
+ * unless a resume takes it as it is (`believe`).
  */
 export function withTdd<T>(
   files: LoopFiles,
   at: string,
   decide: (found: FoundTdd) => { readonly next: TddRecord | 'keep'; readonly result: T },
+  believe: 'proved' | 'as it is' = 'proved',
 ): T {
   const paths = tddFiles(files);
   if (!existsSync(files.runtimeDir)) {
     // A query creates nothing.
-    const asked = existsSync(paths.record) ? null : decide({ kind: 'none', left: { kind: 'absent' } });
+    const asked = existsSync(files.scenarios) ? null : decide({ kind: 'none', left: { kind: 'absent' } });
     if (asked?.next === 'keep') return asked.result;
     makeRuntimeDir(files);
   }
   return withLock(paths.lock, { waitMs: 10_000 }, (assertHeld) => {
-    const record = readRecord(paths);
+    const record = believe === 'proved' ? provedTdd(files) : readRecord(paths);
     const left = readLeft(paths);
     if (record === null) {
       const { next, result } = decide({ kind: 'none', left });
@@ -85,14 +89,26 @@ export function withTdd<T>(
   });
 }
 
-/** Reads the record without a lock; null if there is none. Throws `contract-changed` or `state-newer` as `withTdd`. */
-export function provedTdd(files: LoopFiles): TddRecord | null {
+function provedTdd(files: LoopFiles): TddRecord | null {
+  const contract = liveOwner(files);
+  if (contract !== null) readEvidence(files, contract, 'scenarios');
   return readRecord(tddFiles(files));
 }
 
-/** Reads the record; also null if it is unreadable. */
+/** Reads the record as it is; null if there is none. Throws `contract-changed` or `state-newer`. */
+export function unprovedTdd(files: LoopFiles): TddRecord | null {
+  return readRecord(tddFiles(files));
+}
+
+/** Returns the contract of the live loop whose evidence the record is; null if there is none. */
+function liveOwner(files: LoopFiles): EvidenceOf | null {
+  const found = findContract(files);
+  return typeof found !== 'string' && found.contract.evidence?.['scenarios'] !== undefined ? found.contract : null;
+}
+
+/** Reads the record for a display or a start, unproved; also null if it is unreadable. */
 export function peekTdd(files: LoopFiles): TddRecord | null {
-  return orElse(() => provedTdd(files), null);
+  return orElse(() => unprovedTdd(files), null);
 }
 
 function readRecord({ record: path }: TddFiles): TddRecord | null {
@@ -179,7 +195,9 @@ function write(files: LoopFiles, paths: TddFiles, record: TddRecord, others: Tdd
     if (bytes > MAX_BYTES) throw new RalphError('refused', tooLong(path, bytes));
   }
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(paths.record, recordText, 0o600);
+  const loopId = record.loopId ?? liveOwner(files)?.loopId ?? null;
+  if (loopId === null) writeAtomically(paths.record, recordText, 0o600);
+  else storeEvidence(files, loopId, 'scenarios', recordText);
   between?.();
   writeAtomically(paths.state, stateText);
 }

@@ -9,6 +9,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario } from '../../engine/tdd/phases.ts';
 import { sectionText } from '../../engine/tdd/prompt-section.ts';
+import { lostBy } from '../../state/evidence/lost.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
@@ -25,7 +26,10 @@ export function extraSections(files: LoopFiles, contract: Contract, at: string, 
   return [memory, scenario].filter((section) => section !== null);
 }
 
-/** Returns the scenario of a TDD loop; advances to the next one if it is complete. An unreadable list is reported. */
+/**
+ * Returns the scenario of a TDD loop; advances to the next one if it is complete. An unreadable list is reported. Throws
+ * `evidence-lost`.
+ */
 export function scenarioSection(files: LoopFiles, contract: Contract, at: string): string | null {
   const { tdd } = contract;
   if (tdd === undefined) return null;
@@ -39,6 +43,7 @@ export function scenarioSection(files: LoopFiles, contract: Contract, at: string
     const alone = contract.sandbox === undefined ? [] : [TDD_TEXTS.callAlone];
     return sectionText(record, scenario, tddCommand(files, contract), [...alone, ...notes]);
   } catch (error) {
+    if (lostBy(error) !== null) throw error;
     const ofTheSystem = error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
     if (!ofTheSystem && !(error instanceof RalphError)) throw error;
     return section('Scenarios', [ofTheSystem ? TDD_TEXTS.unusable(error.message) : error.message]);

@@ -14,6 +14,7 @@ import { storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen } from '../identity/seen-record.ts';
 import { beginOpenTask } from '../plan/open-task-file.ts';
 import { readTask } from '../prompt/read-task.ts';
+import { bindList, tddTerms } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { fixContract } from './consent.ts';
 import { prepareContract } from './prepare-contract.ts';
@@ -32,6 +33,9 @@ export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: stri
     adoptSeen(files, contract, task === null ? [] : checklistItems(task.body));
     beginCounters(files, state);
     beginOpenTask(files, contract.loopId, contract.policy.plan !== undefined, contract);
+    if (contract.tdd) {
+      bindList(files, contract.tdd, { loopId: contract.loopId, at, consented: contract.consented, env, keep: true });
+    }
     dropLostRecord(files, contract);
     const { hash } = fixContract(files, contract);
     return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };
@@ -70,5 +74,6 @@ function contractAnew(
     mode,
     plan: plan === undefined ? null : { from: null },
   });
-  return buildContract({ ...terms, loopId }).contract;
+  const tdd = tddTerms(files, { at }, loopId);
+  return buildContract({ ...terms, loopId, ...(tdd && { tdd }) }).contract;
 }

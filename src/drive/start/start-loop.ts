@@ -10,7 +10,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { beginCounters } from '../../state/counters-file.ts';
-import { listEvidence, proveEvidence } from '../../state/evidence/evidence.ts';
+import { forgetEvidence, listEvidence, proveEvidence } from '../../state/evidence/evidence.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
@@ -143,8 +143,6 @@ function createLoop(
   if (iteration >= maxIterations) {
     throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(iteration, maxIterations), begun));
   }
-  // List and contract first: after a crash in between, neither has a loop, so they have no effect.
-  if (tdd) bindList(files, tdd, { loopId, at, consented, env });
   // An ended loop has no snapshot.
   const loss = lost ?? (left === null || live === null ? null : lossAtResume(files, left, contract, live, { env, at }));
   if (loss !== null) {
@@ -163,6 +161,8 @@ function createLoop(
   if (before === null) beginSeen(files, contract, items ?? []);
   else if (loss !== null || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
   beginCounters(files, begun);
+  if (tdd) bindList(files, tdd, { loopId, at, consented, env });
+  else forgetEvidence(files, loopId, 'scenarios');
   beginOpenTask(files, loopId, terms.policy.plan !== undefined, former?.contract ?? null);
   if (taken !== null || before === null) storeBaseline(files, loopId, at, taken);
   else if (former !== null) dropLostRecord(files, former.contract);

@@ -7,6 +7,7 @@ import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
+import { changedTests, testFiles, testsOf } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { listOf } from './scenario-list.ts';
@@ -49,7 +50,15 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
-  const run = await runScenario(record, may.scenario, phase, options);
+  const redTests = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
+  const otherTests = (): string[] => (phase === 'green' ? changedTests(projectDir, redTests ?? {}) : []);
+  const before = otherTests();
+  if (before.length > 0) return refusal(record, id, say(TDD_TEXTS.testsChanged(before.join(', '))), notes);
+  const ran = await runScenario(record, may.scenario, phase, options);
+  // A process of the agent may have shown the command another test.
+  const during = ran.problem === null ? otherTests() : [];
+  const problem = during.length === 0 ? ran.problem : say(TDD_TEXTS.testsChanged(during.join(', ')));
+  const run = { ...ran, problem };
   return withTdd(files, now(), (found) => {
     const current = listOf(found, files.name);
     const still = mayRun(current.record, phase, id, again);
@@ -65,13 +74,19 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
       return { next: 'keep', result: refusal(current.record, id, say(TDD_TEXTS.meanwhile), all) };
     }
     const proved = after(current.record, may.scenario.id, phase, run, now());
-    const next = proved && redScripts ? { ...proved, redScripts } : proved;
+    const tests = phase === 'green' ? testFiles(projectDir) : current.record.tests;
+    const next = proved && {
+      ...proved,
+      ...(redScripts && { redScripts }),
+      ...(redTests && { redTests }),
+      ...(tests && { tests }),
+    };
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
   });
 }
 
 /** Returns the guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */
-function guardOf(contract: Contract | undefined): (run: string, directory: string) => Promise<string | null> {
+export function guardOf(contract: Contract | undefined): (run: string, directory: string) => Promise<string | null> {
   if (contract === undefined) return async () => null;
   if (contract.tdd === undefined) return evidenceGuard(contract);
   return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });

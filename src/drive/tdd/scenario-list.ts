@@ -3,10 +3,12 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, remaining } from '../../engine/tdd/phases.ts';
+import type { EvidenceOf } from '../../state/evidence/entries.ts';
+import { readEvidence } from '../../state/evidence/evidence.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { type FoundTdd, peekTdd, provedTdd, withTdd } from '../../state/tdd-store.ts';
+import { type FoundTdd, peekTdd, unprovedTdd, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { RalphError } from '../../text/message.ts';
 
@@ -18,34 +20,45 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
   throw new RalphError('no-loop', show(message, { name, mode: 'hook' }));
 }
 
-/** Returns the list of a TDD loop; null for other loops, `changed` if it is unreadable or differs from that of the start. */
-function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
+type TermsOfList = EvidenceOf & Pick<Contract, 'tdd'>;
+
+/**
+ * Returns the list of a TDD loop; null for other loops, `changed` if it differs from that of the start, or is an unreadable one
+ * of a loop of an older version. Throws `evidence-lost`.
+ */
+function loopsList(files: LoopFiles, contract: TermsOfList): TddRecord | 'changed' | null {
+  const { tdd } = contract;
   if (tdd === undefined) return null;
+  if (contract.evidence !== undefined) readEvidence(files, contract, 'scenarios');
   const record = peekTdd(files);
   return record !== null && hashTddList(record) === tdd.hash ? record : 'changed';
 }
 
-const NAME = 'scenarios';
+export const SCENARIOS = 'scenarios';
 
 /** Returns the result for a list of which something is left. */
 export function unprovedScenarios(): CheckResult {
-  return { name: NAME, outcome: 'failed', detail: '' };
+  return { name: SCENARIOS, outcome: 'failed', detail: '' };
 }
 
 /** Checks that every scenario is proved; empty for other loops. */
-export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): CheckResult[] {
+export function tddChecks(files: LoopFiles, contract: TermsOfList): CheckResult[] {
   const list = loopsList(files, contract);
   if (list === null) return [];
-  if (list === 'changed') return [{ name: NAME, outcome: 'changed', detail: show(TDD_TEXTS.listChanged) }];
+  if (list === 'changed') return [{ name: SCENARIOS, outcome: 'changed', detail: show(TDD_TEXTS.listChanged) }];
   if (list.broken !== null) {
-    return [{ name: NAME, outcome: 'failed', detail: show(TDD_TEXTS.brokenSince(list.broken.scenarioId)) }];
+    return [{ name: SCENARIOS, outcome: 'failed', detail: show(TDD_TEXTS.brokenSince(list.broken.scenarioId)) }];
   }
   const left = remaining(list).map(({ id }) => id);
   const detail = show(TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left));
-  return [{ name: NAME, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
+  return [{ name: SCENARIOS, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
 }
 
-export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | undefined) {
+/** Returns what a turn's end tells the engine about the list. Throws `evidence-lost`. */
+export function tddFacts(
+  files: LoopFiles,
+  contract: TermsOfList | undefined,
+): { readonly scenario?: string | null; readonly taskDone?: true } {
   const list = contract === undefined ? null : loopsList(files, contract);
   if (list === null) return {};
   // The scenario is unknown: the breaker gets no data, and a claim is rejected.
@@ -53,7 +66,10 @@ export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | und
   return { scenario: list.current, ...(allComplete(list) && { taskDone: true }) };
 }
 
-/** Returns the contract's reference to the list; undefined without TDD. Throws if the list is missing or complete. */
+/**
+ * Returns the contract's reference to the list; undefined without TDD. A resume takes the list as it is. Throws if the list is
+ * missing or complete.
+ */
 export function tddTerms(
   files: LoopFiles,
   { tdd, at }: { readonly tdd?: boolean; readonly at: string },
@@ -61,12 +77,12 @@ export function tddTerms(
 ): Contract['tdd'] {
   if (tdd !== true) {
     if (resumed === null) return undefined;
-    if (provedTdd(files)?.loopId !== resumed) {
+    if (unprovedTdd(files)?.loopId !== resumed) {
       if (workedByTests(files, resumed)) throw new RalphError('usage', TDD_TEXTS.listReplaced);
       return undefined;
     }
   }
-  const record = requireList(files, at);
+  const record = requireList(files, at, resumed === null ? 'proved' : 'as it is');
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
   return termsOf(record);
 }
@@ -78,15 +94,18 @@ function workedByTests(files: LoopFiles, loopId: string): boolean {
 }
 
 /** Returns the list. Throws RalphError if there is none. */
-export function requireList(files: LoopFiles, at: string): TddRecord {
-  return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
+export function requireList(files: LoopFiles, at: string, believe?: 'proved' | 'as it is'): TddRecord {
+  return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }), believe);
 }
 
 export function termsOf(record: TddRecord): NonNullable<Contract['tdd']> {
   return { listId: record.listId, hash: hashTddList(record) };
 }
 
-/** Binds the list to a loop. Throws `contract-changed`, with nothing changed, if `tdd` names another list. */
+/**
+ * Binds the list to a loop, as evidence of it. A resume takes the list as it is, whatever its former contract says. Throws
+ * `contract-changed`, with nothing changed, if `tdd` names another list.
+ */
 export function bindList(
   files: LoopFiles,
   tdd: NonNullable<Contract['tdd']>,
@@ -100,10 +119,11 @@ export function bindList(
   },
 ): void {
   const { loopId, at, consented, env, keep } = request;
-  withTdd(files, at, (found) => {
+  const bind = (found: FoundTdd) => {
     const { record } = listOf(found, files.name);
     if (hashTddList(record) !== tdd.hash) throw new RalphError('contract-changed', TDD_TEXTS.listChanged);
     const agreed = consented && !(keep && record.consented) ? { consented, environment: decidingEnvironment(env) } : {};
     return { next: { ...record, loopId, ...agreed }, result: undefined };
-  });
+  };
+  withTdd(files, at, bind, 'as it is');
 }

@@ -103,20 +103,22 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly found: ProtectionReport | null;
   readonly task: TaskText | null;
   readonly checklist: ChecklistStand | null;
+  readonly scenarios: ReturnType<typeof tddFacts>;
 }
 
 /** Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock. */
 function observe(
   files: LoopFiles,
   contract: Contract | undefined,
-): Pick<Facts, 'task' | 'checklist'> & { readonly lost: Message | null } {
-  if (contract === undefined) return { task: null, checklist: null, lost: null };
+): Pick<Facts, 'task' | 'checklist' | 'scenarios'> & { readonly lost: Message | null } {
+  if (contract === undefined) return { task: null, checklist: null, scenarios: {}, lost: null };
   const task = readTask(files.projectDir, contract.taskPath);
   try {
     rememberOpenEntries(files, contract);
-    return { task, checklist: task && observeChecklist(files, contract, task), lost: null };
+    const scenarios = tddFacts(files, contract);
+    return { task, checklist: task && observeChecklist(files, contract, task), scenarios, lost: null };
   } catch (error) {
-    return { task, checklist: null, lost: lossIn(error) };
+    return { task, checklist: null, scenarios: {}, lost: lossIn(error) };
   }
 }
 
@@ -145,9 +147,9 @@ function afterLoss({ turn, effects }: Dispatched, lost: Message): Dispatched {
 function countTurn(
   turn: Turn,
   report: TurnReport,
-  { measured, found, task, checklist, ...fingerprints }: Facts,
+  { measured, found, task, checklist, scenarios, ...fingerprints }: Facts,
 ): Dispatched {
-  const { context, loaded } = turn;
+  const { loaded } = turn;
   const { policy, stored } = loaded;
   const effects: Effect[] = [];
   let { state } = loaded;
@@ -159,7 +161,7 @@ function countTurn(
   const own = measured === null ? null : measuredFor(measured, state.iteration + 1);
   const { event, marks } = iterationEnded(turn, state, report, {
     ...fingerprints,
-    ...tddFacts(context.files, stored?.contract),
+    ...scenarios,
     ...(own && { progress: own.progress }),
     ...(own?.turn?.reflected && { reflected: true }),
     ...(checklist && { checklist }),

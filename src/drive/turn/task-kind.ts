@@ -9,7 +9,6 @@ import { show } from '../../state/process/program.ts';
 import { readSeen } from '../identity/seen-record.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { recordJournal } from '../records/journal.ts';
-import { tddChecks } from '../tdd/scenario-list.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import type { Dispatched, Driver, Prompt, PromptStep, Turn } from './turn.ts';
 
@@ -86,8 +85,11 @@ export async function runChecks(
     return [{ name: 'contract', outcome: 'changed', detail: show(HOOK_TEXTS.contractChanged, state) }];
   }
   const { contract } = stored;
-  const scenarios = tddChecks(files, contract);
   const { iteration } = state;
+  const scenarios =
+    contract.tdd === undefined
+      ? []
+      : await (await import('../tdd/prove-again.ts')).proveAgain(files, contract, { env, signal, now: context.now });
   const { runGate } = await import('../../task/commands/gate.ts');
   const { writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { checkUnchanged, unchangedFiles } = await import('../control/check-unchanged.ts');

@@ -57,6 +57,10 @@ export const tddRecord = z.strictObject({
   scripts: z.record(z.string(), z.string()),
   /** Scripts that the last red run added to the list. The green run must use the same ones. */
   redScripts: z.record(z.string(), z.string()).optional(),
+  /** SHA-256 of the test files, by path relative to the project, before the scenario at work. */
+  tests: z.record(z.string(), z.string()).optional(),
+  /** SHA-256 of the test files of the last red run, by path. A green run with others proves nothing. */
+  redTests: z.record(z.string(), z.string()).optional(),
   /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),

@@ -1,4 +1,5 @@
 import type { Message } from '../../text/message.ts';
+import { contradictionText } from '../../text/test-results/failed-tests-text.ts';
 import { ranNothing, type TestSummary } from '../../text/test-results/test-summary.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
@@ -50,8 +51,11 @@ const NEVER_BEGAN = [
 /** Pattern for colours, which some programs print even without a terminal. */
 const COLOUR = /\u001b\[[0-9;]*m/g;
 
-/** Returns null if a run counts for its phase, else the reason: red has to fail, green and refactored have to pass. */
-export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): Message | string | null {
+/** What a run is to show: a phase of a scenario, or at a claim that a complete one still passes. */
+export type RunFor = TddPhase | 'claim';
+
+/** Returns null if a run counts for its phase, else the reason: red has to fail, every other one has to pass. */
+export function evaluateRun(phase: RunFor, { end, output, tests }: TddRun): Message | string | null {
   switch (end.kind) {
     case 'unavailable':
       return TDD_TEXTS.unavailable(end.why);
@@ -70,14 +74,16 @@ export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): Me
   }
 }
 
-function evaluateExit(phase: TddPhase, code: number, output: string, tests: TestSummary | null): string | null {
+function evaluateExit(phase: RunFor, code: number, output: string, tests: TestSummary | null): string | null {
   if (CANNOT_RUN.has(code)) return TDD_TEXTS.cannotRun(code);
   if (ENDED_FROM_OUTSIDE.has(code)) return TDD_TEXTS.ended(`signal ${code - 128}`);
   if (ranNothing(tests)) return TDD_TEXTS.noTest;
+  if (code === 0 && tests !== null && tests.failed > 0) return TDD_TEXTS.contradicts(contradictionText(tests));
   if (code === 0) return phase === 'red' ? TDD_TEXTS.passes : null;
   const plain = output.replace(COLOUR, '');
   // If a runner counted tests, such words come from a test, for example about a program not yet written.
   if (tests === null && NEVER_BEGAN.some((pattern) => pattern.test(plain))) return TDD_TEXTS.neverBegan(code);
   if (phase === 'red') return null;
+  if (phase === 'claim') return TDD_TEXTS.failsNow(code);
   return phase === 'green' ? TDD_TEXTS.fails(code) : TDD_TEXTS.broken(code);
 }

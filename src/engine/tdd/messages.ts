@@ -30,6 +30,14 @@ export const TDD_TEXTS = {
       'tdd init',
       { accept: true },
     ),
+  testsChanged: (what: string): Message =>
+    advise(
+      `the test is not the one that was red: ${what}. Restore it, or undo the code.`,
+      'Then see the new test fail',
+      'tdd red',
+      { again: true },
+    ),
+  contradicts: (why: string): string => `the command ${why}`,
   blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
   timedOut: 'the command timed out, which is neither a failing nor a passing test.',
   ended: (signal: string): string =>
@@ -42,6 +50,7 @@ export const TDD_TEXTS = {
   passes:
     'it already passes, so the test shows nothing new. Make it stricter until it fails because the behaviour is missing.',
   fails: (code: number): string => `it still fails (exit code ${code}).`,
+  failsNow: (code: number): string => `it passed when it was proved and fails now (exit code ${code}).`,
   broken: (code: number): string =>
     `it passed before the refactoring and fails now (exit code ${code}). Fix it or revert the change before the next scenario.`,
   unusable: (why: string): string =>
@@ -59,7 +68,7 @@ export const TDD_TEXTS = {
     { tdd: true, fresh: true },
   ),
   brokenSince: (id: string): Message =>
-    advise(`${id} fails since its refactoring.`, 'Fix it, then prove it again', 'tdd refactored'),
+    advise(`${id} was green and fails now.`, 'Fix it, then prove it again', 'tdd refactored'),
   progress: (done: number, total: number, left: readonly string[]): Message | string =>
     left.length === 0
       ? `${done} of ${total} scenarios were proved.`

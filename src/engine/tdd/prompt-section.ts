@@ -34,7 +34,7 @@ export function sectionText(
 function stepLines(record: TddRecord, { id }: TddScenario, tdd: string): string[] {
   if (record.broken?.scenarioId === id) {
     return [
-      'It passed before the refactoring, and has failed since. Fix it or undo the change, then:',
+      'It was green, and fails now. Fix it or undo the change, then:',
       `- \`${tdd} refactored\``,
       '',
       'It failed with:',

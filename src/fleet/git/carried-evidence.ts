@@ -11,7 +11,15 @@ import { loopFiles } from '../../state/loop-files.ts';
 export const MANIFEST = /^evidence(?:\.(.+))?\.json(\.ended)?$/;
 
 /** Entries that a loop needs on another machine. A resume makes those about the files of a machine anew. */
-const CARRIED: readonly EvidenceName[] = ['contract', 'unchanged', 'seen', 'counters', 'startFiles', 'openTask'];
+const CARRIED: readonly EvidenceName[] = [
+  'contract',
+  'unchanged',
+  'seen',
+  'counters',
+  'startFiles',
+  'openTask',
+  'scenarios',
+];
 
 /**
  * Writes the manifest of a loop's copied evidence into `outside`. An entry that is believed here gets the digest of its copy,

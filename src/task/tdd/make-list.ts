@@ -5,6 +5,7 @@ import { RalphError } from '../../text/message.ts';
 import { decidingEnvironment } from '../commands/deciding-environment.ts';
 import { contractPins, scriptsOf } from '../pinned-scripts/contract-scripts.ts';
 import type { WantedScenario } from './read-scenarios.ts';
+import { testFiles } from './test-files.ts';
 
 export const DEFAULT_TIMEOUT_SECONDS = 60;
 const MAX_SCENARIOS = 500;
@@ -45,6 +46,7 @@ export function makeList(terms: ListTerms): TddRecord {
     consented,
     scenarios,
     scripts: scriptsOfList(terms.projectDir, scenarios),
+    tests: testFiles(terms.projectDir),
     environment: decidingEnvironment(terms.env),
     current: null,
     completed: [],

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../engine/schema/contract.ts';
-import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
-import { evaluateRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
+import type { TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
+import { evaluateRun, type RunFor, type TddRun } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { withDeciding } from '../commands/deciding-environment.ts';
@@ -29,7 +29,7 @@ interface ScenarioOptions {
 export async function runScenario(
   record: TddRecord,
   { id, run, timeoutSeconds }: TddScenario,
-  phase: TddPhase,
+  phase: RunFor,
   { projectDir, signal, env, sandbox, blockingRule }: ScenarioOptions,
 ): Promise<ScenarioRun> {
   const began = performance.now();
@@ -49,7 +49,7 @@ export async function runScenario(
   return judged(phase, { end, output: output.text(), tests }, output.bytes(), began);
 }
 
-function judged(phase: TddPhase, run: TddRun, bytes: number, began: number): ScenarioRun {
+function judged(phase: RunFor, run: TddRun, bytes: number, began: number): ScenarioRun {
   const { end } = run;
   const output = redact(run.output);
   const problem = evaluateRun(phase, { ...run, output });

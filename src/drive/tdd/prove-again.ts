@@ -1,0 +1,51 @@
+import type { CheckResult } from '../../engine/events.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { TddScenario } from '../../engine/schema/tdd.ts';
+import { recordBroken } from '../../engine/tdd/phases.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { withTdd } from '../../state/tdd-store.ts';
+import { runScenario } from '../../task/tdd/run-scenario.ts';
+import { guardOf } from './prove-phase.ts';
+import { listOf, SCENARIOS, tddChecks } from './scenario-list.ts';
+
+interface AgainOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly now: () => string;
+}
+
+/**
+ * Checks at a claim that every scenario is proved and still passes: each command that is no check of the loop runs once more,
+ * since the list only says what was seen before. A scenario that fails is at work again. Empty for other loops. Throws
+ * `evidence-lost`; rejects with the abort's reason.
+ */
+export async function proveAgain(
+  files: LoopFiles,
+  contract: Contract,
+  { env, signal, now }: AgainOptions,
+): Promise<readonly CheckResult[]> {
+  const proved = tddChecks(files, contract);
+  if (!proved.every(({ outcome }) => outcome === 'ok') || contract.tdd === undefined) return proved;
+  const { projectDir } = files;
+  const { record } = withTdd(files, now(), (found) => ({ next: 'keep', result: listOf(found, files.name) }));
+  const options = { projectDir, signal, env, sandbox: contract.sandbox, blockingRule: guardOf(contract) };
+  for (const scenario of oncePerCommand(record.scenarios, contract)) {
+    const { problem, ended, output } = await runScenario(record, scenario, 'claim', options);
+    if (problem === null) continue;
+    const { id } = scenario;
+    if (ended) {
+      withTdd(files, now(), (found) => ({
+        next: recordBroken(listOf(found, files.name).record, id, output),
+        result: undefined,
+      }));
+    }
+    return [{ name: SCENARIOS, outcome: ended ? 'failed' : 'unavailable', detail: `${id}: ${problem}\n${output}` }];
+  }
+  return proved;
+}
+
+/** Returns a scenario for each command that is not among the checks, which the gate runs. */
+function oncePerCommand(scenarios: readonly TddScenario[], { validation }: Contract): readonly TddScenario[] {
+  const seen = new Set(validation.map(({ run }) => run));
+  return scenarios.filter(({ run }) => !seen.has(run) && seen.add(run));
+}

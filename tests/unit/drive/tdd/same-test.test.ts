@@ -1,0 +1,215 @@
+import '../../../support/starts-processes.ts';
+import assert from 'node:assert/strict';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { startLoop } from '../../../../src/drive/start/start-loop.ts';
+import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
+import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
+import { withTdd } from '../../../../src/state/tdd-store.ts';
+import { makeList } from '../../../../src/task/tdd/make-list.ts';
+import { AT, aProject, aStop, type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
+
+const ADDS = "require('node:test')('adds', () => require('node:assert').equal(require('../src/add.js')(1, 2), 3));\n";
+const WRONG = 'module.exports = () => 0;\n';
+const RIGHT = 'module.exports = (one, other) => one + other;\n';
+const EMPTY = "require('node:test')('adds', () => require('node:assert').equal(1, 1));\n";
+
+/** A project with a list of one scenario that this command proves. */
+function listed(t: TestContext, run: string, files: Readonly<Record<string, string>>): Project {
+  const project = aProject(t);
+  write(project, { 'src/add.js': WRONG, ...files });
+  const wanted = [{ id: null, description: 'adds', run, timeoutSeconds: null }];
+  const list = makeList({
+    projectDir: project.directory,
+    wanted,
+    command: null,
+    timeoutSeconds: null,
+    consented: true,
+    env: withPath(project),
+    at: AT,
+  });
+  withTdd(project.files, AT, () => ({ next: list, result: undefined }));
+  return project;
+}
+
+/** Without the variables of this test run, with which the commands would be part of it. */
+function withPath({ env }: Project): NodeJS.ProcessEnv {
+  const { PATH } = process.env;
+  return { ...env, PATH };
+}
+
+function write({ directory }: Project, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) put(join(directory, path), text);
+}
+
+async function prove(project: Project, phase: 'red' | 'green', again = false) {
+  const { signal } = new AbortController();
+  return provePhase(project.files, { phase, id: null, again, env: withPath(project), signal, now: () => AT });
+}
+
+const RUN = 'node --test tests/add.test.js';
+const ALL = 'node --test tests/';
+const HELPED = "require('node:test')('adds', () => require('./kit/check.js')(require('../src/add.js')));\n";
+const CHECKS = "module.exports = (add) => require('node:assert').equal(add(1, 2), 3);\n";
+
+/** How an agent makes a red test green without the code that it asks for. */
+const TRICKS: Readonly<
+  Record<
+    string,
+    { run: string; before?: Record<string, string>; test: Record<string, string>; trick: (p: Project) => void }
+  >
+> = {
+  'is overwritten': {
+    run: RUN,
+    test: { 'tests/add.test.js': ADDS },
+    trick: (project) => write(project, { 'tests/add.test.js': EMPTY }),
+  },
+  'is overwritten, and its command names only the folder': {
+    run: ALL,
+    test: { 'tests/add.test.js': ADDS },
+    trick: (project) => write(project, { 'tests/add.test.js': EMPTY }),
+  },
+  'was there before the list, and is overwritten': {
+    run: ALL,
+    before: { 'tests/add.test.js': ADDS },
+    test: {},
+    trick: (project) => write(project, { 'tests/add.test.js': EMPTY }),
+  },
+  'is renamed to another one': {
+    run: ALL,
+    test: { 'tests/add.test.js': ADDS },
+    trick: (project) => {
+      renameSync(join(project.directory, 'tests/add.test.js'), join(project.directory, 'tests/add.js'));
+      write(project, { 'tests/other.test.js': EMPTY });
+    },
+  },
+  'requires a file that is swapped': {
+    run: RUN,
+    before: { 'tests/kit/check.js': CHECKS },
+    test: { 'tests/add.test.js': HELPED },
+    trick: (project) => write(project, { 'tests/kit/check.js': 'module.exports = () => undefined;\n' }),
+  },
+  'requires a file that requires one that is swapped': {
+    run: RUN,
+    before: { 'tests/kit/check.js': "module.exports = require('./inner.js');\n", 'tests/kit/inner.js': CHECKS },
+    test: { 'tests/add.test.js': HELPED },
+    trick: (project) => write(project, { 'tests/kit/inner.js': 'module.exports = () => undefined;\n' }),
+  },
+};
+
+for (const [what, { run, before = {}, test: own, trick }] of Object.entries(TRICKS))
+  test(`a test that ${what} between red and green proves nothing`, async (t) => {
+    const project = listed(t, run, before);
+    write(project, own);
+    assert.equal((await prove(project, 'red')).problem, null);
+    const kept = new Map(
+      Object.keys({ ...before, ...own }).map((path) => [path, readFileSync(join(project.directory, path), 'utf8')]),
+    );
+    trick(project);
+    const green = await prove(project, 'green');
+    assert.match(green.problem ?? '', /the test is not the one that was red: tests\/\S+ was (?:changed|removed)/);
+    assert.equal(green.ok, false);
+    assert.match((await prove(project, 'red', true)).problem ?? '', /already passes|red/, 'nor is it red again');
+    // Control: the test that was red, and the code.
+    for (const [path, text] of kept) write(project, { [path]: text });
+    rmSync(join(project.directory, 'tests/other.test.js'), { force: true });
+    write(project, { 'src/add.js': RIGHT });
+    assert.deepEqual([(await prove(project, 'green')).problem, (await prove(project, 'green')).ok], [null, true]);
+  });
+
+test('a test that is made stricter is seen to fail again, and then is green', async (t) => {
+  const project = listed(t, RUN, { 'tests/add.test.js': ADDS });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'tests/add.test.js': `${ADDS}${ADDS.replace('1, 2), 3', '2, 2), 4')}` });
+  assert.match((await prove(project, 'green')).problem ?? '', /tests\/add\.test\.js was changed/);
+  assert.equal((await prove(project, 'red', true)).problem, null);
+  write(project, { 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
+});
+
+test('control: what has no part in the test may change between red and green', async (t) => {
+  const project = listed(t, RUN, { 'tests/add.test.js': ADDS, 'tests/other.test.js': ADDS, 'tests/out.log': 'a' });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'tests/other.test.js': EMPTY, 'tests/out.log': 'b', 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
+});
+
+test('a command that exits with 0 while its runner reports failed tests is not green', async (t) => {
+  const project = listed(t, `${RUN} || true`, { 'tests/add.test.js': ADDS });
+  assert.match((await prove(project, 'red')).problem ?? '', /exited with 0, but its runner reports 1 failed test/);
+  withTdd(project.files, AT, (found) => {
+    assert.ok(found.kind === 'list');
+    const log = [{ scenarioId: 'sc-001', phase: 'red' as const, output: '', timestamp: AT }];
+    return { next: { ...found.record, current: 'sc-001', log }, result: undefined };
+  });
+  assert.match((await prove(project, 'green')).problem ?? '', /exited with 0, but its runner reports 1 failed test/);
+  write(project, { 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null, 'control');
+});
+
+function began(project: Project): void {
+  const { directory, env } = project;
+  startLoop({
+    projectDir: directory,
+    name: null,
+    task: null,
+    flags: {},
+    env,
+    at: AT,
+    existing: 'refuse',
+    consented: true,
+    headless: false,
+    launched: false,
+    clientVersion: null,
+    bundleDir: null,
+    baseline: null,
+    tdd: true,
+  });
+}
+
+const OURS = { RALPH_ACTIVE: '1' };
+const CLAIM = { last_assistant_message: 'Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
+
+function forge(record: TddRecord): TddRecord {
+  const proof = { redEvidence: 'fail 1', greenEvidence: 'pass 1', passedAt: AT };
+  return { ...record, completed: [{ id: 'sc-001', evidenceCommand: RUN, ...proof }] };
+}
+
+test('a list into which a program of the agent writes a completed scenario pauses the loop', async (t) => {
+  const project = listed(t, RUN, {});
+  began(project);
+  const { scenarios } = project.files;
+  writeFileSync(scenarios, JSON.stringify(forge(JSON.parse(readFileSync(scenarios, 'utf8')))));
+  const answer = await aStop(project, CLAIM, OURS);
+  assert.ok(answer?.systemMessage?.includes(`${scenarios} was changed by another program`), JSON.stringify(answer));
+  const state = stateOf(project);
+  assert.equal(state.status === 'paused' && state.paused.reason, 'evidence-lost');
+});
+
+test('at a claim the commands of all scenarios run again', async (t) => {
+  const project = listed(t, RUN, { 'tests/add.test.js': ADDS });
+  began(project);
+  // As if it had been proved by this program, so that only the code tells.
+  withTdd(project.files, AT, (found) => {
+    assert.ok(found.kind === 'list');
+    return { next: forge(found.record), result: undefined };
+  });
+  const refused = await aStop(project, CLAIM, OURS);
+  assert.match(refused?.reason ?? '', /sc-001: it passed when it was proved and fails now \(exit code 1\)/);
+  assert.match(refused?.reason ?? '', /It was green, and fails now/, 'the scenario is at work again');
+  write(project, { 'src/add.js': RIGHT });
+  const { signal } = new AbortController();
+  const repaired = {
+    phase: 'refactored',
+    id: null,
+    again: false,
+    env: withPath(project),
+    signal,
+    now: () => AT,
+  } as const;
+  assert.equal((await provePhase(project.files, repaired)).problem, null);
+  const again = { last_assistant_message: `It passes.\n\n${CLAIM.last_assistant_message}` };
+  const last = await aStop(project, again, OURS);
+  assert.match(last?.systemMessage ?? '', /Complete/, 'control');
+});
