@@ -17,7 +17,7 @@ before(async () => {
 after(remove);
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
-const STEP = Number(process.env['KILL_STEP'] ?? 5);
+const STEP = Number(process.env['KILL_STEP'] ?? 9);
 /** Number of changes by which a run may exceed a shorter one. */
 const MOST_MORE = 100;
 const DONE = { last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' };
