@@ -2,6 +2,7 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFi
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
+import { HOOK_GUARD } from '../src/install/settings/our-hooks.ts';
 import { writePlugin, writeTemplates } from './build-plugin.ts';
 import { writeProgram } from './build-program.ts';
 import { writeSchemas, writeShapes } from './build-shapes.ts';
@@ -48,10 +49,6 @@ async function writePage(): Promise<void> {
   writeFileSync(join(generated, 'page.json'), JSON.stringify({ script, style }));
 }
 
-/** Ends a hook before any import: without a loop, and if the launcher has passed hooks of its own (Windows). */
-const GUARD =
-  "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
-
 const SHARED: esbuild.BuildOptions = {
   bundle: true,
   platform: 'node',
@@ -86,7 +83,7 @@ async function bundle(): Promise<void> {
   writeProgram(join(plugin, 'scripts'), texts, placeOfParts(metafile));
   for (const name of hooks) {
     // Agents of router mode register router-tool-use, which itself sets that a loop may run.
-    await loader(name, `hooks/${name}`, CLIENT_HOOKS.includes(name) && name !== 'router-tool-use' ? GUARD : '');
+    await loader(name, `hooks/${name}`, CLIENT_HOOKS.includes(name) && name !== 'router-tool-use' ? HOOK_GUARD : '');
   }
   for (const name of SCRIPTS) await loader(name, `scripts/${name}`, '#!/usr/bin/env node');
   chmodSync(join(plugin, 'scripts', 'main.cjs'), 0o755);

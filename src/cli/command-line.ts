@@ -1,9 +1,9 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { textOrNull } from '../claude/fields.ts';
 import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
-import { bundleDir, projectDirOf } from '../install/places.ts';
+import { BUNDLE_HOME, bundleDir, projectDirOf } from '../install/places.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { MARK } from '../sandbox/without-git-excludes.ts';
 import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
@@ -20,6 +20,14 @@ import { isAgent, refuseAgent } from './refuse-agent.ts';
 const ABOUT_A_LOOP = new Set(
   'status attach explain logs stop cancel pause resume wake steer accept archive reset'.split(' '),
 );
+
+/** Commands whose answer the skill's document shows as one line of JSON: `main.cjs status | post-execute.cjs`. */
+const ANSWERS_IN_PIPES = new Set(['status', 'reset', 'config']);
+
+/** Returns whether the program was called by its path in a project, as that document does, and not as `ralph-loop`. */
+function isCopyInProject(script = ''): boolean {
+  return resolve(script).split(sep).join('/').endsWith(`/${BUNDLE_HOME}/scripts/main.cjs`);
+}
 
 const MODES: Readonly<Record<string, LoopMode>> = { run: 'runner', router: 'router' };
 
@@ -109,8 +117,9 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   const name = loopName(textOrNull(values['loop']) ?? (env['RALPH_LOOP'] || null));
   loop = { name, mode: MODES[command.name] ?? 'hook' };
   const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(project, name, env) : project;
-  const forPeople = values['json'] !== true;
-  const json = (data: object): void => writeText(1, JSON.stringify(data, null, 2));
+  const inPipe = ANSWERS_IN_PIPES.has(command.name) && isCopyInProject(process.argv[1]) && !isTerminal(1);
+  const forPeople = values['json'] !== true && !inPipe;
+  const json = (data: object): void => writeText(1, JSON.stringify(data, null, inPipe ? 0 : 2));
   const atTerminal = forPeople && isTerminal(1);
   return command.run({
     values,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import { sha256 } from '../state/hash-contract.ts';
-import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
+import { type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
 import {
   type InsertedSpan,
   type InstallManifest,
@@ -15,6 +15,8 @@ import {
   safePath,
   withoutMark,
 } from './files/project-files.ts';
+import { moveAside, type OldInstallation } from './old-installation.ts';
+import { BUNDLE_HOME } from './places.ts';
 import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import { type CommandHook, type HookGroup, type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';
@@ -30,6 +32,9 @@ interface InitRequest {
   readonly version: string;
   /** True if the plugin registers the hooks: the settings file then has none of ours. */
   readonly pluginEnabled: boolean;
+  /** Another loop's programs to move aside; without it, they stay where they are. */
+  readonly old?: OldInstallation;
+  readonly now: string;
   readonly platform?: NodeJS.Platform;
 }
 
@@ -37,7 +42,10 @@ interface InitRequest {
 export function initProject(request: InitRequest) {
   const { projectDir, bundle, version } = request;
   const manifest = readManifest(projectDir);
-  const plan = plannedFiles(bundle, projectDir).map((file) => judge(file, projectDir, manifest));
+  const { old } = request;
+  const plan = plannedFiles(bundle, projectDir).map((file) => {
+    return judge(file, old?.files.includes(file.path) ? null : readText(safePath(projectDir, file.path)), manifest);
+  });
   const settings = planSettings(request, manifest);
   const of = (...verdicts: Verdict[]): string[] =>
     plan.filter(({ verdict }) => verdicts.includes(verdict)).map(({ path }) => path);
@@ -53,6 +61,10 @@ export function initProject(request: InitRequest) {
     directories: [...new Set([...(manifest?.directories ?? []), ...missingDirectories(projectDir, plan)])].sort(),
     settings: settings.record,
   };
+  const replaced = old === undefined || old.files.length === 0 ? null : moveAside(projectDir, old, request.now);
+  for (const [path, text] of old?.settings ?? []) {
+    if (path !== SETTINGS_PATH) placeFile(projectDir, path, text, 0o644);
+  }
   placeFile(projectDir, MANIFEST_PATH, `${JSON.stringify(next, null, 2)}\n`, 0o644);
   for (const file of plan) {
     if (file.verdict === 'create' || file.verdict === 'update')
@@ -70,6 +82,10 @@ export function initProject(request: InitRequest) {
     kept: of('kept'),
     unchanged: of('same', 'theirs').length,
     settings: settings.change,
+    /** Another loop's programs that were moved, and the folder that has them now. */
+    moved: old?.files ?? [],
+    replaced: replaced === null ? null : relative(projectDir, replaced),
+    entries: old?.entries ?? 0,
   };
 }
 
@@ -80,8 +96,7 @@ const OURS: ReadonlySet<Verdict> = new Set<Verdict>(['create', 'update', 'same']
 
 type JudgedFile = ReturnType<typeof judge>;
 
-function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest | null) {
-  const current = readText(safePath(projectDir, file.path));
+function judge(file: PlannedFile, current: string | null, manifest: InstallManifest | null) {
   const verdict = verdictOn(current, file.content, manifest?.files[file.path]);
   return { ...file, digest: sha256(file.content), verdict };
 }
@@ -103,17 +118,19 @@ interface PlannedSettings {
 
 function planSettings(request: InitRequest, manifest: InstallManifest | null): PlannedSettings {
   const { projectDir, platform, pluginEnabled } = request;
-  const before = readText(safePath(projectDir, SETTINGS_PATH));
+  const original = readText(safePath(projectDir, SETTINGS_PATH));
+  const before = request.old?.settings.get(SETTINGS_PATH) ?? original;
   const record = manifest?.settings ?? null;
   if (pluginEnabled) {
     const text = before === null ? null : withdrawRegistration(before, record, SETTINGS_PATH);
-    if (text === before) return { text: null, record: null, change: 'unchanged' };
+    if (text === original) return { text: null, record: null, change: 'unchanged' };
     return { text, record: null, change: text === null ? 'removed' : 'changed' };
   }
   const registration = sessionRegistration(platform);
   const same = addRegistration(before ?? '', registration, SETTINGS_PATH);
   const outdated = before !== null && holdsOutdated(before, registration);
-  if (before !== null && same.inserted.length === 0 && !outdated) return { text: null, record, change: 'unchanged' };
+  if (original !== null && before === original && same.inserted.length === 0 && !outdated)
+    return { text: null, record, change: 'unchanged' };
   // Entries of an older version are removed first: each event has one.
   const clean =
     before === null || (record === null && !outdated) ? before : withdrawRegistration(before, record, SETTINGS_PATH);

@@ -4,6 +4,9 @@ import { isFolder, realPathOf } from '../state/files/regular-file.ts';
 import { clientConfigDir } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
 
+/** Folder of the skill's copy in a project. */
+export const BUNDLE_HOME = '.claude/skills/ralph-loop';
+
 interface ProjectQuestion {
   readonly given: string | null;
   readonly env: NodeJS.ProcessEnv;

@@ -142,11 +142,12 @@ test('init and uninit keep and name what the user wrote before or changed since'
   );
 });
 
-test('a foreign hook file of the same name is kept, with a warning that loops may not work', (t) => {
+test('a hook that was changed after init is kept, with a warning that loops may not work', (t) => {
   const p = project(t);
+  p.ralph(['init']);
   p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n');
   const { json } = p.ralph(['init', '--json']);
-  assert.match(String(json['notes']), /ralph-stop-hook\.cjs: not installed by ralph-loop/);
+  assert.match(String(json['notes']), /ralph-stop-hook\.cjs: changed since init wrote it/);
   assert.equal(p.read('.claude/hooks/ralph-stop-hook.cjs'), 'process.exit(0)\n');
 });
 
@@ -258,13 +259,13 @@ for (const state of ['without', 'with'] as const) {
   });
 }
 
-test('init writes at most 25 files and 2 MB, and names each', (t) => {
+test('init writes at most 32 files and 3 MB, and names each', (t) => {
   const p = project(t);
   const { json } = p.ralph(['init', '--json']);
   const files = Object.entries(p.tree()).filter(([path]) => !path.endsWith('/'));
-  assert.ok(files.length <= 25, `${files.length} files`);
+  assert.ok(files.length <= 32, `${files.length} files`);
   const bytes = files.reduce((sum, [path]) => sum + statSync(join(p.dir, path)).size, 0);
-  assert.ok(bytes <= 2_000_000, `${bytes} bytes`);
+  assert.ok(bytes <= 3_000_000, `${bytes} bytes`);
   const unnamed = files.map(([path]) => path).filter((path) => !(json['created'] as string[]).includes(path));
   assert.deepEqual(unnamed.sort(), ['.claude/ralph/.install.json', SETTINGS]);
 });

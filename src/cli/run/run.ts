@@ -11,6 +11,7 @@ import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
+import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -104,7 +105,10 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
   const { report } = context.values;
   // Otherwise the user would learn only at the end that it cannot be written.
   if (typeof report === 'string') (await import('../web/write-report.ts').catch(noWeb)).placeOf(report, context);
-  const client = once(() => requireClient(env));
+  const client = once(() => {
+    refuseOtherLoops(context.projectDir, env);
+    return requireClient(env);
+  });
   const asked = startRequest(context, target, {
     plan,
     headless: true,

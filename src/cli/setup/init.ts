@@ -1,37 +1,74 @@
+import { plannedFiles } from '../../install/files/planned-files.ts';
+import { readManifest } from '../../install/files/project-files.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
+import { findOldInstallation, type OldInstallation } from '../../install/old-installation.ts';
 import { bundleDir, refuseClientDir } from '../../install/places.ts';
 import { isPluginEnabled, settingsSources } from '../../install/settings/settings-sources.ts';
 import { uninitProject } from '../../install/uninit-project.ts';
-import type { Command } from '../command.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { agrees } from '../ask.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
 
 export const INIT_COMMAND: Command = {
   name: 'init',
   summary: 'Install ralph-loop into a project, for teams.',
-  usage: '[--project DIR]',
-  help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
+  usage: '[--project DIR] [--yes]',
+  help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten; programs of an older loop are moved to .claude/ralph/replaced-DATE if you agree. Run it again after an update; uninit removes the set-up.',
   example: 'ralph-loop init',
+  options: options({ yes: 'Move the programs of an older loop aside without asking.' }),
   control: true,
-  run({ projectDir, env, answer }) {
+  async run(context) {
+    const { projectDir, env, answer } = context;
     refuseClientDir(projectDir, env);
-    const pluginEnabled = isPluginEnabled(settingsSources(projectDir, env, process.platform));
-    const report = initProject({ projectDir, bundle: bundleDir(), version: VERSION, pluginEnabled });
+    const sources = settingsSources(projectDir, env, process.platform);
+    const pluginEnabled = isPluginEnabled(sources);
+    const bundle = bundleDir();
+    const old = findOldInstallation(
+      projectDir,
+      plannedFiles(bundle, projectDir),
+      readManifest(projectDir),
+      sources,
+      env,
+    );
+    await agreeToMove(context, old);
+    const now = context.now();
+    const report = initProject({ projectDir, bundle, version: VERSION, pluginEnabled, old, now });
     const notes = [...notesOn(report), ...(pluginEnabled ? [PLUGIN_NOTE] : [])];
     answer({ success: true, projectDir, ...report, notes }, () => forReading(projectDir, report, notes));
     return 0;
   },
 };
 
+/** Asks whether the programs of an older loop may be moved. Throws `refused` without a yes. */
+async function agreeToMove({ mayAsk, values, err }: CommandContext, old: OldInstallation): Promise<void> {
+  if (old.files.length + old.entries === 0 || values['yes'] === true) return;
+  const entries = old.entries === 0 ? '' : ` ${count(old.entries)} of the settings would be removed.`;
+  const what = `Programs of another loop, or of an older version, are where ours belong: ${old.files.join(', ') || 'none'}.${entries}`;
+  if (mayAsk) {
+    err(what);
+    if (await agrees('Move them to .claude/ralph/replaced-DATE?')) return;
+  }
+  const text = `${what} Nothing was written.`;
+  throw new RalphError('refused', advise(text, 'Move them to .claude/ralph/replaced-DATE', 'init --yes'));
+}
+
+const count = (entries: number): string => (entries === 1 ? '1 entry' : `${entries} entries`);
+
 const PLUGIN_NOTE =
   'The plugin ralph-loop is enabled here and registers the hooks; init registered none in .claude/settings.json.';
 
-function notesOn({ kept, created }: InitReport): string[] {
+function notesOn({ kept, created, moved, replaced, entries }: InitReport): string[] {
   const hooks = kept.filter((path) => path.startsWith('.claude/hooks/') || path.startsWith('.claude/skills/'));
+  const away = replaced === null ? 'nothing was moved' : `moved to ${replaced}: ${moved.join(', ')}`;
   return [
+    ...(moved.length + entries === 0
+      ? []
+      : [`Programs of another loop: ${away}; ${count(entries)} of the settings removed.`]),
     ...(hooks.length === 0
       ? []
       : [
-          `${hooks.join(', ')}: not installed by ralph-loop, or changed since, so left unchanged; a loop may not work with ${hooks.length === 1 ? 'it' : 'them'}. Move away what you do not need and run init again.`,
+          `${hooks.join(', ')}: changed since init wrote ${hooks.length === 1 ? 'it' : 'them'}, so left unchanged; a loop may not work so. Move away what you do not need and run init again.`,
         ]),
     ...(created.includes('.claude/context/runtime/.gitignore')
       ? ['.claude/context/runtime has a .gitignore that keeps the state of loops out of version control.']

@@ -12,6 +12,7 @@ import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
+import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { type LoopFiles, outsideRoot, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { ringBell } from '../../term/write-text.ts';
@@ -92,6 +93,7 @@ export const START_COMMAND: Command = {
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
     // A client that is too old is refused, even for a later start by hand; a missing one only if it is needed.
     const find = (): FoundClient => requireClient(context.env);
+    refuseOtherLoops(context.projectDir, context.env);
     const client = byAgent ? null : launched ? find() : nullIfRefused(find, 'client-missing');
     const clientVersion = launched ? (client?.version ?? null) : null;
     const own = { launched, consented: !byAgent, clientVersion, mode, plan };

@@ -119,7 +119,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'stop-timeout': hooks.stopTimeout,
   'hook-files': hooks.hookFiles,
   launcher: hooks.launcher,
-  'other-stop-hooks': hooks.otherStopHooks,
+  'other-stop-hooks': hooks.otherHooks,
   'block-cap': environment.blockCap,
   'workspace-trust': environment.workspaceTrust,
   'runtime-dir': environment.runtimeDir,

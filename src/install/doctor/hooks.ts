@@ -1,15 +1,16 @@
 import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../../state/hash-contract.ts';
-import { clientConfigDir } from '../../state/home-folder.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { BUNDLE_HOME, HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
-import { readManifest, readObject, readText, safePath } from '../files/project-files.ts';
+import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
+import { readManifest, readText, safePath } from '../files/project-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
-import { entriesOf, hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
+import { BUNDLE_HOME } from '../places.ts';
+import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { sessionRegistration } from '../settings/registration.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
+import { otherLoopText, otherStopHooks } from '../settings/stop-hooks.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
 const INIT = advise('the hooks have to be reinstalled.', 'Run', 'init');
@@ -129,7 +130,7 @@ export const hookFiles: Check = (examined) => {
     const missing: string[] = [];
     const problems: Outcome[] = [];
     for (const { path, content } of plannedFiles(bundle, projectDir)) {
-      if (![HOOKS_HOME, `${BUNDLE_HOME}/scripts`].includes(dirname(path))) continue;
+      if (![HOOKS_HOME, `${BUNDLE_HOME}/scripts`, `${BUNDLE_HOME}/hooks`].includes(dirname(path))) continue;
       const current = readText(safePath(projectDir, path));
       if (current === null) missing.push(path);
       else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n')) {
@@ -162,12 +163,13 @@ export const launcher: Check = ({ projectDir, platform }) => {
 };
 
 /** Finds Stop hooks of others: they also answer every Stop, and may block after our loop has ended. */
-export const otherStopHooks: Check = ({ sources, env }) => {
-  const all = [...sources.flatMap(({ value, path }) => hooksIn(value, path)), ...pluginHooks(sources, env)];
-  const others = all.filter(
-    ({ event, entry, command }) => event === 'Stop' && !isOurHook(entry) && !command.includes('ralph-stop-hook.cjs'),
-  );
-  const problems = others.map(({ source, command }) => {
+export const otherHooks: Check = ({ projectDir, sources, env }) => {
+  const problems = otherStopHooks(projectDir, sources, env).map((hook): Outcome => {
+    if (hook.isOfLoop) {
+      const { text, advice = [] } = otherLoopText(hook, projectDir);
+      return error(text, { text: '', advice });
+    }
+    const { source, command } = hook;
     // The rest of a long command may contain a secret.
     const shown = command.length > 60 ? `${command.slice(0, 60)}…` : command;
     const message = `another Stop hook is registered in ${source}: ${shown}. It also answers every Stop; if it blocks, the session continues after the loop has ended.`;
@@ -175,23 +177,3 @@ export const otherStopHooks: Check = ({ sources, env }) => {
   });
   return orFine(problems, 'no other Stop hook is registered.');
 };
-
-function pluginHooks(sources: Examined['sources'], env: NodeJS.ProcessEnv): RegisteredHook[] {
-  const enabled = new Set(
-    sources.flatMap(({ value }) =>
-      entriesOf(value['enabledPlugins']).flatMap(([name, on]) => (on === true ? [name] : [])),
-    ),
-  );
-  if (enabled.size === 0) return [];
-  // A file in another client's format: its hooks stay unknown.
-  const installed = readObject(join(clientConfigDir(env), 'plugins', 'installed_plugins.json'))['plugins'];
-  return entriesOf(installed)
-    .filter(([name]) => enabled.has(name))
-    .flatMap(([name, installations]) =>
-      [installations].flat().flatMap((installation) => {
-        const dir = (installation as { installPath?: unknown } | null)?.installPath;
-        if (typeof dir !== 'string') return [];
-        return hooksIn(readObject(join(dir, 'hooks', 'hooks.json')), `the plugin ${name}`);
-      }),
-    );
-}

@@ -2,6 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/process/code-cache.ts';
 import { RalphError } from '../../text/message.ts';
+import { BUNDLE_HOME } from '../places.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
 import { bundledText } from './bundled-text.ts';
 
@@ -12,7 +13,6 @@ export interface PlannedFile {
   readonly mode: number;
 }
 
-export const BUNDLE_HOME = '.claude/skills/ralph-loop';
 const DRAFT_SKILL = 'skills/ralph-draft';
 export const HOOKS_HOME = '.claude/hooks';
 export const RUNTIME_IGNORE = '.claude/context/runtime/.gitignore';
@@ -34,21 +34,32 @@ const TEXTS: Readonly<Record<string, string>> = {
   'templates/ralph-audit.bat': '.claude/ralph/ralph-audit.bat',
 };
 
-/** Scripts of a project's copy, without the web page: report and dashboard come with the npm package and the plugin. */
-const SCRIPTS = [
-  'main.cjs',
-  'statusline.cjs',
-  ...PROGRAM_FILES.filter((file) => file !== WEB_FILE && file !== FLEET_FILE),
+export const LAUNCHERS: readonly string[] = ['.claude/ralph/ralph-audit.sh', '.claude/ralph/ralph-audit.bat'];
+
+/**
+ * Files of the bundle in a project's copy of the skill: all that its document lists, without the web page; report and
+ * dashboard come with the npm package and the plugin.
+ */
+const COPIED = [
+  'scripts/main.cjs',
+  'scripts/statusline.cjs',
+  ...PROGRAM_FILES.filter((file) => file !== WEB_FILE && file !== FLEET_FILE).map((file) => `scripts/${file}`),
+  'hooks/pre-execute.cjs',
+  'hooks/post-execute.cjs',
+  'schemas/input.schema.json',
+  'schemas/output.schema.json',
+  'templates/implementation-template.md',
+  'rules/ralph-loop.md',
 ];
 
 /** Lists the files that `init` installs, except the settings file. Throws `refused` for an incomplete bundle. */
 export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] {
-  const scripts = runsFromProject(bundle, projectDir) ? [] : SCRIPTS;
+  const copied = runsFromProject(bundle, projectDir) ? [] : COPIED;
   return [
-    ...scripts.map((name) => ({
-      path: `${BUNDLE_HOME}/scripts/${name}`,
-      content: contentOf(bundle, join(bundle, 'scripts', name)),
-      mode: name === 'main.cjs' ? PROGRAM : PLAIN,
+    ...copied.map((name) => ({
+      path: `${BUNDLE_HOME}/${name}`,
+      content: contentOf(bundle, join(bundle, ...name.split('/'))),
+      mode: name === 'scripts/main.cjs' ? PROGRAM : PLAIN,
     })),
     ...HOOK_FILES.map((name) => ({
       path: inProject(name).slice(1),

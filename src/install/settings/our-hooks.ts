@@ -1,3 +1,10 @@
+/**
+ * First line of the client's hooks, which ends them without a loop, and where the launcher has passed hooks of its own
+ * (Windows). A hook file is ours by this line, never by its name.
+ */
+export const HOOK_GUARD =
+  "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
+
 export interface RegisteredHook {
   readonly source: string;
   readonly event: string;

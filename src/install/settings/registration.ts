@@ -137,8 +137,8 @@ function placeIn(bundle: string): Place {
 
 /** Returns the path of a hook of a bundle. In a project, hooks are in .claude/hooks with the prefix `ralph-`. */
 export function hookPath(bundle: string, file: string): string {
-  const own = join(bundle, 'hooks');
-  return existsSync(own) ? join(own, file) : join(bundle, '..', '..', '..', inProject(file));
+  const own = join(bundle, 'hooks', file);
+  return existsSync(own) ? own : join(bundle, '..', '..', '..', inProject(file));
 }
 
 function registration(definitions: readonly HookDefinition[], platform: NodeJS.Platform, place: Place): Registration {

@@ -28,14 +28,14 @@ export function settingsSources(
   ];
 }
 
-/** Pattern for the plugin in `enabledPlugins`, followed by its marketplace. */
-const PLUGIN = /^ralph-loop@/;
+/** Returns whether a name in `enabledPlugins`, followed by its marketplace, is that of our plugin. */
+export const isOurPlugin = (name: string): boolean => name.startsWith('ralph-loop@');
 
 /** Returns whether the client loads the plugin in this project, according to the most specific settings file that names it. */
 export function isPluginEnabled(sources: readonly SettingsSource[]): boolean {
   const decided = (['managed', 'local', 'project', 'user'] as const).flatMap((name) =>
     Object.entries(sources.find((source) => source.name === name)?.value['enabledPlugins'] ?? {})
-      .filter(([plugin]) => PLUGIN.test(plugin))
+      .filter(([plugin]) => isOurPlugin(plugin))
       .map(([, enabled]) => enabled === true),
   );
   return decided[0] ?? false;

@@ -16,8 +16,19 @@ export function withdrawRegistration(settings: string, record: SettingsRecord | 
   }
   let text = body;
   for (;;) {
-    const span = nextSpan(text, record, path);
+    const span = nextSpan(text, record, path, isOurHook);
     if (span === null) return ended(mark + text, record);
+    text = text.slice(0, span.from) + text.slice(span.to);
+  }
+}
+
+/** Removes the hooks for which `isTaken` holds, and the containers that they leave empty. Throws `refused` if it is broken. */
+export function withoutHooks(settings: string, path: string, isTaken: (entry: unknown) => boolean): string {
+  const { mark, body } = withoutMark(settings);
+  let text = body;
+  for (;;) {
+    const span = nextSpan(text, null, path, isTaken);
+    if (span === null) return mark + text;
     text = text.slice(0, span.from) + text.slice(span.to);
   }
 }
@@ -31,8 +42,13 @@ interface Span {
   readonly to: number;
 }
 
-/** Returns our first entry, or a container that it left empty; null if nothing of ours is left. */
-function nextSpan(text: string, record: SettingsRecord | null, path: string): Span | null {
+/** Returns the first entry to remove, or a container that it leaves empty; null if none is left. */
+function nextSpan(
+  text: string,
+  record: SettingsRecord | null,
+  path: string,
+  isTaken: (entry: unknown) => boolean,
+): Span | null {
   const root = parseSettings(text, path);
   const hooks = root && memberOf(root, 'hooks');
   if (!root || hooks?.type !== 'object') return null;
@@ -41,7 +57,7 @@ function nextSpan(text: string, record: SettingsRecord | null, path: string): Sp
     if (list?.type !== 'array') continue;
     for (const group of list.children ?? []) {
       const entries = group.type === 'object' ? memberOf(group, 'hooks') : null;
-      const ours = entries?.children?.find((entry) => isOurHook(getNodeValue(entry)));
+      const ours = entries?.children?.find((entry) => isTaken(getNodeValue(entry)));
       if (!entries || !ours) continue;
       if (entries.children?.length !== 1) return spanOf(entries, ours);
       if (list.children?.length !== 1) return spanOf(list, group);

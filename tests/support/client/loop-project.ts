@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../../../src/cli/help.ts';
-import { BUNDLE_HOME } from '../../../src/install/files/planned-files.ts';
 import { initProject } from '../../../src/install/init-project.ts';
+import { BUNDLE_HOME } from '../../../src/install/places.ts';
 import { type LauncherSettings, launcherSettings } from '../../../src/install/settings/session-settings.ts';
 import { type LoopFiles, loopFiles, outsideRoot } from '../../../src/state/loop-files.ts';
 import { shareCodeOfCopy } from '../code-cache.ts';
@@ -233,7 +233,7 @@ const loopProject = (
 
 /** Does what `ralph-loop init` does, without a process. Gives what keeps the code that the project's copy compiles. */
 const setUp = ({ project: projectDir }: Workspace): (() => void) => {
-  initProject({ projectDir, bundle, version: VERSION, pluginEnabled: false });
+  initProject({ projectDir, bundle, version: VERSION, pluginEnabled: false, now: new Date().toISOString() });
   return shareCodeOfCopy(join(projectDir, BUNDLE_HOME, 'scripts'), join(bundle, 'scripts'));
 };
 
