@@ -85,8 +85,10 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     openTask: outside(`task${own}.json`),
     /** Scenarios of test-first work with their proofs; a loop may not have begun. */
     scenarios: outside(`ralph-tdd${own}.json`),
-    /** Git folder that shows the project with the settings of the start. */
-    gitView: outside(`contract${own}.json.git`),
+    /** The loop's view of its repository: settings of git at the start. */
+    gitView: outside(`git-view${own}.json`),
+    /** Folder for the git folder of that view. */
+    gitViews: outside(`contract${own}.json.git`),
     /** Changes that reports of the loop name, one per line, oldest first. */
     notices: outside(`notices${own}.jsonl`),
     log: outside('hook.log'),

@@ -92,7 +92,7 @@ const TRICKS: readonly (readonly [what: string, file: string, trick: string])[] 
   ],
 ];
 
-/** What an agent does that leaves its task with a change outside its scope. `view` is the loop's own look at the repository. */
+/** What an agent does that leaves its task with a change outside its scope. */
 function place(context: TestContext, trick: string): PlanPlace {
   const p = planPlace(context, task(1), `${AGENT}${trick}\n`);
   writeFileSync(join(p.dir, 'other.txt'), 'kept $Id$\n');
@@ -105,27 +105,19 @@ function place(context: TestContext, trick: string): PlanPlace {
 }
 
 for (const [what, file, trick] of TRICKS) {
-  // Git shows what is staged by such a trick until the loop stages it: there the control is a run of its own.
-  const isStaged = trick.includes('git add ');
+  // What such a trick stages differs for `git status` at times, and never for a commit.
+  const ask = trick.includes('git add ') ? 'git diff --cached --name-only' : 'git status --porcelain';
 
   test(`finds a change outside the scope although ${what} hides it`, (t) => {
-    const p = place(t, `${trick}; git status --porcelain ${file} > .git/said`);
+    const p = place(t, `${trick}; ${ask} ${file} > .git/said`);
     const { code, stdout } = p.run(null);
     assert.equal(code, 3, stdout);
-    if (!isStaged) assert.equal(read(p, '.git/said'), '', 'control: git itself is fooled');
+    assert.equal(read(p, '.git/said'), '', 'control: git itself is fooled');
     assert.deepEqual(subjects(p).slice(1), []);
     assert.match(
       read(p, 'PLAN.progress.md'),
       new RegExp(`scope: outside the scope of Task 1: ${file.replace('.', '\\.')}\\.`),
     );
-  });
-
-  if (!isStaged && trick !== TRICKS[0]?.[2]) continue;
-  test(`control: without its own look at the repository ${what} hides the change`, (t) => {
-    const p = place(t, `rm -rf "$XDG_STATE_HOME"/ralph-loop/*/*.git; ${trick}`);
-    const { code, stdout } = p.run(null);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
   });
 }
 

@@ -10,6 +10,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
+import { readGitPins } from '../../task/git/git-pins.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume, onePath, taskPlace } from '../choose-loop.ts';
@@ -72,7 +73,7 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
 }
 
 /** Resumes a loop in its running driver, or restarts the driver. */
-function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> | number {
+async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> {
   const state = lastLoopIn(files);
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
   if (state?.status === 'paused' && state.paused.reason === 'evidence-lost') {
@@ -87,7 +88,8 @@ function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> 
     });
     if (!needsDriver(files, state)) {
       const { answer: say, now, env } = context;
-      const done = renewEvidence(files, env, now(), bundleDir());
+      const pins = await readGitPins(files.projectDir, { env });
+      const done = renewEvidence(files, env, now(), bundleDir(), pins);
       const message = answer(done);
       say({ success: true, message }, () => message);
       return 0;

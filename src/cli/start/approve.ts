@@ -8,6 +8,7 @@ import { rememberAgreed, settingsRefusal, unagreedSettings } from '../../drive/s
 import { preparedTerms } from '../../drive/start/consent.ts';
 import { consentTerms, diffTerms, showTerms } from '../../drive/start/consent-terms.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
+import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import type { Approval, StartRequest } from '../../drive/start/read-settings.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
@@ -19,10 +20,18 @@ import { hasRules } from '../../guard/guard.ts';
 import { readText } from '../../install/files/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
+import {
+  findContract,
+  findEndedContract,
+  type LoopFiles,
+  loopFiles,
+  readContract,
+  readState,
+} from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
-import { changedPins, readGitPins } from '../../task/git/git-view.ts';
+import { changedPins, readGitPins } from '../../task/git/git-pins.ts';
+import { formerView } from '../../task/git/git-view.ts';
 import { readStartPoint } from '../../task/git/start-point.ts';
 import { configFiles, DEFAULT_TASK, taskKind } from '../../task/task-file.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
@@ -153,7 +162,11 @@ export async function withStartPoint<T extends StartRequest>(
   const options = { env, signal: AbortSignal.timeout(START_POINT_MS) };
   if (request.existing === 'resume' || values['resume'] === true) {
     const gitPins = await readGitPins(projectDir, options).catch(() => null);
-    const changed = gitPins === null ? [] : changedPins(loopFiles(projectDir, name, env), gitPins);
+    const files = loopFiles(projectDir, name, env);
+    const live = findContract(files);
+    const former = typeof live === 'string' ? findEndedContract(files, lastLoopIn(files)?.loopId ?? '') : live;
+    const before = gitPins && formerView(files, former);
+    const changed = before ? changedPins(before.pins, gitPins) : [];
     if (changed.length > 0) err(withPrefix(START_TEXTS.gitChanged(changed)));
     return { ...request, gitPins };
   }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { reasonText } from '../../engine/messages.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { findEndedContract, loopFiles } from '../../state/loop-files.ts';
-import { areHooksPinned } from '../../task/git/git-view.ts';
+import { areHooksPinned } from '../../task/git/git-pins.ts';
+import { viewAtEnd } from '../../task/git/git-view.ts';
 import { RalphError } from '../../text/message.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { isSame } from '../worktree/copy-task.ts';
@@ -79,10 +80,12 @@ class OneIntegration {
     // Files that a killed removal deleted are no work of the agent.
     if (readWorktreeRecord(projectDir, name, env)?.step === 'removing') return this.#clearAway(null);
     if (delivery !== null) takeBackMove(projectDir, delivery, env);
-    const refused = this.#refuseStand() ?? (await this.#commitRest());
+    const misplaced = this.#refuseStand();
+    if (misplaced !== null) return misplaced;
+    const verified = this.#verified();
+    const refused = await this.#commitRest(verified);
     if (refused !== null) return refused;
     const tip = tipOf(projectDir, this.#place.branch, env) ?? '';
-    const verified = this.#verified();
     const red = await this.#checkAt(tip, verified);
     if (red !== null) return red;
     if (this.#has('HEAD', tip)) {
@@ -116,7 +119,7 @@ class OneIntegration {
   }
 
   /** Commits what the agent left uncommitted, except the loop's own files. */
-  async #commitRest(): Promise<Ended> {
+  async #commitRest({ contract }: Verified): Promise<Ended> {
     const { projectDir, name, env } = this.#request;
     const { dir } = this.#place;
     const { changed, removed } = changedFiles(dir, env);
@@ -125,7 +128,7 @@ class OneIntegration {
         !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isSame(join(projectDir, path), join(dir, path)),
     );
     if (paths.length === 0) return null;
-    const view = loopFiles(this.#place.projectDir, name, env).gitView;
+    const view = viewAtEnd(loopFiles(this.#place.projectDir, name, env), contract);
     if (!(await areHooksPinned(this.#place.projectDir, { env, view })))
       return this.#failed(INTEGRATE_TEXTS.hooks(name));
     const added = userGit(dir, ['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], env);

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
-import { areHooksPinned } from '../../task/git/git-view.ts';
+import { areHooksPinned } from '../../task/git/git-pins.ts';
 import { filesSince, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';

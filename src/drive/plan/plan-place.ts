@@ -6,7 +6,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { realPathOf } from '../../state/files/regular-file.ts';
-import { pinnedPlaces } from '../../task/git/git-view.ts';
+import { placesOf, viewOf } from '../../task/git/git-view.ts';
 import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
@@ -35,14 +35,17 @@ export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
 /** Returns the options of every git query: verification relies on answers under the settings of the start. */
 export function gitOptions(place: Pick<PlanPlace, 'env' | 'signal' | 'files' | 'contract'>): GitOptions {
   const { env, signal, files, contract } = place;
-  return { env, signal, view: files.gitView, sandbox: contract.sandbox };
+  return { env, signal, view: viewOf(files, contract), sandbox: contract.sandbox };
 }
 
 /** Returns the options of every change by git: with the sandbox, programs that the repository names run in it as well. */
-export function changing({ env, files, contract: { sandbox: terms } }: PlanPlace): Omit<GitChange, 'words'> {
-  const { projectDir: directory, gitView } = files;
-  const { top: writable, gitDir } = pinnedPlaces(gitView) ?? { top: directory, gitDir: join(directory, '.git') };
-  return { directory, env, sandbox: terms && { terms, writable, readable: writable, gitDir } };
+export function changing({ env, files, contract }: PlanPlace): Omit<GitChange, 'words'> {
+  const { projectDir: directory } = files;
+  const { sandbox: terms } = contract;
+  if (terms === undefined) return { directory, env };
+  const view = viewOf(files, contract);
+  const { top: writable, gitDir } = view ? placesOf(view) : { top: directory, gitDir: join(directory, '.git') };
+  return { directory, env, sandbox: { terms, writable, readable: writable, gitDir } };
 }
 
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {

@@ -10,7 +10,8 @@ import { whyNotRun } from '../../task/commands/missing/why-not-run.ts';
 import { type BaselineRun, runBaseline } from '../../task/commands/run-baseline.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { taskCommand } from '../../task/frontmatter/placeholders.ts';
-import { readGitPins, writeGitView } from '../../task/git/git-view.ts';
+import { readGitPins } from '../../task/git/git-pins.ts';
+import { passingView } from '../../task/git/git-view.ts';
 import { changesSinceStart, readStartFiles } from '../../task/progress/start-files.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
@@ -120,12 +121,10 @@ export async function runChecksNow(
   { env, signal, onCheck }: BaselineOptions,
 ): Promise<ChecksNow> {
   const { projectDir } = files;
-  const view = `${files.gitView}.baseline`;
+  const folder = `${files.gitViews}.baseline`;
   try {
-    if (contract.verifyIn) {
-      const pins = await readGitPins(projectDir, { env, signal });
-      if (pins !== null) writeGitView({ ...files, gitView: view }, pins);
-    }
+    const pins = contract.verifyIn ? await readGitPins(projectDir, { env, signal }) : null;
+    const view = pins && passingView(folder, pins);
     const run = await runBaseline(contract, projectDir, {
       signal,
       env,
@@ -136,7 +135,7 @@ export async function runChecksNow(
     });
     return { ...run, problems: problemsOf(projectDir, contract, env, run.results) };
   } finally {
-    rmSync(view, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

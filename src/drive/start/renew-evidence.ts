@@ -5,6 +5,8 @@ import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
+import { storeGitView } from '../../task/git/git-view.ts';
+import type { GitPins } from '../../task/git/view-record.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
@@ -21,9 +23,15 @@ import { prepareContract } from './prepare-contract.ts';
 
 /**
  * Takes the present state as a new start of a loop in a live session whose evidence is lost, and resumes it. A lost contract
- * is made again from the task file. Every report says so.
+ * is made again from the task file, the view of the repository from `pins`. Every report says so.
  */
-export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, bundleDir: string): Operated {
+export function renewEvidence(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  bundleDir: string,
+  pins: GitPins | null = null,
+): Operated {
   return operate(files, env, at, (state) => {
     if (state.status !== 'paused' || state.paused.reason !== 'evidence-lost') return { kind: 'resume' };
     const contract = contractOf(files, state) ?? contractAnew(files, env, at, bundleDir, state);
@@ -37,6 +45,7 @@ export function renewEvidence(files: LoopFiles, env: NodeJS.ProcessEnv, at: stri
       bindList(files, contract.tdd, { loopId: contract.loopId, at, consented: contract.consented, env, keep: true });
     }
     dropLostRecord(files, contract);
+    storeGitView(files, contract.loopId, pins, null);
     const { hash } = fixContract(files, contract);
     return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };
   });

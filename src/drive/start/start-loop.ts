@@ -32,7 +32,7 @@ import { programName } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
-import { writeGitView } from '../../task/git/git-view.ts';
+import { formerView, storeGitView, viewOf } from '../../task/git/git-view.ts';
 import { writeStartPoint } from '../../task/git/start-point.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
@@ -168,8 +168,8 @@ function createLoop(
   else if (former !== null) dropLostRecord(files, former.contract);
   if (before === null) {
     removeIfThere(files.promptedTurn);
-    writeStartPoint(files, request.startPoint ?? null);
-  } else if (request.gitPins) writeGitView(files, request.gitPins);
+    writeStartPoint(files, loopId, request.startPoint ?? null);
+  } else if (request.gitPins) storeGitView(files, loopId, request.gitPins, formerView(files, former));
   const stored = fixContract(files, withConsentDigest(contract, list));
   const state: LoopState = { ...begun, contractHash: stored.hash };
   nameProject(files, at);
@@ -206,6 +206,7 @@ function lossAtResume(
 ): Message | null {
   try {
     const known = { ...contract, ...(evidence && { evidence }) };
+    viewOf(files, known);
     restoreBeforeResume(files, left, known, how);
     proveEvidence(files, known);
     return null;

@@ -93,6 +93,7 @@ export async function runChecks(
   const { runGate } = await import('../../task/commands/gate.ts');
   const { writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { checkUnchanged, unchangedFiles } = await import('../control/check-unchanged.ts');
+  const { viewOf } = await import('../../task/git/git-view.ts');
   const { isInDependency } = await import('../../task/commands/installed-dependencies.ts');
   // A clean copy links installed files, which changes their time.
   const fixed = [...Object.keys(contract.scripts), ...unchangedFiles(files, contract)].filter(
@@ -111,7 +112,7 @@ export async function runChecks(
     seen: readSeen(files, contract),
     ...(contract.verifyIn &&
       place?.where !== 'project' && {
-        copies: { root: files.copies, view: files.gitView, ...(place && { commit: place.commit }) },
+        copies: { root: files.copies, view: viewOf(files, contract), ...(place && { commit: place.commit }) },
       }),
   });
   await noteChanges(files, contract, state, before, context);

@@ -14,6 +14,7 @@ export const EVIDENCE = {
   openTask: (files: LoopFiles) => files.openTask,
   scenarios: (files: LoopFiles) => files.scenarios,
   counters: (files: LoopFiles) => files.counters,
+  gitView: (files: LoopFiles) => files.gitView,
 } as const;
 
 export type EvidenceName = keyof typeof EVIDENCE;

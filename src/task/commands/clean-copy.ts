@@ -113,12 +113,13 @@ async function copyProject(request: CopyRequest, to: string): Promise<Copied | n
   const [shown = '', head = ''] = places.text.trim().split('\n');
   const top = realpathSync(shown);
   mkdirSync(join(to, relative(top, realpathSync(projectDir))), { recursive: true });
+  // First: this proves the index that the copy gets.
+  const standing = commit === undefined ? await filesUnderPins(projectDir, head, options) : null;
   if (options.view) {
     const refs = await runGit(projectDir, ['for-each-ref', '--format=%(objectname) %(refname)'], options);
     copyGitView(options.view, join(to, '.git'), commit ?? head, refs.kind === 'answer' ? refs.text : '');
   }
-  const listed =
-    commit === undefined ? await filesUnderPins(projectDir, head, options) : await checkOut(to, commit, top, options);
+  const listed = commit === undefined ? standing : await checkOut(to, commit, top, options);
   const ignored = await ignoredUnderPins(projectDir, head, options);
   const named = await ignoredFiles(projectDir, contract.verifyIn?.copy ?? [], options);
   if (listed === null || ignored === null || named === null) return null;

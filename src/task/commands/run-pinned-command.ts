@@ -1,5 +1,6 @@
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
+import type { GitView } from '../git/view-record.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { pinsOf } from '../pinned-scripts/named-scripts.ts';
 import { changedPrograms } from '../pinned-scripts/pinned-programs.ts';
@@ -68,7 +69,7 @@ export function pinsNamedBy(
 export interface TaskCommandOptions extends PinnedOptions {
   readonly iteration: number;
   /** Folder for clean copies and the loop's view of git, for checks that run on a copy: of the project, or of a commit. */
-  readonly copies?: { readonly root: string; readonly view: string; readonly commit?: string };
+  readonly copies?: { readonly root: string; readonly view: GitView | null; readonly commit?: string };
   /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
   /** Called with the name of a check before its command runs. */

@@ -1,149 +1,168 @@
-import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { EvidenceOf } from '../../state/evidence/entries.ts';
+import { forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/lost.ts';
 import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
-import { configFolder } from '../../state/home-folder.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { orElse } from '../../text/or-else.ts';
+  namesIn,
+  readRegularFile,
+  removeIfThere,
+  syncDirectory,
+  uniqueToken,
+  writeAtomically,
+} from '../../state/files/regular-file.ts';
+import { sha256 } from '../../state/hash-contract.ts';
+import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import { quotedValue } from './git-pins.ts';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
+import type { GitPins, GitView, ViewIndex, ViewRecord } from './view-record.ts';
 
-/** Settings that decide how git sees a working tree, as they were when the loop began. */
-export interface GitPins {
-  readonly top: string;
-  readonly objects: string;
-  /** Index file of the repository: the initial copy for the loop's own index, so that unchanged files are not read again. */
-  readonly index: string;
-  readonly head: string;
-  readonly config: string;
-  /** Contents of files of the git folder, by their path in it. */
-  readonly texts: Readonly<Record<string, string>>;
-  readonly hooks: string;
-}
-
-const TEXT_FILES = ['info/exclude', 'info/attributes', 'info/sparse-checkout', 'info/grafts', 'shallow'] as const;
-const MOST_BYTES = 1024 * 1024;
-/** Settings that affect comparisons. Excludes everything that starts programs, except content filters. */
-const KEPT =
-  /^(?:core\.(?:filemode|ignorecase|symlinks|autocrlf|safecrlf|eol|checkroundtripencoding|precomposeunicode|protecthfs|protectntfs|quotepath|sparsecheckout|sparsecheckoutcone|longpaths|bigfilethreshold)|filter\..*\.(?:clean|smudge|process|required)|extensions\.objectformat|submodule\..*\.ignore)$/s;
-
-/** Reads the pins of a repository; null if git does not answer. */
-export async function readGitPins(projectDir: string, options: GitOptions): Promise<GitPins | null> {
-  const paths = ['objects', 'index', 'hooks', ...TEXT_FILES].flatMap((name) => ['--git-path', name]);
-  const [places, head, config] = await Promise.all([
-    runGit(projectDir, ['rev-parse', '--show-toplevel', ...paths], { ...options, keepsHooksPath: true }),
-    runGit(projectDir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options),
-    runGit(projectDir, ['config', '--list', '--null', '--includes'], options),
-  ]);
-  if (places.kind !== 'answer' || head.kind !== 'answer' || config.kind !== 'answer') return null;
-  const [top = '', ...found] = places.text.trimEnd().split('\n');
-  const [objects = '', index = '', hooks = '', ...files] = found.map((path) => resolve(projectDir, path));
-  const settings = config.text.split('\0').map((entry) => entry.split(/\n(.*)/s) as [string, string?]);
-  const texts = TEXT_FILES.map((name, at) => [name, readRegularFile(files[at] ?? '', MOST_BYTES)] as const);
-  const listed = [
-    ['excludes', userFile('core.excludesfile', 'ignore', settings, options.env)],
-    ['attributes', userFile('core.attributesfile', 'attributes', settings, options.env)],
-  ] as const;
+/** Returns a loop's view; null if, and only if, its contract has none. Throws `evidence-lost`, also for its folder. */
+export function viewOf(files: LoopFiles, contract: EvidenceOf): GitView | null {
+  const record = recordOf(files, contract);
+  if (record === null) return null;
+  const folder = join(files.gitViews, record.folder);
+  proveFolder(folder, record.pins);
   return {
-    ...{ top, objects, index, head: head.text.trim(), hooks: hooksDigest(hooks), config: configText(settings) },
-    texts: Object.fromEntries([...texts, ...listed].flatMap(([name, text]) => (text === null ? [] : [[name, text]]))),
+    folder,
+    pins: record.pins,
+    index: () => recordOf(files, contract)?.index ?? null,
+    keepIndex: (index) => storeRecord(files, contract.loopId, { ...record, index }),
   };
 }
 
-type Settings = readonly (readonly [string, string?])[];
-
-/** Returns the text of the user's own ignore or attributes file. */
-function userFile(key: string, standard: string, settings: Settings, env: GitOptions['env']): string | null {
-  const home = env['HOME'] ?? env['USERPROFILE'] ?? '';
-  const set = settings.findLast(([name]) => name === key)?.[1];
-  const path = set === undefined ? join(configFolder(env), 'git', standard) : set.replace(/^~(?=\/)/, home);
-  return readRegularFile(path, MOST_BYTES);
+/** Returns the view of a loop that may have ended; null if its contract has none. Throws `evidence-lost`. */
+export function viewAtEnd(files: LoopFiles, contract: EvidenceOf): GitView | null {
+  const hasEnded = !existsSync(files.evidence);
+  return viewOf(hasEnded ? { ...files, evidence: `${files.evidence}.ended` } : files, contract);
 }
 
-function configText(settings: Settings): string {
-  const lines = settings.flatMap(([key, value]) => {
-    if (!KEPT.test(key)) return [];
-    const [section = '', name = ''] = [key.slice(0, key.indexOf('.')), key.slice(key.lastIndexOf('.') + 1)];
-    const middle = key.slice(section.length + 1, Math.max(section.length + 1, key.length - name.length - 1));
-    const header = middle === '' ? `[${section}]` : `[${section} ${quotedValue(middle)}]`;
-    return [`${header}\n\t${name}${value === undefined ? '' : ` = ${quotedValue(value)}`}`];
-  });
-  const version = settings.some(([key]) => key === 'extensions.objectformat') ? 1 : 0;
-  return `[core]\n\trepositoryformatversion = ${version}\n${lines.join('\n')}\n`;
-}
-
-function quotedValue(text: string): string {
-  return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`;
-}
-
-/** Returns a digest of the hooks that git would run: names and contents. */
-function hooksDigest(folder: string): string {
-  const hash = createHash('sha256').update(`${folder}\n`);
-  for (const name of existsSync(folder) ? readdirSync(folder).sort() : []) {
-    const path = join(folder, name);
-    if (name.endsWith('.sample') || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) continue;
-    hash.update(`${name}\0${createHash('sha256').update(readFileSync(path)).digest('hex')}\n`);
+/** Returns the view of a loop that is about to be resumed; null if it has none that can be believed. */
+export function formerView(files: LoopFiles, former: StoredContract | null): GitView | null {
+  try {
+    return former && viewAtEnd(files, former.contract);
+  } catch (error) {
+    lossIn(error);
+    return null;
   }
-  return hash.digest('hex');
 }
 
-const PINS = 'pins';
-/** File that names the commit from which the index was read. */
-const READ_FROM = 'read-from';
-
-/** Writes the loop's own git folder: objects from the repository, everything else from the pins. Keeps an existing index. */
-export function writeGitView(files: LoopFiles, pins: GitPins): void {
-  const path = files.gitView;
-  const [known, index] = [join(path, READ_FROM), join(path, 'index')];
-  const made = `${path}.new`;
-  rmSync(made, { recursive: true, force: true });
-  for (const folder of ['info', 'refs', 'objects/info'])
-    mkdirSync(join(made, folder), { recursive: true, mode: 0o700 });
-  const write = (name: string, text: string | Buffer): void => writeFileSync(join(made, name), text, { mode: 0o600 });
-  for (const [name, text] of Object.entries(pins.texts)) write(name, text);
-  const own = ['excludes', 'attributes'].map((name) => `\t${name}file = ${quotedValue(join(path, name))}\n`);
-  write('config', `${pins.config}[core]\n${own.join('')}`);
-  write('objects/info/alternates', `${pins.objects}\n`);
-  if (existsSync(known) && existsSync(index)) {
-    write('index', readFileSync(index));
-    write(READ_FROM, readFileSync(known));
-  } else if (existsSync(pins.index)) write('index', readFileSync(pins.index)); // includes staged changes: not yet read from HEAD
-  write(PINS, JSON.stringify(pins));
-  write('HEAD', `${pins.head}\n`);
-  rmSync(path, { recursive: true, force: true });
-  renameSync(made, path);
+function recordOf(files: LoopFiles, contract: EvidenceOf): ViewRecord | null {
+  const bytes = readEvidence(files, contract, 'gitView');
+  if (bytes !== null) {
+    const { folder, pins, index } = evidenceJson(files.gitView, bytes) as Partial<ViewRecord>;
+    if (typeof folder !== 'string' || typeof pins?.config !== 'string') throw evidenceLost(files.gitView, 'torn');
+    return { folder, pins, index: index ?? null };
+  }
+  // An older version kept the pins in the folder.
+  const pins = join(files.gitViews, OLD_PINS);
+  if (contract.evidence !== undefined || !existsSync(pins)) return null;
+  return { folder: '', pins: evidenceJson(pins, evidenceBytes(pins)) as unknown as GitPins, index: null };
 }
 
-/** Names the settings that differ between these pins and those of the loop; empty if it has none. */
-export function changedPins(files: LoopFiles, pins: GitPins): string[] {
-  const before = readView(files.gitView);
-  if (before === null) return [];
-  const names = new Set([...Object.keys(before.texts), ...Object.keys(pins.texts)]);
-  return [
-    ...(before.config === pins.config ? [] : ['config']),
-    ...[...names].filter((name) => before.texts[name] !== pins.texts[name]),
-    ...(before.hooks === pins.hooks ? [] : ['hooks']),
-  ];
+const OLD_PINS = 'pins';
+
+function storeRecord(files: LoopFiles, loopId: string, record: ViewRecord): void {
+  storeEvidence(files, loopId, 'gitView', JSON.stringify(record));
 }
 
-function readView(path: string): GitPins | null {
-  // torn file: no view
-  return orElse(() => JSON.parse(readRegularFile(join(path, PINS), 16 * MOST_BYTES) ?? 'null') as GitPins | null, null);
+/**
+ * Stores the view of a loop that starts or resumes, before its contract is written; null removes that of a former loop.
+ * `before` is the view of the resumed loop, whose index is kept.
+ */
+export function storeGitView(files: LoopFiles, loopId: string, pins: GitPins | null, before: GitView | null): void {
+  if (pins === null) {
+    forgetEvidence(files, loopId, 'gitView');
+    removeIfThere(files.gitView);
+    rmSync(files.gitViews, { recursive: true, force: true });
+    return;
+  }
+  const name = uniqueToken();
+  const index = makeFolder(join(files.gitViews, name), pins, before);
+  syncDirectory(files.gitViews);
+  storeRecord(files, loopId, { folder: name, pins, index });
+  for (const other of namesIn(files.gitViews)) {
+    if (other !== name) rmSync(join(files.gitViews, other), { recursive: true, force: true });
+  }
 }
 
-/** Returns the working tree and the git folder of the start, whatever the repository says now; null if there are none. */
-export function pinnedPlaces(view: string): { readonly top: string; readonly gitDir: string } | null {
-  const pins = readView(view);
-  return pins && { top: pins.top, gitDir: dirname(pins.objects) };
+/** Makes a view that no loop keeps. */
+export function passingView(folder: string, pins: GitPins): GitView {
+  let index = makeFolder(folder, pins, null);
+  return {
+    folder,
+    pins,
+    index: () => index,
+    keepIndex: (read) => {
+      index = read;
+    },
+  };
+}
+
+/** Writes the git folder of a view: objects from the repository, everything else from the pins. */
+function makeFolder(folder: string, pins: GitPins, before: GitView | null): ViewIndex | null {
+  writeFolder(folder, pins, pins.head);
+  const known = before?.index() ?? null;
+  const isKept = before !== null && known !== null && isIndexOf(before.folder, known);
+  if (isKept) copyFileSync(indexIn(before.folder), indexIn(folder));
+  else if (existsSync(pins.index)) copyFileSync(pins.index, indexIn(folder));
+  else return null;
+  return { commit: isKept ? known.commit : null, sha256: digestOf(indexIn(folder)) };
+}
+
+function writeFolder(folder: string, pins: GitPins, head: string): void {
+  for (const name of ['info', 'refs', 'objects/info']) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+  for (const [name, text] of fixedFiles(folder, pins)) writeAtomically(join(folder, name), text, 0o600);
+  writeAtomically(join(folder, HEAD), `${head}\n`, 0o600);
+}
+
+const HEAD = 'HEAD';
+const INDEX = 'index';
+const indexIn = (folder: string): string => join(folder, INDEX);
+const digestOf = (path: string): string => sha256(readFileSync(path));
+
+/** Returns the files of a view that stay as they are, by their path in it. */
+function fixedFiles(folder: string, { texts, config, objects }: GitPins): Map<string, string> {
+  const own = ['excludes', 'attributes'].map((name) => `\t${name}file = ${quotedValue(join(folder, name))}\n`);
+  return new Map([
+    ...Object.entries(texts),
+    ['config', `${config}[core]\n${own.join('')}`],
+    ['objects/info/alternates', `${objects}\n`],
+  ]);
+}
+
+/** Files that git itself writes, and folders in which content filters keep theirs. */
+const OF_GIT: readonly string[] = [HEAD, INDEX, `${INDEX}.lock`];
+const OF_FILTERS: readonly string[] = ['lfs', 'annex'];
+/** Files of the folder of an older version. */
+const OF_OLD: readonly string[] = [OLD_PINS, 'read-from'];
+
+/** Throws `evidence-lost` unless the folder holds the settings of the start, and nothing else that git would honour. */
+function proveFolder(folder: string, pins: GitPins): void {
+  const fixed = fixedFiles(folder, pins);
+  for (const [name, text] of fixed) {
+    const path = join(folder, name);
+    // An empty file of settings is as it was.
+    if (text === '' && readRegularFile(path, 0) === '') continue;
+    if (evidenceBytes(path).toString('utf8') !== text) throw evidenceLost(path, 'edited');
+  }
+  for (const name of filesBelow(folder)) {
+    if (!fixed.has(name) && !OF_GIT.includes(name) && !OF_OLD.includes(name))
+      throw evidenceLost(join(folder, name), 'edited');
+  }
+}
+
+function filesBelow(folder: string, prefix = ''): string[] {
+  return readdirSync(join(folder, prefix), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${prefix}${entry.name}`;
+    if (OF_FILTERS.includes(path)) return [];
+    return entry.isDirectory() ? filesBelow(folder, `${path}/`) : [path];
+  });
+}
+
+/** Returns working tree and git folder of the start, whatever the repository says now. */
+export function placesOf({ pins }: GitView): { readonly top: string; readonly gitDir: string } {
+  return { top: pins.top, gitDir: dirname(pins.objects) };
 }
 
 export const STATUS: readonly string[] =
@@ -170,51 +189,53 @@ export async function askUnderPins(
 
 /** Returns the commit that the loop's view shows; null if it has no view, or the view shows none yet. */
 export function viewedCommit({ view }: GitOptions): string | null {
-  return view ? readRegularFile(join(view, READ_FROM), 100) : null;
+  return view?.index()?.commit ?? null;
 }
 
-/** Updates the view to a commit. */
+/** Updates the view to a commit. An index that this loop did not write is read anew. */
 async function openView(
   projectDir: string,
   head: string,
   options: GitOptions,
 ): Promise<((words: readonly string[]) => Promise<GitAnswer>) | null> {
-  const { view: path } = options;
-  const view = path ? readView(path) : null;
-  if (!path || view === null) return null;
+  const { view } = options;
+  if (!view) return null;
+  const { folder, pins } = view;
+  const index = indexIn(folder);
   const ask = (words: readonly string[]) =>
-    runGit(projectDir, words, { ...options, inView: { gitDir: path, workTree: view.top } });
-  const mark = join(path, READ_FROM);
-  if (readRegularFile(mark, 100) !== head) {
-    rmSync(mark, { force: true });
-    writeFileSync(join(path, 'HEAD'), `${head}\n`);
-    const merged = await ask(['read-tree', '-m', head]);
-    if (merged.kind !== 'answer') {
-      // A killed process left a lock, or only the repository can read the index.
-      for (const name of ['index', 'index.lock']) rmSync(join(path, name), { force: true });
+    runGit(projectDir, words, { ...options, inView: { gitDir: folder, workTree: pins.top } });
+  const keep = (): void => {
+    const now: ViewIndex = { commit: head, sha256: digestOf(index) };
+    const known = view.index();
+    if (known?.commit !== now.commit || known.sha256 !== now.sha256) view.keepIndex(now);
+  };
+  const known = view.index();
+  const isKnown = known !== null && isIndexOf(folder, known);
+  if (readRegularFile(join(folder, HEAD), 100) !== `${head}\n`) writeFileSync(join(folder, HEAD), `${head}\n`);
+  if (!isKnown || known.commit !== head) {
+    const merged = isKnown && (await ask(['read-tree', '-m', head])).kind === 'answer';
+    if (!merged) {
+      // Another program wrote the index, a killed process left a lock, or only the repository can read it.
+      for (const path of [index, `${index}.lock`]) removeIfThere(path);
       const read = await ask(['read-tree', head]);
       if (read.kind !== 'answer') return async () => read;
     }
-    writeFileSync(mark, head);
+    keep();
   }
-  return ask;
+  return async (words) => {
+    const answer = await ask(words);
+    keep();
+    return answer;
+  };
 }
 
-/** Writes a git folder for a copy of the working tree: the view plus the names of the repository's commits. */
-export function copyGitView(view: string, to: string, head: string, refs: string): void {
-  cpSync(view, to, { recursive: true });
-  for (const own of [PINS, READ_FROM]) rmSync(join(to, own), { force: true });
-  const config = join(to, 'config');
-  const [before, now] = [view, to].map((path) => quotedValue(path).slice(0, -1)) as [string, string];
-  writeFileSync(config, readFileSync(config, 'utf8').replaceAll(before, now));
-  writeFileSync(join(to, 'HEAD'), `${head}\n`);
+function isIndexOf(folder: string, known: ViewIndex): boolean {
+  return existsSync(indexIn(folder)) && digestOf(indexIn(folder)) === known.sha256;
+}
+
+/** Writes a git folder for a copy of the working tree: the view, its index, and the names of the repository's commits. */
+export function copyGitView(view: GitView, to: string, head: string, refs: string): void {
+  writeFolder(to, view.pins, head);
+  if (existsSync(indexIn(view.folder))) copyFileSync(indexIn(view.folder), indexIn(to));
   writeFileSync(join(to, 'packed-refs'), refs);
-}
-
-/** Returns whether git would run exactly the hooks that existed when the loop began. */
-export async function areHooksPinned(projectDir: string, options: GitOptions): Promise<boolean> {
-  const view = options.view ? readView(options.view) : null;
-  if (view === null) return true;
-  const folder = await runGit(projectDir, ['rev-parse', '--git-path', 'hooks'], { ...options, keepsHooksPath: true });
-  return folder.kind === 'answer' && hooksDigest(resolve(projectDir, folder.text.trimEnd())) === view.hooks;
 }

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { askUnderPins, pinnedPlaces } from './git-view.ts';
+import { askUnderPins, placesOf } from './git-view.ts';
 import { type GitAnswer, type GitOptions, partsOf, runGit } from './run-git.ts';
 
 const IGNORED = ['--others', '--ignored', '--exclude-standard'];
@@ -51,11 +51,12 @@ export async function checkOut(
   top: string,
   options: GitOptions,
 ): Promise<string[] | null> {
+  const { view = null } = options;
   const gitDir = join(copy, '.git');
   rmSync(join(gitDir, 'index'), { force: true });
-  const own = { ...options, view: gitDir, inView: { gitDir, workTree: copy }, writable: copy, timeMs: CHECK_OUT_MS };
+  const own = { ...options, inView: { gitDir, workTree: copy }, writable: copy, timeMs: CHECK_OUT_MS };
   // The repository's folder has the files that git-lfs keeps outside commits.
-  const large = ['lfs.storage', join(pinnedPlaces(options.view ?? '')?.gitDir ?? '', 'lfs')] as const;
+  const large = ['lfs.storage', join(view === null ? '' : placesOf(view).gitDir, 'lfs')] as const;
   const written = await runGit(copy, ['read-tree', '--reset', '-u', commit], own, [large]);
   const entries = listed(await runGit(copy, ['ls-files', '-z', '--stage'], own));
   if (written.kind !== 'answer' || entries === null) return null;

@@ -6,6 +6,7 @@ import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { gateEnvironment } from '../commands/shell.ts';
+import type { GitView } from './view-record.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,8 +15,8 @@ export interface GitOptions {
   readonly timeMs?: number;
   /** Ends the query; absent for one that is not aborted. */
   readonly signal?: AbortSignal;
-  /** Folder of the loop's view of the repository (git-view.ts), if it has one. */
-  readonly view?: string | null | undefined;
+  /** The loop's view of the repository, if it has one. */
+  readonly view?: GitView | null | undefined;
   /** `view`: git uses this folder and working tree, and only the folder's configuration. */
   readonly inView?: { readonly gitDir: string; readonly workTree: string };
   /** Keeps the setting for the location of the user's hooks. */
@@ -103,7 +104,7 @@ export type Settings = readonly (readonly [string, string])[];
 
 function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings = []) {
   const { timeMs: timeout = 30_000, signal, sandbox: terms, view, inView, writable } = given;
-  const places = writable === undefined ? { writable: view ?? '' } : { writable, gitDir: inView?.gitDir ?? '' };
+  const places = writable === undefined ? { writable: view?.folder ?? '' } : { writable, gitDir: inView?.gitDir ?? '' };
   const sandbox = terms && { terms, ...places, readable: repositoryAround(cwd) };
   const own = { program, words, directory: cwd, env: gitEnvironment(given, more) };
   const { env, ...call } = confine(sandbox, own);
@@ -147,14 +148,13 @@ function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more:
     ...withSettings(given, settings),
     ...{ GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', GIT_PAGER: 'cat', LC_ALL: 'C' },
     ...{ GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' },
-    ...plainHistory(view),
+    ...plainHistory(inView?.gitDir ?? view?.folder ?? null),
     ...(inView && viewEnvironment(inView)),
   };
 }
 
 /** Makes git honour only those replaced, grafted or shallow histories that existed at the start. */
-function plainHistory(view: string | null | undefined): Record<string, string> {
-  const pinned = view && existsSync(view) ? view : null;
+function plainHistory(pinned: string | null): Record<string, string> {
   return {
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_GRAFT_FILE: pinned === null ? NO_FILE : join(pinned, 'info', 'grafts'),

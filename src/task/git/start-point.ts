@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { WORKTREES } from '../task-file.ts';
-import { type GitPins, readGitPins, writeGitView } from './git-view.ts';
+import { readGitPins } from './git-pins.ts';
+import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import { type RecordedTree, recordTree, refOf, repositoryAround } from './record-tree.ts';
 import { type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
+import type { GitPins } from './view-record.ts';
 import { askWithoutFilters } from './without-filters.ts';
 
 /** State of the repository when a loop began, used to return to it. */
@@ -74,11 +75,10 @@ export function showCommand(projectDir: string, start: RecordedTree, end: Record
 }
 
 /** Stores the start point of a new loop; null if there is none. */
-export function writeStartPoint(files: LoopFiles, start: StartPoint | null): void {
+export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPoint | null): void {
   const { pins = null, ...point } = start ?? {};
-  rmSync(files.gitView, { recursive: true, force: true });
+  storeGitView(files, loopId, pins, null);
   if (start === null) return;
-  if (pins !== null) writeGitView(files, pins);
   writeRecord(files.startPoint, point);
 }
 

@@ -9,7 +9,8 @@ import type { Contract } from '../../../src/engine/schema/contract.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import type { ValidationEntry } from '../../../src/task/frontmatter/schema.ts';
-import { readGitPins, writeGitView } from '../../../src/task/git/git-view.ts';
+import { readGitPins } from '../../../src/task/git/git-pins.ts';
+import { passingView } from '../../../src/task/git/git-view.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { terms } from '../../support/contract-terms.ts';
 import { emptyFolder, writeFiles } from '../../support/folder.ts';
@@ -42,14 +43,14 @@ async function place(context: TestContext): Promise<Place> {
   mkdirSync(files.outsideDir, { recursive: true });
   const pins = await readGitPins(dir, { env: ENV, signal: OPTIONS.signal });
   assert.ok(pins);
-  writeGitView(files, pins);
+  const view = passingView(files.gitViews, pins);
   const root = join(state, 'copies');
   return {
     dir,
     root,
     check: (runs, verifyIn = {}, signal = OPTIONS.signal) => {
       const { contract } = buildContract(terms(dir, [...runs], { verifyIn: { setup: null, copy: [], ...verifyIn } }));
-      return runGate(contract, dir, { ...OPTIONS, env: ENV, signal, copies: { root, view: files.gitView } });
+      return runGate(contract, dir, { ...OPTIONS, env: ENV, signal, copies: { root, view } });
     },
   };
 }
@@ -122,7 +123,7 @@ test('refuses a changed script before it runs on a copy', async (context) => {
   );
   const { contract } = buildContract(terms(dir, ['sh run.sh'], { verifyIn: { setup: null, copy: [] } }));
   writeFiles(dir, { 'run.sh': 'true\n' });
-  const copies = { root: join(dir, '..', 'none'), view: '' };
+  const copies = { root: join(dir, '..', 'none'), view: null };
   assert.deepEqual(
     (await runGate(contract, dir, { ...OPTIONS, env: ENV, copies })).map(({ outcome }) => outcome),
     ['changed'],
@@ -161,8 +162,8 @@ test('an abort leaves no copy behind', async (context) => {
 test('without a repository the check is unavailable', async (context) => {
   const dir = emptyFolder(context);
   const { contract } = buildContract(terms(dir, ['true'], { verifyIn: { setup: null, copy: [] } }));
-  const copies = { root: join(emptyFolder(context), 'copies'), view: '' };
+  const copies = { root: join(emptyFolder(context), 'copies'), view: null };
   const [only] = await runGate(contract, dir, { ...OPTIONS, env: ENV, copies });
   assert.equal(only?.outcome, 'unavailable');
-  assert.match(only?.detail ?? '', /verify_in: worktree needs a git repository with a commit/);
+  assert.match(only?.detail ?? '', /checks on a clean copy need a git repository with a commit/);
 });

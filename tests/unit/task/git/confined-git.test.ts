@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
-import type { LoopFiles } from '../../../../src/state/loop-files.ts';
-import { readGitPins, writeGitView } from '../../../../src/task/git/git-view.ts';
+import { readGitPins } from '../../../../src/task/git/git-pins.ts';
+import { passingView } from '../../../../src/task/git/git-view.ts';
 import { readRepository } from '../../../../src/task/git/read-repository.ts';
 import { recordTree, repositoryAround } from '../../../../src/task/git/record-tree.ts';
 import { changeByGit } from '../../../../src/task/git/run-git.ts';
@@ -89,11 +89,10 @@ for (const [where, set] of Object.entries(TRAPS))
 test('a commit of the loop runs filters and hooks in the sandbox, which write nothing outside the project', async (t) => {
   const directory = repository(t);
   const [out, state] = [emptyFolder(t), emptyFolder(t)];
-  const view = join(state, 'view');
   const options = { env: { ...ENV, XDG_STATE_HOME: state }, signal: AbortSignal.timeout(60_000) };
   const pins = await readGitPins(directory, options);
   assert.ok(pins !== null);
-  writeGitView({ gitView: view } as LoopFiles, pins);
+  passingView(join(state, 'view'), pins);
   const hook = `#!/bin/sh\ntouch '${out}/hook' .git/config.new; echo "[x]" >> .git/config; touch by-hook\nexit 0\n`;
   writeFiles(directory, { '.gitattributes': '*.ts filter=x\n', '.git/hooks/pre-commit': hook });
   git(directory, 'update-index', '--refresh');
