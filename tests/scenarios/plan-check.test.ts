@@ -76,7 +76,7 @@ test('list and check distinguish a plan from a prompt', (t) => {
   p.write('plan.md', PLAN);
   assert.match(p.ralph(['check', 'plan.md', '--json']).stdout, /"rule": "plan-as-prompt"/);
   initRepository(p.dir, 'work')('commit', '-qm', 'first', '--allow-empty');
-  assert.equal(p.ralph(['start', '--task', 'plan.md', '--plan', '--loop', 'p']).code, 0);
+  assert.equal(p.ralph(['start', '--task', 'plan.md', '--plan', '--loop', 'p', '--no-baseline']).code, 0);
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   assert.equal(p.ralph(['start']).code, 0);
   const { loops } = p.ralph(['list', '--json']).json as { loops: { name: string | null; kind: string }[] };

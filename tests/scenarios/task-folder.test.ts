@@ -37,7 +37,10 @@ test('a task folder is started by --task or --path, from any directory', (contex
     },
   );
   assert.ok(p.has('.claude/context/runtime/ralph-state.auth.json'));
-  assert.equal(byTask.stderr, 'ralph-loop: Checks before the start: tests failed.\n');
+  assert.match(
+    byTask.stderr,
+    /^ralph-loop: Checks before the start: tests failed\.\nralph-loop: There will be no undo: .*\n$/,
+  );
 
   p.write('more/auth/RALPH.md', RALPH);
   const env = { CLAUDE_PROJECT_DIR: p.dir };

@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import type { StartProblems } from '../../drive/start/examine-start.ts';
 import { readConfigs } from '../../drive/start/read-settings.ts';
+import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
@@ -15,13 +17,13 @@ import { pathNamed, readTaskText } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { LEFT } from '../start/first-checks.ts';
-import { type TriedChecks, tryChecks } from './try-checks.ts';
+import { examineFile, type TriedChecks, tryChecks } from './try-checks.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',
   summary: 'Check a task file and report all problems.',
   usage: '[PATH]',
-  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. The exit code is 1 if there is an error.`,
+  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. It says what run would refuse; a note names what run asks its user for. The exit code is 1 if there is an error.`,
   example: 'ralph-loop check tasks/docs',
   options: options({
     run: 'Also run its checks once, and say if they can show that the task is done.',
@@ -42,12 +44,15 @@ export const CHECK_COMMAND: Command = {
     const { kind, frontmatter } = checked;
     const configs = readConfigs(dir, relative(dir, path), env, kind === 'checklist');
     const resolved = resolvePolicy({ kind, env, frontmatter, ...configs });
-    const problems = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
-    const ok = !problems.some(({ severity }) => severity === 'error');
+    const found = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
+    const started = found.some(isError) ? null : examineFile(context, path);
+    const problems = [...found, ...(started === null ? [] : startProblems(started))];
+    const ok = !problems.some(isError);
     const settings = resolved.ok && frontmatter !== null ? settingsIn(resolved.values, resolved.sources) : {};
-    const tried = ok && context.values['run'] === true ? await runNow(context, path) : NOT_TRIED;
+    const tried = ok && started !== null && context.values['run'] === true ? await runNow(context, started) : NOT_TRIED;
     if (tried === null) return LEFT;
-    const notes = resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [];
+    const needs = (started?.needs ?? []).map(({ message }) => `Note: ${show(message)}`);
+    const notes = [...needs, ...(resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [])];
     const { checks, lines } = tried;
     context.answer({ ok, file, kind, problems, notes, settings, ...(checks && { checks }) }, () =>
       [problemsText(file, problems, context), ...lines, ...notes, ...settingsText(settings, kind)].join('\n'),
@@ -56,12 +61,27 @@ export const CHECK_COMMAND: Command = {
   },
 };
 
-const NOT_TRIED = { checks: undefined, problems: [], lines: [] };
+const NOT_TRIED: TriedChecks = { checks: undefined, problems: [], lines: [] };
 
-function runNow(context: CommandContext, path: string): Promise<TriedChecks | null> {
+/** Returns refusals as problems: what a session alone refuses is a warning. */
+export function startProblems({ refusal, inSession }: StartProblems): Problem[] {
+  const at = { path: '', line: null, column: null, value: null, rule: 'start' };
+  return [
+    ...(refusal === null ? [] : [{ ...at, message: show(refusal), severity: 'error' as const }]),
+    ...(inSession === null
+      ? []
+      : [{ ...at, message: `In a session: ${show(inSession)}`, severity: 'warning' as const }]),
+  ];
+}
+
+function isError({ severity }: Problem): boolean {
+  return severity === 'error';
+}
+
+function runNow(context: CommandContext, started: StartProblems): Promise<TriedChecks | null> {
   // The agent may have written the file: its commands are no business of a command that only reads.
   if (isAgent(context.env)) throw new RalphError('refused', 'only the user can run the checks of a task file.');
-  return tryChecks(context, path);
+  return tryChecks(context, started);
 }
 
 /** A note, not a warning: the work on documents may not be measurable by commands. */

@@ -24,7 +24,7 @@ import { ask } from '../ask.ts';
 import { readTaskText, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
-import { tryChecks } from './try-checks.ts';
+import { examineFile, tryChecks } from './try-checks.ts';
 
 /** Maximum number of characters; a longer text belongs in RALPH.md itself. */
 const LIMIT = 20_000;
@@ -170,7 +170,7 @@ async function reviewDraft(context: CommandContext, draft: Draft, path: string):
 /** Runs the checks of a task file and prints what they say. */
 async function attemptChecks(context: CommandContext, path: string): Promise<void> {
   try {
-    const tried = await tryChecks(context, path);
+    const tried = await tryChecks(context, examineFile(context, path));
     for (const line of tried?.lines ?? ['The checks were interrupted.']) context.err(line);
   } catch (error) {
     if (!(error instanceof RalphError)) throw error;

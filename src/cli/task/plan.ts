@@ -12,6 +12,8 @@ import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { readTaskText } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { startProblems } from './check.ts';
+import { examineFile } from './try-checks.ts';
 
 export const PLAN_COMMAND: Command = {
   name: 'plan',
@@ -24,7 +26,7 @@ export const PLAN_COMMAND: Command = {
     if (verb !== 'check' || file === undefined || more.length > 0) {
       throw new RalphError('usage', advise('plan has one action, check.', 'Usage', 'plan check FILE'));
     }
-    const checked = checkedPlan(resolve(file), file);
+    const checked = checkedPlan(context, resolve(file), file);
     context.answer(answer(checked), () => forReading(file, checked, context));
     return checked.ok ? 0 : 1;
   },
@@ -56,11 +58,16 @@ type CheckedProblem = Omit<PlanProblem, 'rule'> & { readonly rule: string };
 type CheckedPlan = ReturnType<typeof checkedPlan>;
 
 /** Reads and checks a plan. `shown` is the path as the user gave it. Throws `task-missing`. */
-function checkedPlan(path: string, shown: string) {
+function checkedPlan(context: CommandContext, path: string, shown: string) {
   const text = readTaskText(path, shown);
   const plan = readPlan(text);
+  const found = frontmatterProblems(path, text);
+  const started = found.some(({ severity }) => severity === 'error')
+    ? []
+    : startProblems(examineFile(context, path, true));
+  const refused = started.map(({ rule, message, severity }) => ({ line: 1, taskId: null, rule, message, severity }));
   // In the order of the file.
-  const problems = [...frontmatterProblems(path, text), ...plan.problems].sort((a, b) => a.line - b.line);
+  const problems = [...found, ...refused, ...plan.problems].sort((a, b) => a.line - b.line);
   const ok = !problems.some(({ severity }) => severity === 'error');
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
 }

@@ -1,12 +1,13 @@
 import { relative } from 'node:path';
 import { runChecksNow } from '../../drive/start/baseline.ts';
-import { prepareContract } from '../../drive/start/prepare-contract.ts';
+import { examineStart, type StartProblems } from '../../drive/start/examine-start.ts';
+import { taskLoopName } from '../../drive/start/find-task.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
-import { buildContract } from '../../task/settings/build-contract.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
+import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
@@ -14,23 +15,33 @@ import { watchChecks } from '../start/first-checks.ts';
 
 /** What the checks of a task file say now. */
 export interface TriedChecks {
-  readonly checks: Baseline['checks'];
+  /** Undefined if none ran. */
+  readonly checks: Baseline['checks'] | undefined;
   /** Says of each check that could not run what would help. */
   readonly problems: readonly string[];
   readonly lines: readonly string[];
 }
 
-/** Runs the checks of a task file once. Returns null if a signal ended them. Throws RalphError as a start would. */
-export async function tryChecks(context: CommandContext, path: string): Promise<TriedChecks | null> {
-  const { projectDir, env, files } = context;
+/** Returns what a start of the file would say, with the arguments of the command line. Throws `usage` for unreadable ones. */
+export function examineFile(context: CommandContext, path: string, plan = false): StartProblems {
+  const { projectDir, env } = context;
   const read = readArguments(valuesOf(context, 'arg'));
   if ('problem' in read) throw new RalphError('usage', read.problem);
-  const { terms } = prepareContract({
-    ...{ projectDir, name: null, task: relative(projectDir, path), args: read.args, flags: {}, env },
-    ...{ at: context.now(), consented: true, headless: false, launched: false, mode: 'runner' },
-    ...{ clientVersion: null, bundleDir: null },
-  });
-  const { contract } = buildContract({ ...terms, loopId: 'check' });
+  const task = relative(projectDir, path);
+  const name = hasFolder(taskKind(task)) ? taskLoopName(projectDir, task, env) : null;
+  const given = { args: read.args, plan: plan ? { from: null } : null };
+  return examineStart({ projectDir, name, task, env, at: context.now(), ...given });
+}
+
+/** Runs the checks of a task once. Returns null if a signal ended them. Throws RalphError as a start would. */
+export async function tryChecks(
+  context: CommandContext,
+  { contract, refusal, needs }: StartProblems,
+): Promise<TriedChecks | null> {
+  if (contract === null) throw new RalphError('task-invalid', refusal ?? '');
+  const missing = needs.find(({ what }) => what === 'arguments');
+  if (missing !== undefined) throw new RalphError('usage', missing.message);
+  const { files } = context;
   const now = await watchChecks(context, (options) => runChecksNow(files, contract, options));
   if (now === null) return null;
   const { checks } = baselineOf(now.results);

@@ -56,7 +56,10 @@ export function requireAgreed(request: StartRequest, resolved: Resolved): void {
   throw new RalphError('refused', settingsRefusal(request, open));
 }
 
-export function settingsRefusal({ name, mode = 'hook' }: StartRequest, open: readonly RiskySetting[]) {
+export function settingsRefusal(
+  { name, mode = 'hook' }: Pick<StartRequest, 'name' | 'mode'>,
+  open: readonly RiskySetting[],
+) {
   return about(START_TEXTS.settingsUnagreed(open.map(({ line }) => line)), { name, mode });
 }
 

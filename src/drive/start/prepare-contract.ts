@@ -16,7 +16,7 @@ import { withPlanRules } from '../../task/plan/plan-rules.ts';
 import { type ContractTerms, normaliseValidation } from '../../task/settings/build-contract.ts';
 import { argumentProblems, taskTerms } from '../../task/settings/task-settings.ts';
 import { taskFolderName } from '../../task/task-file.ts';
-import { checklistItems } from '../../text/markdown/checklist.ts';
+import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
@@ -80,6 +80,13 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       bundleDir: request.bundleDir,
     },
   };
+}
+
+/** Throws RalphError `usage` for a checklist without open items: an agent would invent work. */
+export function requireOpenItems(taskPath: string, items: PreparedContract['checklist']): void {
+  if (items === null) return;
+  const { done, total } = countChecklist(items);
+  if (total > 0 && done >= total) throw new RalphError('usage', START_TEXTS.allChecked(taskPath, total));
 }
 
 /** Returns fixed terms with the values of this run, and the checklist as it is now. */

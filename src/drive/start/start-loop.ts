@@ -55,7 +55,7 @@ import { formerBaseline, type ReadyRequest, storeBaseline } from './baseline.ts'
 import { fixContract, preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
-import { type PreparedContract, prepareContract } from './prepare-contract.ts';
+import { type PreparedContract, prepareContract, requireOpenItems } from './prepare-contract.ts';
 
 export interface StartedLoop {
   readonly loopId: string;
@@ -125,10 +125,7 @@ function createLoop(
     requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
   }
   const checklist = items && countChecklist(items);
-  // An agent with a checklist without open items would invent work.
-  if (before === null && checklist && checklist.total > 0 && checklist.done >= checklist.total) {
-    throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
-  }
+  if (before === null) requireOpenItems(taskPath, items);
   const fixed = { mode, maxIterations, taskPath };
   const known = { ...fixed, contractHash: null, loopId, name: files.name };
   const base = before ?? initialState({ ...known, at, consented, checklist });

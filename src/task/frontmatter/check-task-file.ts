@@ -175,15 +175,10 @@ function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLin
       'The template is not filled in. Write the goals under Goals, and the steps that you know under Checklist ("- [ ] what").';
     return [{ ...at, rule: 'unfilled', message, severity: 'error' }];
   }
-  const unread = unreadBoxes(body).map(({ line, text }): Problem => {
+  return unreadBoxes(body).map(({ line, text }): Problem => {
     const message = `This looks like an item of the checklist and is none. Write "- [ ] what" or "- [x] what": ${text}`;
     return { ...at, line: bodyLine + line - 1, value: text, rule: 'unread-box', message, severity: 'error' };
   });
-  const { done, total } = countChecklist(checklistItems(body));
-  if (unread.length > 0 || total === 0 || done < total) return unread;
-  const all = total === 1 ? 'its only item is' : `all of its ${total} items are`;
-  const message = `there is nothing to do: ${all} already checked.`;
-  return [{ ...at, rule: 'all-checked', message, severity: 'warning' }];
 }
 
 export function isUnfilled(body: string): boolean {

@@ -2,7 +2,9 @@ import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { type PlanTask, planKey } from '../../engine/plan/task-order.ts';
+import { show } from '../../state/process/program.ts';
 import { LINE_END } from '../../text/characters.ts';
+import { advise } from '../../text/message.ts';
 import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 import { isField, readFields } from './task-fields.ts';
 import { leafLines, readHead } from './task-lines.ts';
@@ -86,8 +88,21 @@ function parsed(text: string): PlanFile {
   const tasks = resolved(found);
   for (const { line, rule, message } of unreadTasks(body, blocks, new Set(tasks.map(({ id }) => planKey(id)))))
     doubts.push({ line: line + bodyLine - 1, taskId: null, rule, message, severity: 'warning' });
-  const problems = [...lintPlan(tasks), ...doubts].sort((a, b) => a.line - b.line);
-  return { tasks, problems };
+  const boxes = doubts.filter(({ rule }) => rule === 'no-task-id');
+  const [first] = boxes;
+  const problems =
+    tasks.length === 0 && first !== undefined
+      ? [onlyBoxes(first.line, boxes.length), ...doubts.filter(({ rule }) => rule !== 'no-task-id')]
+      : [...lintPlan(tasks), ...doubts];
+  return { tasks, problems: problems.sort((a, b) => a.line - b.line) };
+}
+
+/** Says once, for all boxes of a file without tasks, how they are worked through. */
+function onlyBoxes(line: number, count: number): PlanProblem {
+  const boxes = count === 1 ? '1 box that names no task' : `${count} boxes that name no task`;
+  const text = `this is no plan: it has ${boxes}. Write tasks as "- [ ] **Task 1: Title**", or move the file to .ralph/NAME/task.md.`;
+  const message = show(advise(text, 'Work on it as a checklist', 'run NAME'));
+  return { line, taskId: null, rule: 'no-tasks', message, severity: 'error' };
 }
 
 function readItem(

@@ -49,11 +49,6 @@ describe('the file of a checklist', () => {
     assert.deepEqual([settings.task?.gate, settings.task?.reflectEvery], ['disabled', null]);
   });
 
-  test('whose items are all checked has nothing to do', () => {
-    assert.deepEqual(rules('- [x] one\n- [x] two\n'), ['warning all-checked']);
-    assert.match(check('- [x] one\n').problems[0]?.message ?? '', /its only item is already checked/);
-  });
-
   test('that names outputs or acceptance commands has a required gate, without a promise', () => {
     for (const keys of ['required_outputs: [a.md]', 'commands: [{ name: t, run: npm test, acceptance: true }]']) {
       const text = `---\n${keys}\n---\n- [ ] one\n`;

@@ -176,6 +176,21 @@ test('a file without a task is not a plan, and one that is too long is not read'
   );
 });
 
+test('a file with boxes and without a task says once how to work on them as a checklist', () => {
+  const [only, ...more] = readPlan('---\nvalidation: [npm test]\n---\n# Fix\n\n- [ ] First\n- [x] Second\n').problems;
+  assert.deepEqual([only?.line, only?.rule, only?.severity, more], [6, 'no-tasks', 'error', []]);
+  assert.match(
+    only?.message ?? '',
+    /it has 2 boxes that name no task\..* to \.ralph\/NAME\/task\.md\. .*: ralph-loop run NAME\./,
+  );
+  const beside = readPlan('- [ ] **Task 1: a**\n  - Scope: `a`\n  - Acceptance: x\n- [ ] First\n').problems;
+  assert.deepEqual(
+    beside.map(({ rule }) => rule),
+    ['no-task-id'],
+    'control: beside a task a box is named by itself',
+  );
+});
+
 test('refuses a line of thousands of list markers at once, with its number', () => {
   const { tasks, problems } = readPlan(`- [ ] **Task 1: a**\n  - Acceptance: x\n${'- '.repeat(3000)}x\n`);
   assert.deepEqual(tasks, []);
