@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type { Allowance } from '../../engine/policy/budget.ts';
 import { endGroup, forgetGroup, spawnGroup } from '../../state/process/group.ts';
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
@@ -10,7 +11,7 @@ export interface AgentRun {
   readonly done: Promise<FinishedRun>;
   /** Sends a message, confirmed by `acknowledged` with its id. Returns false if the agent accepts no more messages. */
   readonly send: (text: string, id: string) => boolean;
-  /** Asks the agent to end its turn and report its figures; after five seconds, or if `force`, ends its processes. */
+  /** Asks the agent to end its turn and report its figures; ends its processes if `force`, or after five seconds (one for a budget). */
   readonly end: (why: EndedBy, force?: boolean) => void;
 }
 
@@ -30,6 +31,8 @@ export interface AgentOptions {
   readonly silenceMs: number;
   /** Time limit of a run; null is no limit. */
   readonly timeMs: number | null;
+  /** What the loop may still use. A run that exceeds it is ended after its current model call; `timeMs` ends any run. */
+  readonly allowance: Allowance;
   /** Time limit after the end of the turn for an agent that does not exit, because background work is still running. */
   readonly lingerMs: number;
   /** Ends a run in which a tool runs although our hooks were not called. */

@@ -11,11 +11,12 @@ export interface RunExit {
 }
 
 /**
- * `interrupt`: the user's request. `silence`: maximum silence exceeded. `time`: iteration timeout. `lingering`: the
+ * `interrupt`: the user's request. `silence`: maximum silence exceeded. `time`: iteration timeout. `budget`: the rest of
+ * the loop's budget was used. `lingering`: the
  * turn was over but its background work never ended. `unguarded`: tools ran without this program's hooks. `login`:
  * credentials were refused repeatedly.
  */
-export type EndedBy = 'interrupt' | 'silence' | 'time' | 'lingering' | 'unguarded' | 'login';
+export type EndedBy = 'interrupt' | 'silence' | 'time' | 'budget' | 'lingering' | 'unguarded' | 'login';
 
 export type RunOutcome =
   | { readonly kind: 'ok'; readonly message: string }
@@ -33,6 +34,7 @@ export type RunOutcome =
         | 'prompt-too-long'
         | 'hung'
         | 'out-of-time'
+        | 'over-budget'
         | 'unguarded'
         | 'options'
         | 'other';
@@ -63,6 +65,8 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
       return { kind: 'hung', message: 'the agent was silent for too long and was ended.' };
     case 'time':
       return { kind: 'out-of-time', message: 'the iteration timed out, and the agent was ended.' };
+    case 'budget':
+      return succeeded(result) ? OK : { kind: 'over-budget', message: OVER_BUDGET };
     case 'interrupt':
       return succeeded(result) ? OK : { kind: 'interrupted', message: 'the agent was interrupted.' };
     case 'lingering':
@@ -87,6 +91,8 @@ export function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, comp
   const said = shorten(lines.join(' ').replace(/^error: /i, ''), QUOTE);
   return { kind: 'options', message: `Claude Code refused to start: ${said}` };
 }
+
+const OVER_BUDGET = "the rest of the loop's budget was used, and the agent was ended.";
 
 const OK: RunOutcome = { kind: 'ok', message: 'done.' };
 
@@ -116,6 +122,7 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
   const said = result.text === '' ? `it ended as ${terminalReason ?? subtype}` : shorten(result.text, QUOTE);
   if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to continue: ${said}` };
   if (terminalReason === 'prompt_too_long') return { kind: 'prompt-too-long', message: said };
+  if (subtype === 'error_max_budget_usd') return { kind: 'over-budget', message: OVER_BUDGET };
   if (terminalReason === 'max_turns' || subtype === 'error_max_turns') {
     return { kind: 'max-turns', message: `the agent reached its turn limit: ${said}` };
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
@@ -17,10 +18,12 @@ const FLAGS = [
   ...['--include-hook-events', '--replay-user-messages', '--include-partial-messages'],
 ];
 const POLITE_MS = 5_000;
+/** The same for a run that exceeds its budget, which must have ended within five seconds. */
+const POLITE_MS_OF_BUDGET = 1_000;
 
 /** Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. */
 export function startAgent(options: ProgramOptions): AgentRun {
-  const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
+  const { program, args, cwd, silenceMs, timeMs, lingerMs, allowance } = options;
   let facts: RunFacts = NO_FACTS;
   let requests = 0;
   let ending: { readonly why: EndedBy; readonly force: NodeJS.Timeout } | null = null;
@@ -56,6 +59,8 @@ export function startAgent(options: ProgramOptions): AgentRun {
     else return;
     facts = { ...facts, ...meter.read() };
     if (message.kind !== 'request') options.onUsage?.(facts);
+    const { tokens: most } = allowance;
+    if (most !== null && facts.usage !== null && billedTokens(facts.usage) >= most) end('budget');
   };
   const lose = (): void => {
     facts = { ...facts, lostLines: facts.lostLines + 1 };
@@ -68,7 +73,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const lines = byteLines(LONGEST_LINE, readLine, lose);
   const client = startAgentProcess({
     program,
-    args: [...FLAGS, ...args],
+    args: [...FLAGS, ...withBudget(args, allowance.costUsd)],
     cwd,
     env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
     onStart: options.onStart,
@@ -76,6 +81,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
     errorsShowLife: false,
     overdue: (silent, running) => {
       const atWork = facts.result === null;
+      if (allowance.timeMs !== null && running >= allowance.timeMs) end('budget');
       // Background work of the turn has the same time limit as in a session.
       if (!atWork) return silent > lingerMs || (timeMs !== null && running > timeMs) ? 'lingering' : null;
       if (silent > silenceMs) end('silence');
@@ -91,7 +97,8 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const end = (why: EndedBy, force = false): void => {
     if (force || facts.result !== null) client.end(ending?.why ?? why);
     if (force || facts.result !== null || ending !== null) return;
-    ending = { why, force: setTimeout(() => client.end(why), POLITE_MS) };
+    const politeMs = why === 'budget' ? POLITE_MS_OF_BUDGET : POLITE_MS;
+    ending = { why, force: setTimeout(() => client.end(why), politeMs) };
     // A waiting message would begin another turn.
     for (const id of unacknowledged) request({ subtype: 'cancel_async_message', message_uuid: id });
     request({ subtype: 'interrupt' });
@@ -115,6 +122,25 @@ export function startAgent(options: ProgramOptions): AgentRun {
     end,
   };
 }
+
+const BUDGET = '--max-budget-usd';
+
+/** Returns the client's options with a limit of its cost in dollars, below that of the user's own options. */
+function withBudget(args: readonly string[], costUsd: number | null): readonly string[] {
+  if (costUsd === null) return args;
+  const given = args.flatMap((word, at) =>
+    word === BUDGET
+      ? [Number(args[at + 1])]
+      : word.startsWith(`${BUDGET}=`)
+        ? [Number(word.slice(BUDGET.length + 1))]
+        : [],
+  );
+  // The last one counts. The client refuses 0.
+  const least = Math.max(SMALLEST_BUDGET, Math.min(costUsd, ...given.filter((usd) => usd > 0)));
+  return [...args, BUDGET, (Math.ceil(least / SMALLEST_BUDGET) * SMALLEST_BUDGET).toFixed(6)];
+}
+
+const SMALLEST_BUDGET = 1e-6;
 
 function userMessage(text: string, uuid: string): object {
   return { type: 'user', uuid, message: { role: 'user', content: [{ type: 'text', text }] } };

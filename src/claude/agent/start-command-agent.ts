@@ -12,7 +12,7 @@ const QUOTE = 300;
 
 /** Starts a program that reads a prompt and prints its final message, without later messages, turns, tools or cost. */
 export function startCommandAgent(options: ProgramOptions): AgentRun {
-  const { program, args, cwd, env, silenceMs, timeMs } = options;
+  const { program, args, cwd, env, silenceMs, timeMs, allowance } = options;
   const heard = listen((text) => options.onMessage({ kind: 'text', text }));
   const agent = startAgentProcess({
     program,
@@ -24,6 +24,7 @@ export function startCommandAgent(options: ProgramOptions): AgentRun {
     // Many programs print their progress on standard error and their answer at the end.
     errorsShowLife: true,
     overdue: (silent, running) => {
+      if (allowance.timeMs !== null && running >= allowance.timeMs) return 'budget';
       if (silent > silenceMs) return 'silence';
       return timeMs !== null && running > timeMs ? 'time' : null;
     },

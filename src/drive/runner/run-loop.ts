@@ -163,6 +163,8 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
   const at = turn.context.now();
   switch (outcome.kind) {
     case 'ok':
+    // Not a failure of the iteration: the engine ends the loop by its budget.
+    case 'over-budget':
       return endIteration(runner, turn, run, null);
     case 'out-of-time':
       return endIteration(runner, turn, run, null, true);

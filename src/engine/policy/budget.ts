@@ -105,6 +105,39 @@ function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costU
   return { costUsd: exactCost(Math.max(spent, figure - base)), costBaseUsd: base };
 }
 
+/** What a loop may still use; null is no limit. */
+export interface Allowance {
+  readonly costUsd: number | null;
+  readonly tokens: number | null;
+  readonly timeMs: number | null;
+}
+
+/** Returns what is left of a loop's budget. Of an unknown cost the known part counts. */
+export function allowanceOf(
+  usage: UsageState,
+  startedAt: string,
+  at: string,
+  { maxCostUsd, maxTokens, maxTimeMs }: Policy['budget'],
+): Allowance {
+  const left = (limit: number | null, used: number): number | null => limit && Math.max(0, limit - used);
+  return {
+    costUsd: left(maxCostUsd, usage.costUsd ?? 0),
+    tokens: left(maxTokens, billedTokens(usage)),
+    timeMs: left(maxTimeMs, elapsed(startedAt, at)),
+  };
+}
+
+/** Returns the smaller of two allowances, for each of their limits. */
+export function smallerAllowance(one: Allowance, other: Allowance | undefined): Allowance {
+  const least = (a: number | null, b: number | null | undefined): number | null =>
+    a === null || b == null ? (a ?? b ?? null) : Math.min(a, b);
+  return {
+    costUsd: least(one.costUsd, other?.costUsd),
+    tokens: least(one.tokens, other?.tokens),
+    timeMs: least(one.timeMs, other?.timeMs),
+  };
+}
+
 /** Returns whether the iteration in progress has exceeded its time limit. A turn that answers the user has none. */
 export function outOfTime({ turn, lastDecision }: LoopState, limitMs: number | null, at: string): boolean {
   if (limitMs === null || lastDecision === null) return false;

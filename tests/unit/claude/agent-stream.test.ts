@@ -94,6 +94,7 @@ const defaults = {
   timeMs: null,
   lingerMs: 20_000,
   guarded: false,
+  allowance: { costUsd: null, tokens: null, timeMs: null },
   onMessage: () => undefined,
 } as const;
 

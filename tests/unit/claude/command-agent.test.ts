@@ -17,7 +17,9 @@ function startIt(script: string, more: Partial<ProgramOptions> = {}): { run: Age
   const told: string[] = [];
   const run = startCommandAgent({
     ...{ program: '/bin/sh', args: ['-c', script], cwd: tmpdir(), env: process.env, prompt: 'the prompt' },
-    ...{ silenceMs: 20_000, timeMs: null, lingerMs: 20_000, guarded: false, ...more },
+    ...{ silenceMs: 20_000, timeMs: null, lingerMs: 20_000, guarded: false },
+    allowance: { costUsd: null, tokens: null, timeMs: null },
+    ...more,
     onMessage: (message) => void (message.kind === 'text' && told.push(message.text)),
   });
   return { run, told };

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { bash, type Script, text } from '../support/model/scripted-model.ts';
+
+/** An agent that calls tools for ever, within one iteration. */
+const busy: Script = { main: ({ index }) => (index > 40 ? text('over') : bash(`echo ${index}`)) };
+const RUN = ['run', '--permission-mode', 'bypassPermissions'];
+const usage = { input_tokens: 400, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+const requests = ({ model }: LoopProject): number => model.mainRequests().length;
+const costOf = ({ archive }: LoopProject): number =>
+  Number((archive().at(-1)?.state['usage'] as Record<string, unknown> | undefined)?.['costUsd']);
+
+test('run: a limit of tokens ends a busy iteration after at most one more model call', async () => {
+  await inLoopProject({ frontmatter: 'budget: {max_tokens: 2000}', usage }, busy, async (project) => {
+    const run = await project.run({ command: RUN });
+    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+    assert.equal(project.ended().as, 'budget-exhausted');
+    assert.ok(requests(project) === 4 || requests(project) === 5, String(requests(project)));
+    const more = await project.run({
+      command: ['run', '--resume', ...RUN.slice(1), '--set', 'budget.max_tokens=4000'],
+    });
+    assert.equal(more.code, 2, `${more.said}\n${more.stderr}`);
+    const all = requests(project);
+    assert.ok(all >= 8 && all <= 10, `resumed: ${all}`);
+  });
+});
+
+test('run: a limit of dollars ends a busy iteration after at most one more model call', async () => {
+  const dear = { ...usage, input_tokens: 100_000, output_tokens: 10_000 };
+  await inLoopProject({ frontmatter: 'budget: {max_cost: 1}', usage: dear }, busy, async (project) => {
+    const run = await project.run({ command: RUN });
+    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+    assert.equal(project.ended().as, 'budget-exhausted');
+    const [cost, count] = [costOf(project), requests(project)];
+    assert.ok(cost >= 1 && cost - cost / count < 1, `$${cost} by ${count} calls`);
+    const more = await project.run({ command: ['run', '--resume', ...RUN.slice(1), '--set', 'budget.max_cost=2'] });
+    assert.equal(more.code, 2, `${more.said}\n${more.stderr}`);
+    assert.ok(costOf(project) >= 2 && costOf(project) - cost / count < 2, `resumed: $${costOf(project)}`);
+  });
+});
+
+test('control: without a limit the same iteration makes all its calls', async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 1', usage }, busy, async (project) => {
+    await project.run({ command: RUN });
+    assert.equal(requests(project), 42);
+  });
+});
+
+test('run: max_time ends a client whose command runs on', async () => {
+  await inLoopProject({ frontmatter: 'budget: {max_time: 6s}' }, { main: () => bash('sleep 60') }, async (project) => {
+    const began = Date.now();
+    const run = await project.run({ command: RUN });
+    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+    assert.equal(project.ended().as, 'budget-exhausted');
+    assert.ok(Date.now() - began < 50_000, 'the command was not waited for');
+  });
+});
