@@ -134,6 +134,13 @@ export type EngineEvent =
   | { readonly type: 'task-missing'; readonly at: string; readonly message: Message | string }
   /** No agent can work: the loop ends as an error, and the message explains how to continue. */
   | { readonly type: 'agent-failed'; readonly at: string; readonly message: Message | string }
+  /** A limit of the loop's budget is used up in the middle of an iteration; `reading` shows the figures. */
+  | {
+      readonly type: 'budget-reached';
+      readonly at: string;
+      readonly name: 'max_cost' | 'max_tokens' | 'max_time';
+      readonly reading: string;
+    }
   /** A budget shared by several loops is used up; `reading` shows the figures. */
   | { readonly type: 'shared-budget-reached'; readonly at: string; readonly reading: string }
   /** A notice for the user and the next prompt; each key is announced once. */

@@ -1,5 +1,5 @@
 import type { EngineEvent, EventOf } from './events.ts';
-import { apiErrorText, sharedBudgetText } from './messages.ts';
+import { apiErrorText, budgetText, sharedBudgetText } from './messages.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
 import { end, event, pause, recordPause, type Transition, withChecklist } from './transitions/build.ts';
@@ -34,6 +34,7 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   suspended,
   'task-missing': failed,
   'agent-failed': failed,
+  'budget-reached': (state, { at, name, reading }) => end(state, at, 'budget-exhausted', budgetText(name, reading)),
   'shared-budget-reached': (state, { at, reading }) => end(state, at, 'budget-exhausted', sharedBudgetText(reading)),
   noticed,
   'waited-out': waitedOut,

@@ -56,3 +56,23 @@ test('run: max_time ends a client whose command runs on', async () => {
     assert.ok(Date.now() - began < 50_000, 'the command was not waited for');
   });
 });
+
+test('session: a limit of tokens ends a busy iteration after at most one more model call', async () => {
+  await inLoopProject({ frontmatter: 'budget: {max_tokens: 2000}', usage }, busy, async (project) => {
+    const run = await project.run();
+    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+    assert.equal(project.ended().as, 'budget-exhausted');
+    assert.ok(requests(project) >= 4 && requests(project) <= 6, String(requests(project)));
+    assert.match(run.said, /Stopped: the budget max_tokens is exhausted/);
+  });
+});
+
+test('session: max_time ends a client whose command runs on', async () => {
+  await inLoopProject({ frontmatter: 'budget: {max_time: 8s}' }, { main: () => bash('sleep 60') }, async (project) => {
+    const began = Date.now();
+    const run = await project.run();
+    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+    assert.equal(project.ended().as, 'budget-exhausted');
+    assert.ok(Date.now() - began < 50_000, 'the command was not waited for');
+  });
+});

@@ -59,6 +59,8 @@ async function decide(context: DriverContext, loop: Live | Blind): Promise<HookA
     const { applyFlags } = await import('./abort-stop.ts');
     if (applyFlags(context, stored, () => undefined)) return turnEnds();
   }
+  const spent = await overBudget(context, loop, stored);
+  if (spent !== null) return turnEnds(spent, HOOK_TEXTS.budgetUsed(spent));
   const rules = guardRules(files, env, stored);
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   const verdict =
@@ -134,9 +136,21 @@ function isCheck(
   return [...validation, ...(task?.commands ?? [])].some(({ run }) => run.trim() === command);
 }
 
-function turnEnds(): HookAnswer {
-  const stopReason = withPrefix(HOOK_TEXTS.cancelledStop);
-  return { continue: false, stopReason, hookSpecificOutput: denied(HOOK_TEXTS.cancelled) };
+function turnEnds(stop: string = HOOK_TEXTS.cancelledStop, reason: string = HOOK_TEXTS.cancelled): HookAnswer {
+  return { continue: false, stopReason: withPrefix(stop), hookSpecificOutput: denied(reason) };
+}
+
+/** Ends a session's loop that has used its budget, and returns why; null while some is left. A runner watches by itself. */
+async function overBudget(
+  { files, input, now }: DriverContext,
+  loop: Live | Blind,
+  stored: StoredContract | null,
+): Promise<string | null> {
+  if (typeof loop === 'string' || stored === null || loop.mode !== 'hook' || loop.turn === 'user') return null;
+  const { maxCostUsd, maxTokens, maxTimeMs } = stored.contract.policy.budget;
+  if (maxCostUsd === null && maxTokens === null && maxTimeMs === null) return null;
+  const { endOverBudget } = await import('../control/end-over-budget.ts');
+  return endOverBudget(files, loop, stored.contract, { at: now(), transcriptPath: input.transcriptPath });
 }
 
 /** Returns whether a cancel flag exists, for the session of a task folder only: a runner polls by itself. */

@@ -6,13 +6,14 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
-import { REPEATED, readContract, readLoop } from '../../state/loop-files.ts';
+import { orLogged, REPEATED, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
 import { atLeast } from '../../text/version.ts';
+import { endOverBudget } from '../control/end-over-budget.ts';
 import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
 import { endedState, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
@@ -129,10 +130,12 @@ async function runClient(
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
   const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
   const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
+  const timer = endAtLimit(child, turn, headless);
   try {
     await once(child, 'exit');
   } finally {
     clearInterval(ending);
+    clearInterval(timer);
     quiet();
   }
 }
@@ -145,6 +148,33 @@ function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, 
     repeat();
     if (readLoop(files, loopId) !== null || endedState(files, loopId) === null) polls = 0;
     else if (++polls === POLLS_AFTER_END) child.kill('SIGTERM');
+  }, POLL_MS);
+}
+
+/** Polls between the signals for a headless client whose loop has used its time. */
+const POLLS_AFTER_LIMIT = 3;
+
+/** Ends the loop when its max_time has passed, though its agent is busy, and a headless client with it. */
+function endAtLimit(child: ChildProcess, turn: Turn, headless: boolean): NodeJS.Timeout | undefined {
+  const { context, loaded } = turn;
+  const { files, now } = context;
+  const contract = loaded.stored?.contract;
+  if (contract === undefined || contract.policy.budget.maxTimeMs === null) return undefined;
+  let polls = 0;
+  return setInterval(() => {
+    const state = readLoop(files, loaded.state.loopId);
+    if (polls === 0) {
+      if (state === null) return;
+      const ended = orLogged(files, now(), 'launch', () =>
+        endOverBudget(files, state, contract, { at: now(), transcriptPath: null }),
+      );
+      if (!ended) return;
+    }
+    polls += 1;
+    if (!headless) return;
+    if (polls === 1) child.kill('SIGINT');
+    else if (polls === 1 + POLLS_AFTER_LIMIT) child.kill('SIGTERM');
+    else if (polls === 1 + 2 * POLLS_AFTER_LIMIT) child.kill('SIGKILL');
   }, POLL_MS);
 }
 

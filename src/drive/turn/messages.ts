@@ -65,6 +65,7 @@ export const HOOK_TEXTS = {
   cancelledStop: 'The loop was cancelled.',
   toolFailed: (message: string): string =>
     `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,
+  budgetUsed: (message: string): string => `${message} End your turn.`,
   cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
   timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
 } as const;

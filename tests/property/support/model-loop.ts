@@ -213,6 +213,7 @@ export class ModelLoop {
       }
       case 'task-missing':
         return this.end('error');
+      case 'budget-reached':
       case 'shared-budget-reached':
         return this.end('budget-exhausted');
       case 'turn-released':

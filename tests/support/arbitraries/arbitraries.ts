@@ -254,6 +254,7 @@ export const rareEvent: fc.Arbitrary<
   | Omit<Of<'prompt-made'>, 'at'>
   | Omit<Of<'suspended'>, 'at'>
   | Omit<Of<'task-missing'>, 'at'>
+  | Omit<Of<'budget-reached'>, 'at'>
   | Omit<Of<'shared-budget-reached'>, 'at'>
   | Omit<Of<'noticed'>, 'at'>
   | Omit<Of<'waited-out'>, 'at'>
@@ -303,6 +304,10 @@ export const rareEvent: fc.Arbitrary<
     }),
   },
   { weight: 1, arbitrary: fc.constant({ type: 'task-missing' as const, message: 'missing' }) },
+  {
+    weight: 1,
+    arbitrary: fc.constant({ type: 'budget-reached' as const, name: 'max_cost' as const, reading: '$1 of $1' }),
+  },
   { weight: 1, arbitrary: fc.constant({ type: 'shared-budget-reached' as const, reading: '$1 of $1' }) },
   {
     weight: 2,

@@ -1,0 +1,60 @@
+import { readUsage } from '../../claude/transcript/transcript.ts';
+import { addUsage, type BudgetReading, readBudget } from '../../engine/policy/budget.ts';
+import type { Contract, Policy } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { writeRecord } from '../../state/files/regular-file.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { usageNow } from '../records/client-figures.ts';
+import { countedBy, projectionOf } from '../records/status-projection.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+
+interface Moment {
+  readonly at: string;
+  /** Transcript of the session's client; null takes the one that was last read. */
+  readonly transcriptPath: string | null;
+}
+
+/**
+ * Ends a session's loop whose budget is used in the middle of an iteration, as its transcript and status line show. The next
+ * tool call of its agent is then denied and ends the turn. Returns the message for the user; null while budget is left.
+ */
+export function endOverBudget(
+  files: LoopFiles,
+  seen: LoopState,
+  { policy }: Pick<Contract, 'policy'>,
+  moment: Moment,
+): string | null {
+  const { at } = moment;
+  // Most calls are within the budget, and need no lock to find out.
+  if (reachedIn(files, seen, policy, moment) === null) return null;
+  const done = withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== seen.loopId) return { next: 'keep', result: null };
+    const reached = reachedIn(files, current.state, policy, moment);
+    if (reached === null) return { next: 'keep', result: null };
+    const { name, text: reading } = reached.reading;
+    const { state, effects } = transition(reached.state, { type: 'budget-reached', at, name, reading }, policy);
+    writeRecord(files.cancellation, { loopId: state.loopId, sessionId: state.sessionId });
+    return { next: state, result: { before: current.state, ended: state, effects } };
+  });
+  if (done === null) return null;
+  // The iteration in progress is not counted, so only the one before may lack its record.
+  projectionOf(files, at).lost(countedBy(done.before));
+  applyEffects(files, at, done.effects);
+  return done.ended.status === 'ended' ? done.ended.ended.message : null;
+}
+
+/** Returns the limit that a running loop has reached, and its state with the usage so far; null if there is none. */
+function reachedIn(
+  files: LoopFiles,
+  state: LoopState,
+  { budget }: Policy,
+  { at, transcriptPath }: Moment,
+): { readonly reading: BudgetReading; readonly state: LoopState } | null {
+  if (state.status !== 'running') return null;
+  const { usage: tokens, marks } = readUsage(transcriptPath ?? state.marks.transcriptPath, state.marks);
+  const usage = addUsage(usageNow(files, state), tokens, null);
+  const reading = readBudget(usage, state.startedAt, at, budget).find(({ used, limit }) => used >= limit);
+  return reading === undefined ? null : { reading, state: { ...state, usage, marks } };
+}
