@@ -47,6 +47,13 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
+/** Returns the seconds of a duration as a person writes it, a text or a number of seconds; null for anything else. */
+export function parseSeconds(value: unknown): number | null {
+  if (typeof value !== 'string' && typeof value !== 'number') return null;
+  const milliseconds = parseDuration(String(value));
+  return milliseconds === null ? null : milliseconds / 1000;
+}
+
 /** Returns the milliseconds of `90` (seconds), `30s`, `1h30m`, `1h 30m` or `1.5h`; null for other texts. Units must decrease. */
 export function parseDuration(text: string): number | null {
   if (/^\d+(\.\d+)?$/.test(text)) return finite(Number(text) * 1000);

@@ -6,7 +6,7 @@ import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
-import { isDuration, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
+import { durationOf, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
 import { printable, table } from '../../term/format.ts';
@@ -122,7 +122,8 @@ function settingsIn(values: EffectiveValues, sources: Readonly<Record<string, So
     const value = valueAt(values, path);
     const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
     if (value === undefined || isGroup) return [];
-    const shown = typeof value === 'number' && isDuration(path) ? formatDuration(value) : value;
+    const milliseconds = durationOf(path, value);
+    const shown = milliseconds === null ? value : formatDuration(milliseconds);
     return [[path, { value: shown, source: sources[path] ?? 'default' }]];
   });
   return Object.fromEntries(leaves);

@@ -11,6 +11,7 @@ import { decidingEnvironment } from '../../task/commands/deciding-environment.ts
 import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
 import { advise, RalphError } from '../../text/message.ts';
+import { parseSeconds } from '../../text/time.ts';
 import { askInPerson } from '../ask.ts';
 import { readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
@@ -161,12 +162,12 @@ function askedList(context: CommandContext) {
   const { values } = context;
   const [commands, scenarios] = [valuesOf(context, 'command'), valuesOf(context, 'scenario')];
   const input = values['input'];
-  const timeout = values['timeout'];
+  const timeoutSeconds = parseSeconds(values['timeout']);
   if (typeof input === 'string' && scenarios.length > 0) {
     throw new RalphError('usage', '--input and --scenario are mutually exclusive.');
   }
-  if (typeof timeout === 'string' && !/^\d+$/.test(timeout)) {
-    throw new RalphError('usage', `--timeout takes whole seconds, not "${timeout}".`);
+  if (values['timeout'] !== undefined && timeoutSeconds === null) {
+    throw new RalphError('usage', `--timeout takes a duration, such as 90, 30s or 5m, not "${values['timeout']}".`);
   }
   const empty = [...commands, ...scenarios].some((text) => text.trim() === '');
   if (empty) throw new RalphError('usage', '--scenario and --command must not be empty.');
@@ -185,7 +186,7 @@ function askedList(context: CommandContext) {
     /** Scenarios to store; null if none were given: those of an existing state file are adopted. */
     wanted: typeof input === 'string' ? readInput(input) : named.length > 0 ? named : null,
     command: paired ? null : (commands[0] ?? null),
-    timeoutSeconds: typeof timeout === 'string' ? Number(timeout) : null,
+    timeoutSeconds,
   };
 }
 

@@ -10,6 +10,7 @@ import { withTdd } from '../../state/tdd-store.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../../task/tdd/make-list.ts';
 import { printable } from '../../term/format.ts';
 import { advise, type LoopRef, type Message, offer, RalphError } from '../../text/message.ts';
+import { formatDuration } from '../../text/time.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { checklistText } from '../show/status-text.ts';
 import { tddInit } from './tdd-init.ts';
@@ -36,7 +37,7 @@ export const TDD_COMMAND: Command = {
     'input FILE': 'init: scenarios as JSON, YAML or a Markdown list; "-" is standard input.',
     'scenario TEXT...': 'init: a scenario; repeatable.',
     'command COMMAND...': 'init: command that proves all scenarios, or one for each --scenario, in the same order.',
-    'timeout SECONDS': `init: time limit of a command, 1 to 3600; default: ${DEFAULT_TIMEOUT_SECONDS}.`,
+    'timeout TIME': `init: time limit of a command, 1s to 1h; default: ${formatDuration(DEFAULT_TIMEOUT_SECONDS * 1000)}.`,
     fresh: 'init: archive the existing list and create a new one.',
     consent: 'init: approve the commands of a list that an agent created.',
     accept: 'init: adopt changed script files of the commands.',

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../text/time.ts';
+import { formatDuration, parseSeconds } from '../../text/time.ts';
 import { completeIdle } from '../settings/defaults.ts';
 import { agentProblems } from './agent-problems.ts';
 import { type KeyProblem, keyPath, shownValue } from './problem.ts';
@@ -19,22 +19,21 @@ export function crossKeyProblems(settings: Settings): KeyProblem[] {
 
 /** Finds timeouts of commands that exceed the iteration's. `byDefault` is the default of the latter, in seconds. */
 export function commandTimeoutProblems({ commands, timeout }: Settings, byDefault: number | null): KeyProblem[] {
-  // Reported by its own rule.
-  if (timeout !== undefined && !isTimeout(timeout)) return [];
-  const limit = timeout ?? byDefault;
-  if (limit === null) return [];
+  const limit = timeout === undefined ? byDefault : parseSeconds(timeout);
+  // A wrong limit is reported by its own rule.
+  if (limit === null || !isTimeout(limit)) return [];
   return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
-    const value: unknown = (entry as { timeout?: unknown } | null)?.timeout;
-    if (!isTimeout(value) || value <= limit) return [];
+    const value = parseSeconds((entry as { timeout?: unknown } | null)?.timeout);
+    if (value === null || !isTimeout(value) || value <= limit) return [];
     const keys = ['commands', index, 'timeout'];
     const origin = timeout === undefined ? 'the default of timeout' : 'timeout';
-    const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value}.`;
+    const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value} s.`;
     return [{ keys, value, rule: 'command-timeout', message, severity: 'error' }];
   });
 }
 
-function isTimeout(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 3600;
+function isTimeout(seconds: number): boolean {
+  return Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600;
 }
 
 function nameOf(entry: unknown): unknown {

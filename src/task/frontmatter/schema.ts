@@ -23,6 +23,7 @@ import {
   numberFrom,
   optional,
   ruledText,
+  secondsKey,
 } from './value-types.ts';
 
 const ABOVE_0 = 'must be a number above 0';
@@ -35,7 +36,7 @@ const validationEntry = z.union(
     z.strictObject({
       name: optional(line(), 'Name of the check; the command itself by default.'),
       run: described(run, 'The shell command. It must exit with 0.'),
-      timeout: optional(integer(1, 3600), 'Seconds; 300 by default.'),
+      timeout: secondsKey(1, 3600, 'Time limit; 5m by default.'),
     }),
   ],
   { error: 'must be a command, or a mapping with run, name and timeout' },
@@ -122,7 +123,7 @@ const command = mapping({
     'The shell command. A command that begins with ./ runs in the task folder (for a PROMPT.md: in the project), every other one in the project.',
     { pattern: '\\S' },
   ),
-  timeout: optional(integer(1, 3600), 'Seconds; 60 by default, and at most the timeout of the iteration.'),
+  timeout: secondsKey(1, 3600, 'Time limit; 1m by default, and at most the timeout of the iteration.'),
   acceptance: optional(flag(), 'Whether a required gate runs it again, and it must then exit with 0.'),
 });
 
@@ -175,10 +176,11 @@ const KEYS = {
     'Plans: lines at the end of each commit message, such as "Co-authored-by: Name <mail>".',
   ),
   background_wait: durationKey('zero-too', 'How long the loop waits for background work; 30m by default.'),
-  inter_iteration_delay: optional(integer(0), 'Seconds between two iterations; 0 by default.'),
-  timeout: optional(
-    integer(1, 3600),
-    'Time limit of one iteration in seconds; 300 by default in a RALPH.md or task.md, none in a PROMPT.md.',
+  inter_iteration_delay: secondsKey(0, null, 'Time between two iterations; 0 by default.'),
+  timeout: secondsKey(
+    1,
+    3600,
+    'Time limit of one iteration; 5m by default in a RALPH.md or task.md, none in a PROMPT.md.',
   ),
   stop_on_error: optional(
     flag(),
@@ -258,7 +260,10 @@ export const TASK_KEYS = [
 /** Upper limit of max_iterations, by kind of task. */
 export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50, checklist: 50 };
 
-/** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
+/** Keys of a frontmatter whose durations are in seconds. */
+export const IN_SECONDS: readonly string[] = ['timeout', 'inter_iteration_delay'];
+
+/** Schema of a frontmatter, all other durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
 export function frontmatterSchema(cap = ITERATION_CAP.prompt) {
   const max_iterations = optional(
     integer(1, cap),

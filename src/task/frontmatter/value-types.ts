@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import * as z from 'zod';
 import { compilePattern } from '../../text/pattern.ts';
-import { parseDuration } from '../../text/time.ts';
+import { formatDuration, parseDuration, parseSeconds } from '../../text/time.ts';
 
 /** Types of frontmatter values. Each message states the rule and follows the key's path. */
 
@@ -48,8 +48,27 @@ function duration(allowed: 'positive' | 'zero-too') {
     .transform((value) => parseDuration(String(value)) ?? 0);
 }
 
+const DURATION = '^\\d[\\d.dhms ]*$';
+
 export function durationKey(allowed: 'positive' | 'zero-too', description: string) {
-  return optional(duration(allowed), description, { pattern: '^\\d[\\d.dhms ]*$' });
+  return optional(duration(allowed), description, { pattern: DURATION });
+}
+
+/** A duration in whole seconds, which is its value; `most` is its upper limit. */
+export function secondsKey(least: number, most: number | null, description: string) {
+  const range = most === null ? `of at least ${least}s` : `from ${least}s to ${formatDuration(most * 1000)}`;
+  const error = `must be a duration ${range} in whole seconds, such as 90, 30s or 5m (a bare number is seconds)`;
+  const limits = { minimum: least, ...(most !== null && { maximum: most }), multipleOf: 1 };
+  const seconds = z
+    .union([z.string(), z.number()], { error })
+    .refine((value) => Number.isInteger(parseSeconds(value)), { error, params: { rule: 'duration' }, abort: true })
+    .refine((value) => isWithin(parseSeconds(value), least, most), { error, params: { rule: 'range' } })
+    .transform((value) => parseSeconds(value) ?? least);
+  return optional(seconds, description, { pattern: DURATION, ...limits });
+}
+
+function isWithin(value: number | null, least: number, most: number | null): boolean {
+  return value !== null && value >= least && (most === null || value <= most);
 }
 
 export function flag() {

@@ -1,7 +1,7 @@
 import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
 import { readSettings } from '../frontmatter/check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
-import { type Frontmatter, frontmatterSchema } from '../frontmatter/schema.ts';
+import { type Frontmatter, frontmatterSchema, IN_SECONDS } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
 
 /** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
@@ -46,8 +46,10 @@ const KEY_TYPES = new Map(keyPaths(frontmatterSchema()).map(({ path, type }) => 
 
 export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
 
-export function isDuration(path: string): boolean {
-  return bareType(KEY_TYPES.get(path))?.def.type === 'pipe';
+/** Returns the milliseconds of a key's value; null for a key that is no duration. */
+export function durationOf(path: string, value: unknown): number | null {
+  if (typeof value !== 'number' || bareType(KEY_TYPES.get(path))?.def.type !== 'pipe') return null;
+  return IN_SECONDS.includes(path) ? value * 1000 : value;
 }
 
 export function valueAt(settings: object, path: string): unknown {

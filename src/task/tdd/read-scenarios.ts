@@ -2,6 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import type { TddState } from '../../engine/schema/tdd.ts';
 import { type ListItem, readLists } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
+import { parseSeconds } from '../../text/time.ts';
 
 /** Requested scenario; null fields get defaults. */
 export interface WantedScenario {
@@ -70,9 +71,9 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
     if (entry['description'] === undefined || entry['description'] === null)
       problems.push(`${path}.description is missing`);
     const { timeout } = entry;
-    if (timeout !== undefined && typeof timeout !== 'number')
-      problems.push(`${path}.timeout must be a number of seconds`);
-    const timeoutSeconds = typeof timeout === 'number' ? timeout : null;
+    const timeoutSeconds = parseSeconds(timeout);
+    if (timeout !== undefined && timeoutSeconds === null)
+      problems.push(`${path}.timeout must be a duration, such as 90, 30s or 5m`);
     return [{ id: textOf('id'), description: description ?? '', run: textOf('command'), timeoutSeconds }];
   });
   return { scenarios, problems };

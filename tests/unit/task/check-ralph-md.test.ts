@@ -92,7 +92,7 @@ guardrails:
       ['commands[3].run', 12, 10, 'type'],
       ['items_per_iteration', 13, 22, 'range'],
       ['reflect_every', 14, 16, 'range'],
-      ['inter_iteration_delay', 15, 24, 'range'],
+      ['inter_iteration_delay', 15, 24, 'duration'],
       ['timeout', 16, 10, 'range'],
       ['completion_gate', 17, 18, 'one-of'],
       ['required_outputs[1]', 18, 23, 'relative-path'],

@@ -151,7 +151,7 @@ budget:
     ['idle.backoff', 5, 12, 'range', 'error'],
     ['idle.wake', 6, 9, 'one-of', 'error'],
     ['validation[1].run', 9, 10, 'type', 'error'],
-    ['validation[1].timeout', 10, 14, 'type', 'error'],
+    ['validation[1].timeout', 10, 14, 'duration', 'error'],
     ['validation[2].run', 11, 5, 'required', 'error'],
     ['validation[3]', 12, 5, 'not-blank', 'error'],
     ['breaker.findings', 14, 13, 'range', 'error'],
@@ -380,4 +380,33 @@ test('a file that is not UTF-8 text is named: an error if it is no text at all, 
   assert.deepEqual(of(Buffer.from(text, 'latin1')), [['', 2, 1, 'not-utf-8', 'warning']]);
   assert.deepEqual(of(Buffer.from(`\ufeff${text}`, 'utf16le')), [['', 1, 1, 'not-utf-8', 'error']]);
   assert.deepEqual(of(Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0])), [['', 1, 1, 'not-utf-8', 'error']]);
+});
+
+test('every time in a file is a duration: a bare number is seconds, a unit is allowed', () => {
+  const keys = (timeout: string): string => `validation: [{ run: a, timeout: ${timeout} }]
+commands: [{ name: a, run: a, timeout: ${timeout} }]
+timeout: ${timeout}
+inter_iteration_delay: ${timeout}
+`;
+  for (const [written, seconds] of [
+    ['3', 3],
+    ['3s', 3],
+    ['"1m 30s"', 90],
+    ['1h', 3600],
+  ] as const) {
+    const { frontmatter, problems } = prompt(keys(written), '{{ commands.a }}\n');
+    assert.deepEqual(problems, [], written);
+    const { validation, commands, timeout, inter_iteration_delay } = frontmatter ?? {};
+    const found = [validation?.[0], commands?.[0]].map((entry) => (entry as { timeout?: number } | undefined)?.timeout);
+    assert.deepEqual([...found, timeout, inter_iteration_delay], [seconds, seconds, seconds, seconds], written);
+  }
+  for (const written of ['0s', '61m', '1500ms', 'soon']) {
+    const paths = prompt(keys(written)).problems.map(({ path }) => path);
+    assert.ok(paths.includes('validation[0].timeout') && paths.includes('timeout'), written);
+  }
+  const { problems } = prompt('commands: [{ name: a, run: a, timeout: 2m }]\ntimeout: 60s\n', '{{ commands.a }}\n');
+  assert.deepEqual(
+    problems.map(({ rule }) => rule),
+    ['command-timeout'],
+  );
 });
