@@ -7,6 +7,7 @@ import { type KnownCounters, keepCounters, readCounters, withKept } from './coun
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
+import { withThisProgram } from './process/program.ts';
 
 export interface Change<T> {
   /** New state, `keep` for no change, or `remove` once it is in the archive. */
@@ -50,7 +51,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
     // Before `decide`, which could change the object.
     const before = found.kind === 'loop' ? serialise(found.state) : null;
-    const decided = decide(current);
+    const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);
     const { result } = decided;
     const raised = current.kind === 'loop' && current.wentBack !== undefined ? current.state : 'keep';
     const next = decided.next === 'keep' ? raised : decided.next;

@@ -41,6 +41,15 @@ export function programName(): string {
   return known;
 }
 
+/**
+ * Returns a loop with the program that works on it now, for the commands in its messages: an update moves the bundle to another
+ * folder while the loop lives.
+ */
+export function withThisProgram<T extends { readonly program?: string | undefined }>(loop: T): T {
+  const isPath = loop.program !== undefined && loop.program !== PROGRAM;
+  return isPath ? { ...loop, program: programName() } : loop;
+}
+
 /** Returns `ralph-loop` if that is on the user's PATH or was called; otherwise the path to call, relative within `cwd`. */
 export function spelling({ script, path = '', cwd, isPackaged = false }: Invocation): string {
   if (script === undefined) return PROGRAM;
