@@ -172,12 +172,12 @@ export function rejectedText(failed: readonly CheckResult[]): Message {
 }
 
 export function misplacedText(wanted: string): string {
-  return `Your last message contained ${wanted} inside other text, where it does not count. To claim completion, put it alone on a line of your final message, outside code and quotes.`;
+  return `The last message contained ${wanted} inside other text, where it does not count. To claim completion, put it alone on a line of the final message, outside code and quotes.`;
 }
 
 export function nearMissText(given: string, wanted: string): string {
   const shown = given.length > 120 ? `${given.slice(0, 120)}…` : given;
-  return `Your last message contained ${shown}, which does not count. To claim completion, write ${wanted} exactly, alone on a line.`;
+  return `The last message contained ${shown}, which does not count. To claim completion, write ${wanted} exactly, alone on a line.`;
 }
 
 export const OVERRIDDEN_TEXT =

@@ -8,7 +8,7 @@ export interface Signals {
   readonly findings: number | null;
   /** Names of the state markers, in order, each once. */
   readonly states: readonly string[];
-  /** Promise with a different text in a place where the expected one would count; absent if there is none. */
+  /** What the agent wrote where it meant to claim: another promise, or the right text without its tags; absent if nothing. */
   readonly nearMiss?: string;
 }
 
@@ -30,8 +30,10 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
   const anywhere = policy.signalMatch === 'anywhere';
   // Most messages contain no signal: they need no regular expression.
   const mayFind = text.includes('RALPH_ITERATION_COMPLETE');
-  if (!mayFind && !text.includes('ralph:state') && !promises && (wanted === null || !text.includes(wanted)))
-    return { completion: 'none', findings: null, states: [] };
+  if (!mayFind && !text.includes('ralph:state') && !promises && (wanted === null || !text.includes(wanted))) {
+    const untagged = completion.kind === 'promise' ? untaggedPromise(text, completion.text) : undefined;
+    return { completion: 'none', findings: null, states: [], ...(untagged !== undefined && { nearMiss: untagged }) };
+  }
   const visible = visibleLines(text).map((line) => line.text);
   let claimed = false;
   let findings: number | null = null;
@@ -54,7 +56,29 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     findings,
     states: [...states],
   } as const;
-  return seen || other === undefined ? found : { ...found, nearMiss: other };
+  const nearMiss = other ?? (completion.kind === 'promise' ? untaggedPromise(text, completion.text) : undefined);
+  return seen || nearMiss === undefined ? found : { ...found, nearMiss };
+}
+
+/** Most characters, such as tags and marks of Markdown, that a line may have beside the text of a promise. */
+const AROUND = 100;
+const TAG = /<\/?[a-z][\w:-]{0,30}>?|\[\/?[a-z]{1,30}\]|\bpromise\s{0,3}[:=]/gi;
+const MARKS = /^[\s>*_`~#"'-]{1,100}|[\s*_`~"'.!]{1,100}$/g;
+
+/** Returns a line, in code as well, that holds nothing but the text of the promise, bare or in other tags. */
+function untaggedPromise(message: string, promise: string): string | undefined {
+  const wanted = oneLine(promise).replace(MARKS, '');
+  if (!message.toLowerCase().includes(wanted.toLowerCase())) return undefined;
+  return message
+    .split('\n')
+    .find((line) => {
+      if (line.length > wanted.length + AROUND) return false;
+      const untagged = line.replace(TAG, ' ');
+      const bare = oneLine(untagged).replace(MARKS, '');
+      // In tags it is meant as a promise, whatever its case.
+      return bare === wanted || (untagged !== line && bare.toLowerCase() === wanted.toLowerCase());
+    })
+    ?.trim();
 }
 
 /** Returns the exact text that claims completion; null for a loop without one. */

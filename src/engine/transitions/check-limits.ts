@@ -1,3 +1,4 @@
+import type { Message } from '../../text/message.ts';
 import type { Effect, Sign } from '../events.ts';
 import {
   budgetText,
@@ -115,23 +116,30 @@ export function endBy(state: LoopState, at: string, { pace }: Policy, reached: R
     case 'iterations': {
       const barren = pace.tracksProgress && !state.progressed;
       const as = barren ? 'no-progress-exhaustion' : 'max-iterations';
-      return end(state, at, as, maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0));
+      const text = maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0);
+      return end(state, at, as, withHint(text, state));
     }
     case 'breaker': {
       const { trip } = reached;
-      const stopped = end(state, at, 'circuit-open', tripText(trip));
+      const stopped = end(state, at, 'circuit-open', withHint(tripText(trip), state));
       const sign = tripSign(signalName(trip.signal), trip.evidence);
       return { state: stopped.state, effects: [{ type: 'add-sign', sign } satisfies Effect, ...stopped.effects] };
     }
     case 'budget': {
       const { name, text } = reached.budget;
-      return end(state, at, 'budget-exhausted', budgetText(name, text));
+      return end(state, at, 'budget-exhausted', withHint({ text: budgetText(name, text) }, state));
     }
     case 'unknown-cost':
       return end(state, at, 'budget-exhausted', UNKNOWN_COST);
     default:
       return reached satisfies never;
   }
+}
+
+/** Adds how the agent would have had to claim completion, if its last message may have been meant as a claim. */
+function withHint(message: Message, { notices }: LoopState): Message {
+  const hint = notices.misplacedSignal;
+  return hint === null ? message : { ...message, text: `${message.text} ${hint}` };
 }
 
 function tripSign(signal: string, evidence: string): Sign {

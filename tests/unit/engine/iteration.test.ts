@@ -212,6 +212,19 @@ describe('a signal that was seen where it does not count', () => {
     assert.equal(effect(effects, 'prompt').notices.misplacedSignal, null);
   });
 
+  test('is a promise without its tags, which the next prompt and the end of the loop name', () => {
+    const loop = policy({ completion: { kind: 'promise', text: 'ALL DONE' } });
+    const hint =
+      /The last message contained ALL DONE, which does not count\. .* write <promise>ALL DONE<\/promise> exactly/;
+    const { effects } = after(running({ maxIterations: 9 }), loop, turnEnded('All is written.\nALL DONE'));
+    assert.match(effect(effects, 'prompt').notices.misplacedSignal ?? '', hint);
+    const endOf = (text: string) =>
+      effect(after(running({ maxIterations: 1 }), loop, turnEnded(text)).effects, 'archive');
+    assert.match(endOf('ALL DONE').message, hint);
+    assert.match(endOf('ALL DONE').message, /^Stopped after 1 iteration, the limit/);
+    assert.doesNotMatch(endOf('Going on.').message, /does not count/, 'control');
+  });
+
   test('is a promise in a loop with a promise', () => {
     const promised = policy({ completion: { kind: 'promise', text: 'DONE' } });
     const { effects } = after(running(), promised, turnEnded('I will give <promise>DONE</promise> later.'));

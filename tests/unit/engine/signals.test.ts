@@ -148,8 +148,31 @@ describe('a promise', () => {
     const nearMiss = (text: string) => readSignals(text, PROMISE_LOOP).nearMiss;
     assert.equal(nearMiss('All good.\n<promise> done </promise>'), '<promise>done</promise>');
     assert.equal(nearMiss('<promise>ALMOST</promise>'), '<promise>ALMOST</promise>');
-    for (const text of [PROMISE, 'DONE', '`<promise>done</promise>`', `<promise>done</promise> ${PROMISE}`])
-      assert.equal(nearMiss(text), undefined, text);
+    for (const text of [PROMISE, `<promise>done</promise> ${PROMISE}`]) assert.equal(nearMiss(text), undefined, text);
+  });
+  test('without its tags, in other tags or in code is reported as a near miss', () => {
+    const completion = { kind: 'promise', text: 'ALL DONE' } as const;
+    const nearMiss = (text: string) => readSignals(text, { completion, signalMatch: 'line' }).nearMiss;
+    for (const line of [
+      'ALL DONE',
+      '**ALL DONE**.',
+      '> ALL DONE',
+      '- ALL DONE!',
+      '`ALL DONE`',
+      'Promise: ALL DONE',
+      '<promise>ALL DONE',
+      '<Promise>all done</Promise>',
+      '<completion_promise>ALL DONE</completion_promise>',
+      '[promise]ALL DONE[/promise]',
+      '`<promise>all done</promise>`',
+    ])
+      assert.equal(nearMiss(`I have finished.\n${line}\n`), line, line);
+    assert.equal(nearMiss('```\nALL DONE\n```'), 'ALL DONE');
+    assert.equal(nearMiss('<promise>OTHER</promise>\nALL DONE'), '<promise>OTHER</promise>');
+    for (const text of ['It is not all done.', 'all done', 'I am ALL DONE with this', 'Work.', 'ALL DONE'.repeat(20)])
+      assert.equal(nearMiss(text), undefined, `control: ${text}`);
+    const signal = { completion: { kind: 'signal', text: 'FINISHED' }, signalMatch: 'line' } as const;
+    assert.equal(readSignals('<promise>FINISHED</promise>', signal).completion, 'misplaced');
   });
   test('does not count with another text', () => assert.equal(promise('<promise>ALMOST</promise>'), 'none'));
   test('does not count in code', () => assert.equal(promise(`\`${PROMISE}\``), 'misplaced'));
