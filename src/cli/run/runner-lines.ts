@@ -72,8 +72,14 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
   }
   const watched = mayAsk && values['plain'] !== true;
   if (watched && env['TERM'] !== 'dumb' && inForeground()) {
-    const { liveView } = await import('../../term/live/live-view.ts');
-    return liveView(process.stdin, process.stdout, env, attached);
+    const { LiveView } = await import('../../term/live/live-view.ts');
+    const view = new LiveView({ input: process.stdin, output: process.stdout, env, attached });
+    return {
+      tell: (event, loop) => view.tell(event, loop),
+      live: (controls) => view.live(controls),
+      focus: () => view.focus,
+      close: () => view.close(),
+    };
   }
   const tell = (event: RunnerEvent, loop?: string): void => {
     const lines = runnerLines(event, attached);

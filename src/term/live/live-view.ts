@@ -4,7 +4,7 @@ import { RalphError } from '../../text/message.ts';
 import { painter, printable } from '../format.ts';
 import { EDITS, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
-import { type LiveTerminal, takeTerminal } from './live-terminal.ts';
+import { LiveTerminal } from './live-terminal.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { nextView, withHeading } from './next-view.ts';
 import { NEW_VIEW, type View } from './view.ts';
@@ -25,133 +25,158 @@ export interface LiveControls {
   readonly stop?: () => void;
 }
 
-/** Shows a loop in the terminal and reads the keyboard, from the first event on. `attached`: another process drives it. */
-export function liveView(
-  input: NodeJS.ReadStream,
-  output: NodeJS.WriteStream,
-  env: NodeJS.ProcessEnv,
-  attached = false,
-) {
-  const views = new Map<string, View>();
-  let focus = '';
-  let line = NEW_INPUT;
-  let controls: LiveControls | null = null;
-  let terminal: LiveTerminal | null = null;
+export interface LiveViewOptions {
+  readonly input: NodeJS.ReadStream;
+  readonly output: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+  /** Another process drives the loops. */
+  readonly attached?: boolean;
+}
 
-  const viewOf = (loop: string): View => views.get(loop) ?? { ...NEW_VIEW, attached, name: loop };
+/** Shows loops in the terminal and reads the keyboard, from the first event on. */
+export class LiveView {
+  readonly #options: LiveViewOptions;
+  readonly #views = new Map<string, View>();
+  #focus = '';
+  #line = NEW_INPUT;
+  #controls: LiveControls | null = null;
+  #terminal: LiveTerminal | null = null;
+
+  constructor(options: LiveViewOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the shown loop, which the keys control. */
+  get focus(): string {
+    return this.#focus;
+  }
+
+  /** Lets keys control the loop from now on. */
+  live(controls: LiveControls): void {
+    this.#controls = controls;
+  }
+
+  /** Shows an event of a loop; `loop` names it if several run side by side. */
+  tell(event: RunnerEvent, loop = this.#focus): void {
+    if (this.#views.size === 0) this.#focus = loop;
+    if (event.type === 'run.ended' && loop !== this.#focus) {
+      this.#views.delete(loop);
+      this.#notice(`${loop}: ${event.message}`);
+      return;
+    }
+    const next = nextView(this.#viewOf(loop), event, Date.now());
+    this.#views.set(loop, loop === this.#focus ? next : { ...next, lines: next.lines.slice(-MOST_UNSEEN) });
+    this.#leaveEnded();
+    this.#terminal ??= this.#takeTerminal();
+    this.#terminal.draw();
+  }
+
+  close(): void {
+    const { text } = this.#line;
+    // A user who was typing when the loop ended keeps the text.
+    if (text.trim() !== '') this.#notice(LIVE_TEXTS.notSent(text));
+    this.#terminal?.close();
+  }
+
+  #takeTerminal(): LiveTerminal {
+    const { input, output, env } = this.#options;
+    return new LiveTerminal(input, output, painter(true, env), {
+      get: () => ({ view: this.#shown(), input: this.#line }),
+      printed: ({ others: _, ...rest }) => {
+        this.#views.set(this.#focus, { ...rest, others: [] });
+      },
+      key: (key) => this.#press(key),
+    });
+  }
+
+  #viewOf(loop: string): View {
+    const { attached = false } = this.#options;
+    return this.#views.get(loop) ?? { ...NEW_VIEW, attached, name: loop };
+  }
+
   /** Returns the loop in focus, with the others as rows. */
-  const shown = (): View => {
-    const others = [...views].filter(([loop]) => loop !== focus).map(([, view]) => view);
-    return { ...viewOf(focus), others };
-  };
-  const showNext = (): void => {
-    const loops = [...views.keys()];
-    focus = loops[(loops.indexOf(focus) + 1) % loops.length] ?? focus;
-    const view = viewOf(focus);
-    if (loops.length > 1) views.set(focus, withHeading(view, LIVE_TEXTS.border(view.name)));
-  };
+  #shown(): View {
+    const others = [...this.#views].filter(([loop]) => loop !== this.#focus).map(([, view]) => view);
+    return { ...this.#viewOf(this.#focus), others };
+  }
+
+  #showNext(): void {
+    const loops = [...this.#views.keys()];
+    this.#focus = loops[(loops.indexOf(this.#focus) + 1) % loops.length] ?? this.#focus;
+    const view = this.#viewOf(this.#focus);
+    if (loops.length > 1) this.#views.set(this.#focus, withHeading(view, LIVE_TEXTS.border(view.name)));
+  }
 
   /** Shows another loop instead of an ended one, below the last output of that. */
-  const leaveEnded = (): void => {
-    const next = [...views].find(([loop, { status }]) => loop !== focus && status !== 'ended')?.[0];
-    const { status, lines } = viewOf(focus);
-    if (next === undefined || (status !== 'ended' && focus !== '')) return;
-    views.delete(focus);
-    focus = next;
-    const view = withHeading(viewOf(next), LIVE_TEXTS.border(viewOf(next).name));
-    views.set(next, { ...view, lines: [...lines, ...view.lines] });
-  };
+  #leaveEnded(): void {
+    const next = [...this.#views].find(([loop, { status }]) => loop !== this.#focus && status !== 'ended')?.[0];
+    const { status, lines } = this.#viewOf(this.#focus);
+    if (next === undefined || (status !== 'ended' && this.#focus !== '')) return;
+    this.#views.delete(this.#focus);
+    this.#focus = next;
+    const view = withHeading(this.#viewOf(next), LIVE_TEXTS.border(this.#viewOf(next).name));
+    this.#views.set(next, { ...view, lines: [...lines, ...view.lines] });
+  }
+
+  #notice(message: string): void {
+    this.tell({ type: 'agent.notice', message });
+  }
 
   /** Performs an action; returns true on success. An error is shown to the user, and the loop continues. */
-  const act = (what: () => void): boolean => {
+  #act(what: () => void): boolean {
     try {
       what();
       return true;
     } catch (error) {
-      tell({
-        type: 'agent.notice',
-        message: error instanceof RalphError ? show(error.advised) : (error as Error).message,
-      });
+      this.#notice(error instanceof RalphError ? show(error.advised) : (error as Error).message);
       return false;
     }
-  };
-  const submit = (delivery: 'now' | 'next'): void => {
-    const text = line.text.trim();
-    const paused = shown().status === 'paused';
-    if (controls === null || (text === '' && !paused)) return;
-    const { say, goOn } = controls;
-    if (act(() => (paused ? goOn(text) : say(text, delivery)))) line = sent(line);
-  };
-  const press = (key: Key): void => {
+  }
+
+  #submit(delivery: 'now' | 'next'): void {
+    const text = this.#line.text.trim();
+    const paused = this.#shown().status === 'paused';
+    if (this.#controls === null || (text === '' && !paused)) return;
+    const { say, goOn } = this.#controls;
+    if (this.#act(() => (paused ? goOn(text) : say(text, delivery)))) this.#line = sent(this.#line);
+  }
+
+  #press(key: Key): void {
     switch (key.kind) {
       case 'text':
-        line = inserted(line, printable(key.text).replaceAll('\t', '  '));
+        this.#line = inserted(this.#line, printable(key.text).replaceAll('\t', '  '));
         break;
       case 'edit':
-        line = EDITS[key.edit](line);
+        this.#line = EDITS[key.edit](this.#line);
         break;
       case 'enter':
-        submit('now');
+        this.#submit('now');
         break;
       case 'alt-enter':
-        submit('next');
+        this.#submit('next');
         break;
       case 'escape':
-        if (controls !== null) act(controls.interrupt);
+        if (this.#controls !== null) this.#act(this.#controls.interrupt);
         break;
       case 'interrupt':
-        if (controls === null) process.kill(process.pid, 'SIGINT');
-        else act(controls.press);
+        if (this.#controls === null) process.kill(process.pid, 'SIGINT');
+        else this.#act(this.#controls.press);
         break;
       case 'stop':
-        if (controls?.stop !== undefined) act(controls.stop);
+        if (this.#controls?.stop !== undefined) this.#act(this.#controls.stop);
         break;
       case 'next':
-        showNext();
+        this.#showNext();
         break;
       case 'suspend':
-        terminal?.suspend();
+        this.#terminal?.suspend();
         return;
       case 'redraw':
-        terminal?.redraw();
+        this.#terminal?.redraw();
         return;
       default:
         key satisfies never;
     }
-    terminal?.draw();
-  };
-  const tell = (event: RunnerEvent, loop = focus): void => {
-    if (views.size === 0) focus = loop;
-    if (event.type === 'run.ended' && loop !== focus) {
-      views.delete(loop);
-      tell({ type: 'agent.notice', message: `${loop}: ${event.message}` });
-      return;
-    }
-    const next = nextView(viewOf(loop), event, Date.now());
-    views.set(loop, loop === focus ? next : { ...next, lines: next.lines.slice(-MOST_UNSEEN) });
-    leaveEnded();
-    terminal ??= takeTerminal(input, output, painter(true, env), {
-      get: () => ({ view: shown(), input: line }),
-      printed: ({ others: _, ...rest }) => {
-        views.set(focus, { ...rest, others: [] });
-      },
-      key: press,
-    });
-    terminal.draw();
-  };
-  return {
-    /** Shows an event of a loop; `loop` names it if several run side by side. */
-    tell,
-    /** Returns the shown loop, which the keys control. */
-    focus: () => focus,
-    /** Lets keys control the loop from now on. */
-    live: (given: LiveControls) => {
-      controls = given;
-    },
-    close: () => {
-      // A user who was typing when the loop ended keeps the text.
-      if (line.text.trim() !== '') tell({ type: 'agent.notice', message: LIVE_TEXTS.notSent(line.text) });
-      terminal?.close();
-    },
-  };
+    this.#terminal?.draw();
+  }
 }

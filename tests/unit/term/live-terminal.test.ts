@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
-import { type LiveControls, liveView } from '../../../src/term/live/live-view.ts';
+import { type LiveControls, LiveView } from '../../../src/term/live/live-view.ts';
 
 /** A terminal that notes what is done to it. */
 class FakeTerminal extends EventEmitter {
@@ -55,7 +55,7 @@ const withView = async (
   more: Partial<LiveControls> = {},
 ): Promise<FakeTerminal> => {
   const terminal = new FakeTerminal();
-  const view = liveView(terminal as never, terminal as never, { NO_COLOR: '1' });
+  const view = viewOn(terminal, { NO_COLOR: '1' });
   const calls: unknown[][] = [];
   const note =
     (name: string) =>
@@ -156,7 +156,7 @@ test('an unfinished line is in the terminal after the loop ended', async () => {
 
 test('in a pause Enter alone continues, and with text it continues with that text', async () => {
   const terminal = new FakeTerminal();
-  const view = liveView(terminal as never, terminal as never, {});
+  const view = viewOn(terminal);
   const went: string[] = [];
   const no = (): never => assert.fail('not meant');
   view.tell(started);
@@ -169,10 +169,14 @@ test('in a pause Enter alone continues, and with text it continues with that tex
   assert.deepEqual(went, ['', 'carefully', 'slowly']);
 });
 
+function viewOn(terminal: FakeTerminal, env: NodeJS.ProcessEnv = {}): LiveView {
+  return new LiveView({ input: terminal as never, output: terminal as never, env });
+}
+
 /** What is shown of loops that run side by side, after these events. */
 async function sideBySide(events: readonly (readonly [string, RunnerEvent])[]) {
   const terminal = new FakeTerminal();
-  const view = liveView(terminal as never, terminal as never, { NO_COLOR: '1' });
+  const view = viewOn(terminal, { NO_COLOR: '1' });
   for (const [loop, event] of events) view.tell(event, loop);
   await sleep(60);
   const before = terminal.written.length;
@@ -184,7 +188,7 @@ async function sideBySide(events: readonly (readonly [string, RunnerEvent])[]) {
     .split(/\r\n|\u001b\[[0-9;?]*[A-Za-z]/)
     .filter((row) => row.startsWith('ralph: '));
   view.close();
-  return { rows, focus: view.focus(), written: terminal.written };
+  return { rows, focus: view.focus, written: terminal.written };
 }
 
 const begun = (name: string): readonly [string, RunnerEvent] => [name, { ...started, name }];
