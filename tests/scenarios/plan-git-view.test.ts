@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { AGENT, type PlanPlace, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+import { inPerson } from '../support/terminal/in-person.ts';
 
 /** Hides a change outside the scope from git, and plants a hook that says when it ran. */
 const HIDE =
@@ -18,12 +19,6 @@ const DAMAGE: readonly (readonly [what: string, shell: string, names: RegExp])[]
     /exclude was changed by another program/,
   ],
 ];
-
-function outsideOf({ state }: PlanPlace): string {
-  const root = join(state, 'ralph-loop');
-  const [folder = ''] = readdirSync(root).filter((name) => existsSync(join(root, name, 'project.json')));
-  return join(root, folder);
-}
 
 /** Runs a plan of one task whose agent works, hides a change, and does this in the loop's folder outside the project. */
 function place(context: TestContext, shell: string): PlanPlace {
@@ -65,17 +60,16 @@ test('an index of the view that another program wrote is not believed, and read 
   assert.match(read(p, 'PLAN.progress.md'), /scope: outside the scope of Task 1: other\.txt/);
 });
 
-test('a resume after lost evidence takes a new view, says so, and completes the plan', (t) => {
+test('a resume takes a new view only after a person agreed, says so, and completes the plan', (t) => {
   const agent = `${AGENT}[ -e ../broken ] || { touch ../broken; rm -rf "$XDG_STATE_HOME"/ralph-loop/project-*/contract.json.git; }\n`;
   const p = planPlace(t, TWO, agent);
   assert.equal(p.run(null).code, 3);
-  assert.deepEqual(
-    readdirSync(outsideOf(p)).filter((name) => name === 'contract.json.git'),
-    [],
-  );
-  const { code, stdout, stderr } = p.run(null, '--resume');
+  const refused = p.run(null, '--resume');
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.stderr, /contract\.json\.git\/.* is missing/);
+  assert.deepEqual(subjects(p), []);
+  const { code, stdout, stderr } = inPerson(p, ['resume']);
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout + stderr, /took the state of this moment as a new start/);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
-  assert.ok(readFileSync(join(outsideOf(p), 'contract.json.ended')).length > 0);
 });

@@ -32,6 +32,7 @@ export interface Ran {
 export interface PlanPlace {
   readonly dir: string;
   readonly state: string;
+  readonly env: Readonly<Record<string, string>>;
   readonly git: (...args: string[]) => string;
   /** Runs the plan; `killing` says at which call of git the runner is killed. */
   readonly run: (killing: string | null, ...more: string[]) => Ran;
@@ -69,6 +70,7 @@ kill -9 $PPID
   return {
     dir,
     state,
+    env: base,
     git,
     run: (killing, ...more) => {
       const [when, at] = (killing ?? '').split(' ');

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
+import { lossOf } from '../../drive/start/former-evidence.ts';
 import { renewEvidence } from '../../drive/start/renew-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
@@ -18,6 +19,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { RUN_COMMAND } from '../run/run.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
+import { NEW_START } from '../start/start-request.ts';
 import { operateOn } from './operator-commands.ts';
 
 /** Commands that start a loop of each mode, with their words. */
@@ -76,8 +78,11 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
 async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> {
   const state = lastLoopIn(files);
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
-  if (state?.status === 'paused' && state.paused.reason === 'evidence-lost') {
-    const lines = [`  ${state.paused.message}`];
+  const isPaused = state?.status === 'paused' && state.paused.reason === 'evidence-lost';
+  const loss = state !== null && (isPaused || needsDriver(files, state)) ? lossOf(files, state) : null;
+  if (state !== null && (isPaused || loss !== null)) {
+    const known = state.status === 'paused' ? state.paused.message : '';
+    const lines = [`  ${loss?.text ?? known}`];
     const question = 'Take the state of this moment as a new start?';
     askInPerson(files, {
       command: 'resume',
@@ -99,7 +104,12 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
   const mode = isLost ? 'hook' : (state?.mode ?? 'hook');
   const launched = mode === 'hook' ? launchOf(context, files, state) : {};
-  const values = { resume: true, ...launched, ...(files.name !== null && { loop: files.name }) };
+  const values = {
+    resume: true,
+    [NEW_START]: isPaused || loss !== null,
+    ...launched,
+    ...(files.name !== null && { loop: files.name }),
+  };
   // The loop of a worktree is found by its name.
   return startDriver(context, mode, values, loopFiles(context.projectDir, files.name, context.env));
 }

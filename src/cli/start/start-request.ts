@@ -27,6 +27,9 @@ type OwnTerms = Pick<
   'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed'
 >;
 
+/** Value that `resume` gives after a person at its terminal has agreed; no option of a command line. */
+export const NEW_START = 'new start';
+
 /** Builds the request of `start`, `run` and `router start` from their command line. */
 export function startRequest(context: CommandContext, target: StartTarget, own: OwnTerms): StartRequest {
   const { values, env, projectDir } = context;
@@ -39,6 +42,7 @@ export function startRequest(context: CommandContext, target: StartTarget, own: 
     env,
     at: context.now(),
     existing: existingLoopPolicy(values),
+    takesNewStart: values[NEW_START] === true,
     tdd: values['tdd'] === true,
     bundleDir: bundleDir(),
     ...own,

@@ -35,6 +35,7 @@ export const RUNNER_TEXTS = {
     'Or resume in another terminal',
     'resume',
   ),
+  onlyReads: (lost: string): string => `${lost} Until its turn ends, the agent may only read; then the loop pauses.`,
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   waitingForLimit: (until: string): string =>
     `A rate limit applies until ${localTime(until)}; the loop continues then. Ctrl+C continues now, twice stops.`,

@@ -13,6 +13,7 @@ import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
 import type { PlanPart } from '../plan/plan-part.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
+import { endedState } from '../status/ended-loop.ts';
 import { isRewritten } from '../turn/tampering.ts';
 import { loadedUnder, lockOptions, newTurn, type Turn } from '../turn/turn.ts';
 import { durationIn } from '../turn/wait.ts';
@@ -78,7 +79,7 @@ export interface Runner {
   /** Messages sent to the running agent, by id. */
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
   /** State of the loop as last shown. */
-  shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string };
+  shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string; lost: string };
   /** The user has asked the running agent to end its turn. */
   interrupted: boolean;
 }
@@ -95,7 +96,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     ),
     ...{ agent: null, spent: { total: state.usage, before: state.usage, durationMs: 0 } },
     ...{ limits: 0, failures: 0, retryNow: null, wokenAt: 0, sent: new Map() },
-    ...{ shown: { pending: '', next: 'go-on', checklist: '' }, interrupted: false },
+    ...{ shown: { pending: '', next: 'go-on', checklist: '', lost: '' }, interrupted: false },
   };
 }
 
@@ -112,10 +113,16 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
   options.tell({ type: 'agent.checklist', done, total });
 }
 
-/** Restores a state that the agent rewrote, and moves the rewritten file aside. Returns a warning, or null. Skips ended loops. */
-export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded: { state } }: Turn): string | null {
-  const found = findContract(files);
-  if (found === 'absent' || found === 'unreadable' || found.contract.loopId !== loopId) return null;
+/**
+ * Restores a state that the agent rewrote, under the contract that this process began with if that is lost as well, and moves
+ * the rewritten file aside. Returns a warning, or null. Skips ended loops.
+ */
+export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded }: Turn): string | null {
+  const { state } = loaded;
+  const there = findContract(files);
+  const isOurs = typeof there !== 'string' && there.contract.loopId === loopId;
+  const found = isOurs ? there : endedState(files, loopId) === null ? loaded.stored : null;
+  if (found === null) return null;
   const isSound = (current: ReadState): boolean => {
     if (current.kind !== 'loop') return false;
     // A newer epoch belongs to a process that took over the loop; the lease detects that.

@@ -2,6 +2,8 @@ import { windowText } from '../../engine/messages.ts';
 import { reachedWindow } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { lacksCounters } from '../../state/counters-file.ts';
+import { requireEvidence } from '../../state/evidence/evidence.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
@@ -11,6 +13,7 @@ import { applyFlagFiles } from '../control/flag-files.ts';
 import { operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { projectionOf } from '../records/status-projection.ts';
+import { endedState } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch, lockOptions, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
@@ -56,15 +59,30 @@ export function pollForChanges(runner: Runner): void {
   const { files, loopId, agent } = runner;
   const state = readLoop(files, loopId);
   if (state !== null) {
+    if (state.status !== 'ended') tellLoss(runner);
     steerAgent(runner, state);
     showState(runner, state);
     return;
   }
   if (agent === null) return;
-  // An ended loop has no contract. If there is one, the agent has rewritten the state, which is restored later.
+  // Of a loop that has ended, the contract is gone and a state is archived. Otherwise the agent has rewritten its files: the
+  // state is restored later.
   const contract = findContract(files);
   const stands = typeof contract !== 'string' && contract.contract.loopId === loopId;
-  if (!stands) agent.end('interrupt');
+  if (!stands && endedState(files, loopId) !== null) agent.end('interrupt');
+  else tellLoss(runner);
+}
+
+/** Tells the user at once, and once, which evidence is lost. Hooks deny the agent's calls; the end of its turn pauses the loop. */
+function tellLoss({ files, begun, shown, options }: Runner): void {
+  const contract = begun.loaded.stored?.contract;
+  if (contract === undefined || shown.lost !== '') return;
+  try {
+    requireEvidence(files, contract);
+  } catch (error) {
+    shown.lost = lossIn(error).text;
+    options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.onlyReads(shown.lost) });
+  }
 }
 
 /** Reports changes to the user's terminal: pending messages, a requested stop or pause, and the checklist. */

@@ -56,6 +56,8 @@ export interface StartRequest extends ContractRequest {
   readonly startPoint?: StartPoint | null;
   /** Git settings of the project at the start; for a loop that is resumed. */
   readonly gitPins?: GitPins | null;
+  /** A person at a terminal takes the present state as a new start if evidence of the resumed loop is lost. */
+  readonly takesNewStart?: boolean;
   /** Terms that a person was shown and approved; nothing else is started. */
   readonly approved?: Approval;
 }

@@ -10,13 +10,10 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { beginCounters } from '../../state/counters-file.ts';
-import { forgetEvidence, listEvidence, proveEvidence } from '../../state/evidence/evidence.ts';
-import { liveContract } from '../../state/evidence/live-contract.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { forgetEvidence, listEvidence } from '../../state/evidence/evidence.ts';
 import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import {
-  findContract,
   findEndedContract,
   type LoopFiles,
   loopFiles,
@@ -32,16 +29,16 @@ import { programName } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
-import { formerView, storeGitView, viewOf } from '../../task/git/git-view.ts';
+import { formerView, storeGitView } from '../../task/git/git-view.ts';
 import { writeStartPoint } from '../../task/git/start-point.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
-import { about, type Message, RalphError } from '../../text/message.ts';
+import { about, RalphError } from '../../text/message.ts';
 import { dropLostRecord } from '../control/project-change.ts';
-import { restoreBeforeResume, storeProtected } from '../control/restore-protected.ts';
+import { storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
 import { beginOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
@@ -55,6 +52,7 @@ import { formerBaseline, type ReadyRequest, storeBaseline } from './baseline.ts'
 import { fixContract, preparedTerms, recordConsent, withConsentDigest } from './consent.ts';
 import { consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { continueExistingLoop } from './existing-loop.ts';
+import { formerEvidence, lossAtResume } from './former-evidence.ts';
 import { type PreparedContract, prepareContract, requireOpenItems } from './prepare-contract.ts';
 
 export interface StartedLoop {
@@ -143,6 +141,7 @@ function createLoop(
   // An ended loop has no snapshot.
   const loss = lost ?? (left === null || live === null ? null : lossAtResume(files, left, contract, live, { env, at }));
   if (loss !== null) {
+    if (request.takesNewStart !== true) throw new RalphError('evidence-lost', about(loss, begun));
     const text = START_TEXTS.newStart(loss.text);
     recordNotice(files, { loopId, iteration }, { at, kind: 'evidence', text });
     warnings.push(startWarning('resume', text));
@@ -176,40 +175,6 @@ function createLoop(
   const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
   const all = [...warnings, ...protects.map((text) => startWarning('guardrails.protected_files', text))];
   return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
-}
-
-/** Returns the contract under which a resumed loop was left; `lost` says why it cannot be believed. */
-function formerEvidence(
-  files: LoopFiles,
-  state: LoopState,
-): { readonly live: StoredContract | null; readonly lost: Message | null } {
-  if (findContract(files) === 'absent' && findEndedContract(files, state.loopId) !== null)
-    return { live: null, lost: null };
-  try {
-    const live = liveContract(files, state);
-    return { live: live?.contract.loopId === state.loopId ? live : null, lost: null };
-  } catch (error) {
-    return { live: null, lost: lossIn(error) };
-  }
-}
-
-/** Restores what the agent of a former process changed last. Returns which evidence is lost; null if none is. */
-function lossAtResume(
-  files: LoopFiles,
-  left: LoopState,
-  contract: Contract,
-  { contract: { evidence } }: StoredContract,
-  how: { readonly env: NodeJS.ProcessEnv; readonly at: string },
-): Message | null {
-  try {
-    const known = { ...contract, ...(evidence && { evidence }) };
-    viewOf(files, known);
-    restoreBeforeResume(files, left, known, how);
-    proveEvidence(files, known);
-    return null;
-  } catch (error) {
-    return lossIn(error);
-  }
 }
 
 /** Settings on which a completion relies, and those that restrict the agent; a limit proves nothing. */

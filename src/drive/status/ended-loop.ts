@@ -1,5 +1,5 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
-import { type LoopFiles, readContract, readLoop } from '../../state/loop-files.ts';
+import { findEndedContract, type LoopFiles, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { archivedLoops } from '../../state/with-state.ts';
 import { shorten } from '../../text/excerpt.ts';
@@ -32,7 +32,10 @@ export function standing(files: LoopFiles, loopId: string): Standing {
     return { status: 'error', state: null, message: HOOK_TEXTS.vanished };
   }
   const state = endedState(files, loopId);
-  if (state === null) return { status: 'error', state, message: LAUNCH_TEXTS.unknownEnd };
+  if (state === null) {
+    const hasEnded = findEndedContract(files, loopId) !== null;
+    return { status: 'error', state, message: hasEnded ? LAUNCH_TEXTS.unknownEnd : HOOK_TEXTS.gone(files) };
+  }
   return { status: state.ended.as, state, message: state.ended.message };
 }
 

@@ -2,10 +2,11 @@ import { clientVersion, readUsage } from '../../claude/transcript/transcript.ts'
 import type { Effect, EngineEvent, EventOf } from '../../engine/events.ts';
 import type { ChecklistStand } from '../../engine/identity/checklist-stand.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { requireEvidence } from '../../state/evidence/evidence.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { ownStart } from '../../state/process/identity.ts';
@@ -72,7 +73,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
     if (standing === null || report.isCounted?.(standing.state)) return { next: 'keep', result: { turn, effects: [] } };
     const restored = loaded.restored ?? standing.restored;
     const facts = { measured, found, ...fingerprints };
-    const observed = observe(files, standing.stored?.contract);
+    const observed = observe(files, standing);
     lost ??= observed.lost;
     const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, { ...facts, ...observed });
     const { state } = ended.turn.loaded;
@@ -109,11 +110,14 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
 /** Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock. */
 function observe(
   files: LoopFiles,
-  contract: Contract | undefined,
+  { stored, state }: Loaded,
 ): Pick<Facts, 'task' | 'checklist' | 'scenarios'> & { readonly lost: Message | null } {
-  if (contract === undefined) return { task: null, checklist: null, scenarios: {}, lost: null };
+  if (stored === null) return { task: null, checklist: null, scenarios: {}, lost: null };
+  const { contract } = stored;
   const task = readTask(files.projectDir, contract.taskPath);
   try {
+    liveContract(files, state);
+    requireEvidence(files, contract);
     rememberOpenEntries(files, contract);
     const scenarios = tddFacts(files, contract);
     return { task, checklist: task && observeChecklist(files, contract, task), scenarios, lost: null };

@@ -44,6 +44,8 @@ export const HOOK_TEXTS = {
     'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
     RESUME_OR_RESTART,
   ),
+  gone: ({ state, contract }: { readonly state: string; readonly contract: string }): Message =>
+    advise(`This loop is lost: its state ${state} and its contract ${contract} are missing.`, 'Start over', 'start'),
   interruptedLoop: (iteration: number): Message =>
     offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, RESUME_OR_RESTART),
   carriedOver: (iteration: number, max: number): string =>

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
@@ -116,6 +116,16 @@ export function listLiveEvidence(files: LoopFiles, loopId: string, name: Evidenc
 export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
   const listed = Object.keys(contract.evidence ?? {});
   for (const name of EVIDENCE_NAMES) if (listed.includes(name)) readEvidence(files, contract, name);
+}
+
+/** Throws `evidence-lost` for the contract, the manifest or a listed entry that is missing or empty. Reads none of them. */
+export function requireEvidence(files: LoopFiles, { evidence }: EvidenceOf): void {
+  if (evidence === undefined) return;
+  const listed = EVIDENCE_NAMES.filter((name) => name === 'contract' || Object.hasOwn(evidence, name));
+  for (const path of [files.evidence, ...listed.map((name) => EVIDENCE[name](files))]) {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined || stat.size === 0) throw evidenceLost(path, stat === undefined ? 'missing' : 'empty');
+  }
 }
 
 /** Returns whether an entry of a loop can be believed; true as well if the contract has none. */

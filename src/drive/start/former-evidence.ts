@@ -1,0 +1,65 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { proveEvidence } from '../../state/evidence/evidence.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
+import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../state/loop-files.ts';
+import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';
+import { withSnapshotLock } from '../../state/snapshot/snapshot.ts';
+import { viewOf } from '../../task/git/git-view.ts';
+import type { Message } from '../../text/message.ts';
+import { restoreBeforeResume } from '../control/restore-protected.ts';
+
+/** Contract under which a resumed loop was left; `lost` says why it cannot be believed. */
+export interface FormerEvidence {
+  /** Null for an ended loop, one without a contract, and a lost one. */
+  readonly live: StoredContract | null;
+  readonly lost: Message | null;
+}
+
+export function formerEvidence(files: LoopFiles, state: LoopState): FormerEvidence {
+  if (findContract(files) === 'absent' && findEndedContract(files, state.loopId) !== null)
+    return { live: null, lost: null };
+  try {
+    const live = liveContract(files, state);
+    return { live: live?.contract.loopId === state.loopId ? live : null, lost: null };
+  } catch (error) {
+    return { live: null, lost: lossIn(error) };
+  }
+}
+
+/** Returns which evidence of a loop that is to be resumed is lost; null if none is. Changes nothing. */
+export function lossOf(files: LoopFiles, state: LoopState): Message | null {
+  const { live, lost } = formerEvidence(files, state);
+  if (live === null) return lost;
+  return lossBy(() => {
+    viewOf(files, live.contract);
+    withSnapshotLock(files, () => provedSnapshot(files, live.contract));
+    proveEvidence(files, live.contract);
+  });
+}
+
+/** Restores what the agent of a former process changed last. Returns which evidence is lost; null if none is. */
+export function lossAtResume(
+  files: LoopFiles,
+  left: LoopState,
+  contract: Contract,
+  { contract: { evidence } }: StoredContract,
+  how: { readonly env: NodeJS.ProcessEnv; readonly at: string },
+): Message | null {
+  const known = { ...contract, ...(evidence && { evidence }) };
+  return lossBy(() => {
+    viewOf(files, known);
+    restoreBeforeResume(files, left, known, how);
+    proveEvidence(files, known);
+  });
+}
+
+function lossBy(prove: () => void): Message | null {
+  try {
+    prove();
+    return null;
+  } catch (error) {
+    return lossIn(error);
+  }
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { shellWord } from '../../src/text/quote.ts';
+import { inLoopProject, type LoopProject, mainPath } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
+
+/** A program of the agent's: the guard cannot read what it deletes. */
+const LOSE = `import glob, os
+for path in glob.glob(os.environ['XDG_STATE_HOME'] + '/ralph-' + 'loop/*/contract.json'):
+    os.remove(path)
+open('tests/a.test.js', 'w').write('spoiled')
+`;
+const OPTIONS = {
+  frontmatter: 'max_iterations: 4\nguardrails:\n  protected_files: ["tests/**"]\n  block_commands: ["touch pushed"]',
+  files: { 'lose.py': LOSE, 'keep.py': LOSE.replace('os.remove(path)', 'pass'), 'tests/a.test.js': 'a\n' },
+};
+const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+const NAMED = /contract\.json is missing/;
+
+/** The agent's first turn deletes the contract and then calls a blocked command; a later one claims to be done. */
+const script = (program = 'lose.py') =>
+  steps([
+    bash(`python3 ${program}`),
+    bash('touch pushed'),
+    text('That was all.'),
+    bash('echo work > work.txt'),
+    text(`Done.\n\n${COMPLETE}`),
+  ]);
+
+const requests = ({ model }: LoopProject): string => model.requests.map(({ body }) => JSON.stringify(body)).join('\n');
+
+/** `ralph-loop resume` at a terminal of its own, at which a person types yes. */
+async function resumeInPerson(
+  project: LoopProject,
+  ...more: string[]
+): Promise<{ readonly code: number | null; readonly shown: string }> {
+  const words = [mainPath, 'resume', '--permission-mode', 'bypassPermissions', ...more];
+  const line = [process.execPath, ...words].map(shellWord).join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: project.workspace.project,
+    env: project.environment(),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
+  child.stdin.end('yes\n');
+  const [code] = await once(child, 'close');
+  return { code, shown };
+}
+
+function isPaused(project: LoopProject): void {
+  const state = project.state() as { status?: string; paused?: { reason?: string } } | null;
+  assert.deepEqual([state?.status, state?.paused?.reason], ['paused', 'evidence-lost']);
+  assert.equal(project.workspace.has('pushed'), false, 'the blocked command did not run');
+  assert.match(requests(project), /only reading is allowed/, 'the model is told');
+  assert.match(requests(project), NAMED);
+}
+
+test('a runner whose contract the agent deletes denies its next call, names the file, pauses, and resumes at a terminal', async () => {
+  await inLoopProject({ ...OPTIONS, init: false }, script(), async (project) => {
+    const run = await runRunner(project);
+    assert.equal(run.code, 3, run.stdout + run.stderr);
+    isPaused(project);
+    const notices = ofType(run.events, 'agent.notice').map(({ message }) => String(message));
+    assert.equal(notices.filter((message) => NAMED.test(message)).length, 1, notices.join('\n'));
+    const types = run.events.map(({ type }) => type);
+    const noticed = run.events.findIndex((event) => event.type === 'agent.notice' && NAMED.test(String(event.message)));
+    assert.ok(noticed < types.indexOf('agent.ended'), 'the user is told before the turn ends');
+    assert.match(run.stdout, NAMED);
+    const again = await runRunner(project, { args: ['--resume'] });
+    assert.notEqual(again.code, 0, again.stdout);
+    assert.match(again.stdout + again.stderr, NAMED, 'nobody at a terminal has agreed');
+    assert.equal(project.workspace.has('work.txt'), false);
+    const { code, shown } = await resumeInPerson(project);
+    assert.equal(code, 0, shown);
+    assert.match(shown, /The user took the state of this moment as a new start/);
+  });
+});
+
+test('a launched session whose contract the agent deletes denies its next call, names the file, pauses, and resumes at a terminal', async () => {
+  await inLoopProject(OPTIONS, script(), async (project) => {
+    const run = await project.run();
+    assert.equal(run.code, 3, run.said + run.stderr);
+    isPaused(project);
+    assert.match(run.said, NAMED);
+    const again = await project.run({ args: ['--resume'] });
+    assert.notEqual(again.code, 0);
+    assert.match(again.said + again.stderr, NAMED, 'nobody at a terminal has agreed');
+    assert.equal(project.workspace.has('work.txt'), false);
+    const { code, shown } = await resumeInPerson(project, '--headless');
+    assert.equal(code, 0, shown);
+    assert.equal(project.ended().as, 'complete');
+    assert.ok(project.workspace.has('work.txt'));
+  });
+});
+
+test('control: with its contract, the same calls are judged by its rules, and the loop goes on', async () => {
+  await inLoopProject({ ...OPTIONS, init: false }, script('keep.py'), async (project) => {
+    const run = await runRunner(project);
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.workspace.has('pushed'), false);
+    assert.equal(project.workspace.read('tests/a.test.js'), 'a\n');
+    assert.doesNotMatch(run.stdout, /Evidence of this loop is lost/);
+  });
+});
