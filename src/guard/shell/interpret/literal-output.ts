@@ -1,20 +1,113 @@
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
-import { UNKNOWN } from '../shell-reading.ts';
+import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
 import { byProgram } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
 
-/** Programs whose output is computed like that of another one. */
-const alike = byProgram({
-  'tee sponge': 'cat',
-  dirname: 'basename',
-  'realpath readlink command type': 'which',
-  du: 'tree',
-  gfind: 'find',
-  fdfind: 'fd',
+/** A call whose output is computed. */
+interface OutputCall {
+  readonly call: Call;
+  readonly name: string;
+  readonly args: Call['words'];
+  /** The arguments as they are written, with `UNKNOWN` for what cannot be read statically. */
+  readonly texts: readonly string[];
+}
+
+type Output = (call: OutputCall) => Stream;
+
+const isOption = (text: string): boolean => text.startsWith('-');
+const literal = (text: string): Stream => ({ kind: 'literal', text });
+
+const echo: Output = ({ args, texts }) => {
+  const from = texts.findIndex((text) => !/^-[neE]+$/.test(text));
+  const escapes = texts.slice(0, Math.max(0, from)).some((text) => text.includes('e'));
+  const text = from === -1 ? '' : texts.slice(from).join(' ');
+  return withTree(literal(`${escapes ? withEscapes(text) : text}\n`), args);
+};
+
+/** Output of `cat` and of programs that print their input. */
+const input: Output = ({ call, name, args, texts }) => {
+  if (name !== 'cat' || texts.every(isOption)) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
+  const given = args.map((word) => inputFrom(word, call.state));
+  const list = given.find(({ under }) => under !== undefined)?.under;
+  if (list !== undefined) return { ...UNKNOWN_STREAM, under: list };
+  const isKnown = given.every(({ kind }) => kind === 'literal');
+  return isKnown ? literal(given.map(({ text }) => text).join('')) : UNKNOWN_STREAM;
+};
+
+const base64: Output = ({ call: { stdin }, texts }) => {
+  const decodes = texts.some((text) => /^(-d|-D|--decode)$/.test(text));
+  const isKnown = /^(?:literal|pipe)$/.test(stdin.kind) && !stdin.text.includes(UNKNOWN);
+  if (!decodes || !isKnown) return UNKNOWN_STREAM;
+  return literal(Buffer.from(stdin.text, 'base64').toString().replaceAll('\0', ''));
+};
+
+/** Output of `basename` and `dirname`. */
+const partOfPath: Output = ({ name, texts }) => {
+  const [path = UNKNOWN, suffix = ''] = texts.filter((text) => !isOption(text));
+  const cut = path.replace(/\/+$/, '');
+  const slash = cut.lastIndexOf('/');
+  if (name === 'dirname') return literal(slash === -1 ? '.' : cut.slice(0, slash) || '/');
+  const base = slash === -1 ? cut : cut.slice(slash + 1);
+  return literal(base.endsWith(suffix) && base !== suffix ? base.slice(0, base.length - suffix.length) : base);
+};
+
+const firstPath: Output = ({ name, texts }) => {
+  const path = texts.find((text) => !isOption(text));
+  return path === undefined || (name === 'type' && !texts.includes('-p')) ? UNKNOWN_STREAM : literal(path);
+};
+
+const ls: Output = ({ call: { state }, args, texts }) => {
+  const files = args.filter((word) => !isOption(word.template));
+  const has = (letter: RegExp): boolean => texts.some((text) => isOption(text) && letter.test(text));
+  if (files.length === 0) {
+    const here = { roots: [state.cwd], names: [], maxDepth: 1 };
+    return { ...UNKNOWN_STREAM, under: has(/[aA]/) ? here : { ...here, visible: true } };
+  }
+  if (has(/l/) || files.some((word) => word.glob === true)) {
+    const roots = files.map(({ template }) => {
+      const path = fromCwd(template, state).replace(/[*?].*$/, '');
+      return path.replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
+    });
+    return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
+  }
+  return literal(`${files.map((word) => word.template).join('\n')}\n${UNKNOWN}`);
+};
+
+/** Output of programs that list whole trees. */
+const tree: Output = ({ call: { state }, texts }) => {
+  const places = texts.filter((text) => !isOption(text));
+  const roots = (places.length === 0 ? ['.'] : places).map((path) => fromCwd(path, state));
+  return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
+};
+
+const git: Output = ({ call: { words, state } }) => {
+  const [verb, ...rest] = gitWords(words).words.map((word) => word.template);
+  const lists =
+    verb === 'ls-files' || (verb === 'grep' && rest.some((text) => /^(-[a-zA-Z]*l|--name-only)/.test(text)));
+  if (!lists) return UNKNOWN_STREAM;
+  const others = rest.some((text) => /^(-[a-z]*o[a-z]*|--others)$/.test(text));
+  const names = verb === 'grep' ? [] : rest.flatMap((text) => (/[*?]/.test(text) ? text.replace(/^.*\//, '') : []));
+  const under: SearchedTree = { roots: [state.cwd], names, filesOnly: true };
+  return { ...UNKNOWN_STREAM, under: others ? under : { ...under, tracked: true } };
+};
+
+const OUTPUTS = byProgram<Output>({
+  echo,
+  printf: ({ args, texts }) => withTree(literal(formatted(texts)), args),
+  pwd: ({ call }) => literal(`${call.state.cwd}\n`),
+  'cat tee sponge': input,
+  base64,
+  'basename dirname': partOfPath,
+  'which realpath readlink command type': firstPath,
+  ls,
+  'tree du': tree,
+  'find gfind': ({ call }) => ({ ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) }),
+  'fd fdfind': ({ call, args }) => ({ ...UNKNOWN_STREAM, under: fdTree(call, args) }),
+  git,
 });
 
 /** Returns a command's output if its words and its input alone determine it. */
@@ -23,92 +116,16 @@ export function literalOutput(call: Call, name: string): Stream {
   const texts = args.map((word) => word.template);
   const listed = listedBySearch(call, name);
   if (listed !== undefined && call.stdin.under === undefined) return listed;
-  switch (alike(name) ?? name) {
-    case 'echo': {
-      const from = texts.findIndex((text) => !/^-[neE]+$/.test(text));
-      const escapes = texts.slice(0, Math.max(0, from)).some((text) => text.includes('e'));
-      const text = from === -1 ? '' : texts.slice(from).join(' ');
-      return withTree({ kind: 'literal', text: `${escapes ? withEscapes(text) : text}\n` }, args);
-    }
-    case 'printf':
-      return withTree({ kind: 'literal', text: formatted(texts) }, args);
-    case 'pwd':
-      return { kind: 'literal', text: `${call.state.cwd}\n` };
-    case 'cat': {
-      const files = texts.filter((text) => !text.startsWith('-'));
-      if (name !== 'cat' || files.length === 0) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
-      const given = args.map((word) => inputFrom(word, call.state));
-      const list = given.find(({ under }) => under !== undefined)?.under;
-      if (list !== undefined) return { ...UNKNOWN_STREAM, under: list };
-      const isKnown = given.every(({ kind }) => kind === 'literal');
-      return isKnown ? { kind: 'literal', text: given.map(({ text }) => text).join('') } : UNKNOWN_STREAM;
-    }
-    case 'base64': {
-      const decodes = texts.some((text) => /^(-d|-D|--decode)$/.test(text));
-      const isKnown = /^(?:literal|pipe)$/.test(call.stdin.kind) && !call.stdin.text.includes(UNKNOWN);
-      if (!decodes || !isKnown) return UNKNOWN_STREAM;
-      return { kind: 'literal', text: Buffer.from(call.stdin.text, 'base64').toString().replaceAll('\0', '') };
-    }
-    case 'basename': {
-      const [path = UNKNOWN, suffix = ''] = texts.filter((text) => !text.startsWith('-'));
-      const cut = path.replace(/\/+$/, '');
-      const slash = cut.lastIndexOf('/');
-      const base = slash === -1 ? cut : cut.slice(slash + 1);
-      const directory = slash === -1 ? '.' : cut.slice(0, slash) || '/';
-      const bare = base.endsWith(suffix) && base !== suffix ? base.slice(0, base.length - suffix.length) : base;
-      return { kind: 'literal', text: name === 'dirname' ? directory : bare };
-    }
-    case 'which': {
-      const path = texts.find((text) => !text.startsWith('-'));
-      return path === undefined || (name === 'type' && !texts.includes('-p'))
-        ? UNKNOWN_STREAM
-        : { kind: 'literal', text: path };
-    }
-    case 'ls': {
-      const files = args.filter((word) => !word.template.startsWith('-'));
-      const here = { roots: [call.state.cwd], names: [], maxDepth: 1 };
-      const has = (letter: RegExp): boolean => texts.some((text) => text.startsWith('-') && letter.test(text));
-      if (files.length === 0)
-        return { ...UNKNOWN_STREAM, under: { ...here, ...(has(/[aA]/) ? {} : { visible: true }) } };
-      const roots = files.map(({ template }) => {
-        const path = fromCwd(template, call.state).replace(/[*?].*$/, '');
-        return path.replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
-      });
-      if (has(/l/) || files.some((word) => word.glob === true))
-        return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
-      return { kind: 'literal', text: `${files.map((word) => word.template).join('\n')}\n${UNKNOWN}` };
-    }
-    case 'tree': {
-      const places = texts.filter((text) => !text.startsWith('-'));
-      const roots = (places.length === 0 ? ['.'] : places).map((path) => fromCwd(path, call.state));
-      return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
-    }
-    case 'find':
-      return { ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) };
-    case 'fd':
-      return { ...UNKNOWN_STREAM, under: fdTree(call, args) };
-    case 'git': {
-      const [verb, ...rest] = gitWords(call.words).words.map((word) => word.template);
-      const lists =
-        verb === 'ls-files' || (verb === 'grep' && rest.some((text) => /^(-[a-zA-Z]*l|--name-only)/.test(text)));
-      if (!lists) return UNKNOWN_STREAM;
-      const others = rest.some((text) => /^(-[a-z]*o[a-z]*|--others)$/.test(text));
-      const names = verb === 'grep' ? [] : rest.flatMap((text) => (/[*?]/.test(text) ? text.replace(/^.*\//, '') : []));
-      return {
-        ...UNKNOWN_STREAM,
-        under: { roots: [call.state.cwd], names, filesOnly: true, ...(others ? {} : { tracked: true as const }) },
-      };
-    }
-    default: {
-      // Whatever gets a list of found files may print found files.
-      const list = call.stdin.under ?? args.find((word) => word.contentUnder !== undefined)?.contentUnder;
-      // `find . | grep hook` keeps those of that name.
-      const isFilter = /^(?:e?grep|rg)$/.test(name) && args.length === 1 && list?.names.length === 0;
-      const glob = isFilter ? nameGlob(args[0], false) : '*';
-      const under = list && glob !== '*' ? { ...list, names: [glob] } : list;
-      return SILENT_COMMANDS.has(name) ? SILENT : { ...UNKNOWN_STREAM, ...(under && { under }) };
-    }
-  }
+  const output = OUTPUTS(name);
+  if (output !== undefined) return output({ call, name, args, texts });
+  if (SILENT_COMMANDS.has(name)) return SILENT;
+  // Whatever gets a list of found files may print found files.
+  const list = call.stdin.under ?? args.find((word) => word.contentUnder !== undefined)?.contentUnder;
+  if (list === undefined) return UNKNOWN_STREAM;
+  // `find . | grep hook` keeps those of that name.
+  const isFilter = /^(?:e?grep|rg)$/.test(name) && args.length === 1 && list.names.length === 0;
+  const glob = isFilter ? nameGlob(args[0], false) : '*';
+  return { ...UNKNOWN_STREAM, under: glob === '*' ? list : { ...list, names: [glob] } };
 }
 
 function withTree(stream: Stream, args: Call['words']): Stream {
