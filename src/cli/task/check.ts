@@ -23,7 +23,7 @@ export const CHECK_COMMAND: Command = {
   name: 'check',
   summary: 'Check a task file and report all problems.',
   usage: '[PATH]',
-  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. It says what run would refuse; a note names what run asks its user for. The exit code is 1 if there is an error.`,
+  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. What run would refuse is an error, with exit code 1; a note names what run asks its user for.`,
   example: 'ralph-loop check tasks/docs',
   options: options({
     run: 'Also run its checks once, and say if they can show that the task is done.',
