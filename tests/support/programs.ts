@@ -11,6 +11,7 @@ const PACKAGES = {
   cargo: 'cargo',
   'cargo-clippy': 'rust-clippy',
   go: 'golang-go',
+  'pre-commit': 'pre-commit',
 } as const;
 
 export type Program = keyof typeof PACKAGES;
@@ -18,7 +19,7 @@ export type Program = keyof typeof PACKAGES;
 /** A program that serves as well where it is installed. The full browser takes five times the processor time for a page. */
 const OTHERS: Partial<Readonly<Record<Program, string>>> = { 'chromium-headless-shell': 'chromium' };
 /** What `npm test` needs. */
-const NEEDED: readonly Program[] = ['tmux', 'bwrap', 'socat', 'redis-server', 'chromium-headless-shell'];
+const NEEDED: readonly Program[] = ['tmux', 'bwrap', 'socat', 'redis-server', 'chromium-headless-shell', 'pre-commit'];
 /** What `npm run test:projects` needs as well, where every other run has stubs. */
 export const TOOLCHAINS: readonly Program[] = ['cargo', 'cargo-clippy', 'go'];
 

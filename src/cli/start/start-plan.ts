@@ -1,14 +1,18 @@
+import { chooseCommitForm } from '../../drive/plan/commit-form.ts';
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
-import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { lastLoopIn, readTaskFile } from '../../drive/start/find-task.ts';
+import { readConfigs } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { hideRuntimeDir, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { existingLoopPolicy } from './start-request.ts';
+import { existingLoopPolicy, startFlags } from './start-request.ts';
 
 /** Checks a start with --plan; null for any other task. `mayAsk`: a new branch may be offered. */
 export async function planToStart(
@@ -16,7 +20,7 @@ export async function planToStart(
   files: LoopFiles,
   task: string | null,
   mayAsk: boolean,
-): Promise<{ readonly from: string | null } | null> {
+): Promise<{ readonly from: string | null; readonly commitForm?: string } | null> {
   const { values, env, projectDir } = context;
   const resumes = values['resume'] === true;
   // A resumed or approved loop is already known to be one over a plan.
@@ -43,7 +47,22 @@ export async function planToStart(
   }
   // The loop's own state would leave the tree unclean after each task.
   hideRuntimeDir(files);
-  return { from: start.from };
+  // An agent that asks for a loop runs nothing of the repository's.
+  const next = isAgent(env) ? [] : start.open.slice(0, JUDGED_MESSAGES);
+  const commitForm = await chooseCommitForm(projectDir, task, next, givenForm(context, task), env);
+  return { from: start.from, commitForm };
+}
+
+/** Number of tasks whose commit messages the commit-msg hook judges before the start: linters take a second for each. */
+const JUDGED_MESSAGES = 3;
+
+/** Returns the form of commit messages in the settings; null without one, and for settings that the start refuses. */
+function givenForm(context: CommandContext, task: string): string | null {
+  const { projectDir, env } = context;
+  const { frontmatter } = checkTaskFile(task, readTaskFile(projectDir, task).toString('utf8'), 'plan');
+  const configs = readConfigs(projectDir, task, env, true);
+  const resolved = resolvePolicy({ kind: 'plan', flags: startFlags(context), env, frontmatter, ...configs });
+  return resolved.ok ? resolved.settings.commitMessage : null;
 }
 
 /** Throws RalphError for a plan with a running loop, before any problem of the loop's files is reported. */

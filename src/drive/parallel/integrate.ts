@@ -132,7 +132,9 @@ class OneIntegration {
     if (!(await areHooksPinned(this.#place.projectDir, { env, view })))
       return this.#failed(INTEGRATE_TEXTS.hooks(name));
     const added = userGit(dir, ['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], env);
-    const committed = added.ok ? userGit(dir, ['commit', '--quiet', '-m', `Work of the loop ${name}`], env) : added;
+    const committed = added.ok
+      ? userGit(dir, ['commit', '--quiet', '-m', `feat: work of the loop ${name}`], env)
+      : added;
     return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.failed(name, committed.complaint));
   }
 

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import { planStop, withDone } from '../../engine/plan/attempt.ts';
+import { BODY_LIMIT, commitSubject, PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import { proofLine, type TaskWork } from '../../engine/plan/task-proof.ts';
 import { type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { oneLine } from '../../text/excerpt.ts';
+import { planName } from './commit-form.ts';
 import type { CommitIntent } from './commit-journal.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
@@ -33,7 +35,9 @@ export function intentOf(place: PlanPlace, task: OpenTask, work: FoundWork): Com
   const results: CheckResult[] = contract.validation.map(({ name }) => ({ name, outcome: 'ok', detail: '' }));
   const entry = completedEntry(place, task, { ...work, results }, after);
   const progressBytes = statSync(join(files.projectDir, progressOf(place)), { throwIfNoEntry: false })?.size ?? null;
-  const subject = oneLine(`feat: ${task.id} - ${task.title}`);
+  const form = contract.commitMessage ?? PLAIN_FORM;
+  const subject = oneLine(commitSubject(form, task, planName(contract.taskPath)));
+  const proof = wrapped(`Proof: ${proofLine(work.evidence, results)}.`);
   const { commitFooters = [] } = contract;
   const footers = commitFooters.length === 0 ? [] : [commitFooters.join('\n')];
   return {
@@ -41,12 +45,17 @@ export function intentOf(place: PlanPlace, task: OpenTask, work: FoundWork): Com
     task: task.id,
     parent: task.commit,
     subject,
-    message: `${[subject, `Proof: ${proofLine(work.evidence, results)}.`, ...footers].join('\n\n')}\n`,
+    message: `${[subject, proof, ...footers].join('\n\n')}\n`,
     before,
     after,
     progressBytes,
     entry: progressBytes === null ? `${progressTitle(contract.taskPath)}${entry}` : entry,
   };
+}
+
+/** Breaks a text between words into lines that linters of commit messages accept. */
+function wrapped(text: string): string {
+  return text.replace(new RegExp(`(.{1,${BODY_LIMIT}})(?: |$)`, 'g'), '$1\n').trimEnd();
 }
 
 export function taskIn(text: string, id: string): PlanFileTask | null {

@@ -7,6 +7,7 @@ import { filesSince, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
+import { whyRejected } from './commit-form.ts';
 import { type CommitIntent, moveBranch, unprovedFiles } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
@@ -16,7 +17,9 @@ import { isOfTask } from './task-files.ts';
 export type TaskCommit =
   | { readonly ok: true; readonly notes: readonly string[] }
   /** `why`: what git said, or the checks that fail on the commit. */
-  | { readonly ok: false; readonly why: string | readonly CheckResult[] };
+  | { readonly ok: false; readonly why: string | readonly CheckResult[] }
+  /** The commit-msg hook rejects the message, which is none of the agent's. */
+  | { readonly ok: false; readonly why: string; readonly isMessage: true };
 
 /**
  * Commits all changes since the task began, including what commit hooks change in these files. Where the commit has other
@@ -41,7 +44,12 @@ export async function commitTask(
     input: intent.message,
     hooks,
   });
-  if (!committed.ok) return { ok: false, why: committed.said };
+  if (!committed.ok) {
+    const { env, sandbox } = changing(place);
+    const said = hooks ? await whyRejected(directory, intent.message, env, sandbox) : null;
+    if (said !== null) return { ok: false, why: PLAN_TEXTS.messageRejected(said), isMessage: true };
+    return { ok: false, why: committed.said };
+  }
   const notes = await takeInWhatHooksChanged(place, staged.paths);
   const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0);
   const failing = problem === null ? await proveAgain(place, intent, checks) : [];

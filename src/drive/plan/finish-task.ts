@@ -10,7 +10,10 @@ import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts'
 import { type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import type { Proved } from './prove-work.ts';
 
-type FinishedTask = { readonly problems: readonly CheckResult[] } | { readonly notes: readonly string[] };
+/** `isMessage`: the commit-msg hook rejects the message, which the agent cannot change. */
+type FinishedTask =
+  | { readonly problems: readonly CheckResult[]; readonly isMessage?: boolean }
+  | { readonly notes: readonly string[] };
 
 /**
  * Writes progress entry and tick of a passed task and commits both with the work. If the commit has other files than those
@@ -38,7 +41,8 @@ export async function finishTask(
   if (committed.ok) return { notes: committed.notes };
   await rollBack(place, begun);
   removeIfThere(files.commitIntent);
-  return { problems: typeof committed.why === 'string' ? [failed(committed.why)] : committed.why };
+  const problems = typeof committed.why === 'string' ? [failed(committed.why)] : committed.why;
+  return { problems, isMessage: 'isMessage' in committed };
 }
 
 /** Marks a task as blocked and records the reason. Commits nothing: the user reviews it first. */

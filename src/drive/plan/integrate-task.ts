@@ -19,7 +19,8 @@ import { type Proved, proveWork } from './prove-work.ts';
 
 interface IntegratedTask {
   /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */
-  readonly end: 'done' | 'misfit' | 'failed';
+  /** `rejected`: by the commit-msg hook, which is not the agent's fault. */
+  readonly end: 'done' | 'misfit' | 'failed' | 'rejected';
   readonly work: CheckedWork;
   readonly notes: readonly string[];
 }
@@ -61,7 +62,11 @@ export async function integrateTask(
     }
     const finished = await finishTask(calm, task, work, checks);
     if (!('notes' in finished)) {
-      return { end: 'failed', work: { ...work, results: [...work.results, ...finished.problems] }, notes };
+      return {
+        end: finished.isMessage ? 'rejected' : 'failed',
+        work: { ...work, results: [...work.results, ...finished.problems] },
+        notes,
+      };
     }
     if (await publishOwn(calm)) return { end: 'done', work, notes: [...notes, ...finished.notes] };
   }

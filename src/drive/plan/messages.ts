@@ -43,6 +43,8 @@ export const PLAN_TEXTS = {
     "The repository's git hooks were changed after the start, so none was run for the commit. Review them: git rev-parse --git-path hooks.",
   notTakenIn: (paths: readonly string[], said: string): string =>
     `a git hook changed files after they were committed, and they could not be added to the commit: ${listed(paths)}. ${said}`,
+  messageRejected: (said: string): string =>
+    `the commit-msg hook of this repository rejects the message of a task's commit. Set its form: commit_message: "{type}: {title}" in the plan's frontmatter (also {id} and {plan}). ${said}`,
   notFolded: (said: string): string => `your commits could not be folded into the loop's commit: ${said}`,
   noRepository: (why: string): string => `a plan needs one commit per task, which is not possible here: ${why}`,
   noProgressFile: (path: string): string =>

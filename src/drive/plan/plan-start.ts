@@ -61,9 +61,13 @@ export async function checkPlanStart(request: PlanStartRequest) {
     if (mainBranch !== null) problems.push(PLAN_TEXTS.mainBranch(mainBranch, planBranch(planPath)));
     throw new RalphError('task-invalid', problems.join('\n'));
   }
+  const isFirst = ({ id }: { readonly id: string }): boolean => planKey(id) === planKey(request.from ?? '');
+  const open = plan.tasks.filter(({ status }) => status === 'open');
   const warnings = plan.problems.filter(({ severity }) => severity === 'warning');
   return {
     mainBranch,
+    /** The tasks that come next, without a limit. */
+    open: open.slice(Math.max(0, open.findIndex(isFirst))),
     from: plan.tasks.find(({ id }) => request.from !== null && planKey(id) === planKey(request.from))?.id ?? null,
     notes: warnings.map(({ line, message }) => `line ${line}: ${message}`),
   };

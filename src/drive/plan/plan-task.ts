@@ -149,14 +149,16 @@ async function finishDone(
   writeOpenTask(place.files, { ...task, verified: baselineOf(work.results) });
   if (part !== undefined) {
     const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, checks);
-    const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : attemptVerdict(plan, false);
+    const failed = end === 'rejected' ? 'blocked' : attemptVerdict(plan, false);
+    const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : failed;
     return { ...integrated, as };
   }
   // The commit is not aborted halfway.
   const done = await finishTask({ ...place, signal: new AbortController().signal }, task, work, checks);
   if ('notes' in done) return { as: 'done', work, notes: done.notes };
   const results = [...work.results, ...done.problems];
-  return { as: attemptVerdict(plan, false), work: { ...work, results }, notes: [] };
+  const as = done.isMessage ? 'blocked' : attemptVerdict(plan, false);
+  return { as, work: { ...work, results }, notes: [] };
 }
 
 function tasksOf({ files, contract, part }: PlanPlace): PlanAttempt['tasks'] {

@@ -23,6 +23,7 @@ export function consentTerms(contract: Contract, list: TddRecord | null): Consen
     ...flatten('guardrails', guardrails),
     ...flatten('sandbox', sandbox === undefined ? undefined : { mode: 'on', ...sandbox }),
     ...flatten('', policy),
+    ...flatten('commit_message', contract.commitMessage),
     ...flatten('commit_footers', contract.commitFooters),
     ...flatten('findings_log', contract.findingsLog),
     ...flatten('accept', contract.accept),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { clientSandboxProblem } from '../../claude/find-client.ts';
+import { PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { Policy, TaskTerms } from '../../engine/schema/contract.ts';
 import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
@@ -59,8 +60,11 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       frontmatter,
       head,
       // The first or the only task of a plan: each start names it, no setting does.
-      policy: policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...plan } } : policy,
-      ...(request.plan && { commitFooters: [...resolved.settings.commitFooters] }),
+      policy: policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...placeOf(plan) } } : policy,
+      ...(plan && {
+        commitMessage: resolved.settings.commitMessage ?? plan.commitForm ?? PLAIN_FORM,
+        commitFooters: [...resolved.settings.commitFooters],
+      }),
       validation: resolved.settings.validation,
       ...(request.plan &&
         resolved.settings.validation.length === 0 && {
@@ -87,6 +91,11 @@ export function requireOpenItems(taskPath: string, items: PreparedContract['chec
   if (items === null) return;
   const { done, total } = countChecklist(items);
   if (total > 0 && done >= total) throw new RalphError('usage', START_TEXTS.allChecked(taskPath, total));
+}
+
+/** Returns the first and the only task of a plan, as its policy names them. */
+function placeOf({ from, only }: NonNullable<ContractRequest['plan']>) {
+  return only === undefined ? { from } : { from, only };
 }
 
 /** Returns fixed terms with the values of this run, and the checklist as it is now. */

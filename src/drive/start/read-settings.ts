@@ -39,8 +39,15 @@ export interface ContractRequest {
   readonly clientVersion: string | null | (() => string | null);
   readonly bundleDir: string | null;
   readonly clientArgs?: readonly string[];
-  /** The task is a plan; `from` is the id of the task to begin with, `only` that of the only one to work on. */
-  readonly plan?: { readonly from: string | null; readonly only?: string | undefined } | null;
+  /**
+   * The task is a plan; `from` is the id of the task to begin with, `only` that of the only one to work on, `commitForm` the
+   * form of the repository's commit messages.
+   */
+  readonly plan?: {
+    readonly from: string | null;
+    readonly only?: string | undefined;
+    readonly commitForm?: string;
+  } | null;
   /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
   /** Terms that apply regardless of the current task file and settings. */

@@ -62,6 +62,7 @@ const KEYS: Classified<Frontmatter> = {
   breaker: never,
   budget: never,
   max_tasks: never,
+  commit_message: never,
   commit_footers: never,
   background_wait: never,
   inter_iteration_delay: never,

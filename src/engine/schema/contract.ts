@@ -147,6 +147,8 @@ export const contract = z.strictObject({
   taskPath: z.string().min(1),
   task: taskTerms.nullable(),
   guardrails,
+  /** Form of the first line of each commit message of the engine; absent in an older plan, and in other loops. */
+  commitMessage: z.string().min(1).optional(),
   /** Lines at the end of each commit message of the engine; present only for a plan. */
   commitFooters: z.array(z.string().min(1)).optional(),
   /** Absent if agent and commands run without a sandbox. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { commitFormProblem } from '../../engine/plan/commit-subject.ts';
 import { MODES, NOTIFY_KINDS } from '../../engine/schema/constants.ts';
 import { promiseProblem, signalProblem } from '../../engine/signals/signals.ts';
 import type { TaskKind } from '../task-file.ts';
@@ -170,6 +171,10 @@ const KEYS = {
   max_tasks: optional(
     integer(1, 100),
     'Plans: number of tasks done in one session after which the loop pauses for review; 5 by default.',
+  ),
+  commit_message: optional(
+    ruledText('must be a text', 'commit-message', commitFormProblem),
+    'Plans: form of the first line of each commit, with {type}, {title}, {id} and {plan}. Default: "{type}: {title}" where commitlint or a conventional history is found, else "feat: {id} - {title}".',
   ),
   commit_footers: optional(
     list(line(), 'lines'),

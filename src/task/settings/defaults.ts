@@ -36,6 +36,7 @@ export const DEFAULTS = {
   budget: { max_cost: null, max_tokens: null, max_time: null, stop_at: null, warn_at: 0.8 },
   max_iterations: 25,
   max_tasks: 5,
+  commit_message: null,
   commit_footers: [],
   background_wait: 1_800_000,
   inter_iteration_delay: 0,

@@ -64,6 +64,7 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
     baseline,
     findings_log,
     guardrails,
+    commit_message,
     commit_footers,
     worktree_setup,
     worktree_copy,
@@ -99,6 +100,7 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
     notify: { ...notify, on: [...notify.on], command: notify.command && [...notify.command] },
     guardrails: guardrailsOf(guardrails),
     sandbox,
+    commitMessage: commit_message,
     commitFooters: commit_footers,
     task,
   };
