@@ -102,7 +102,8 @@ export function budgetWarningText(name: string, reading: string): string {
 }
 
 export function idleLimitText(idleMs: number, limitMs: number): string {
-  return `Stopped after being idle for ${formatDuration(idleMs)} (idle.max is ${formatDuration(limitMs)}).`;
+  const beyond = idleMs > limitMs ? ', the last iteration included' : '';
+  return `Stopped after being idle for ${formatDuration(idleMs)}${beyond} (idle.max is ${formatDuration(limitMs)}).`;
 }
 
 export function stoppedText({ iteration, stopFlag }: Pick<LoopState, 'iteration' | 'stopFlag'>): string {

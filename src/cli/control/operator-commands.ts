@@ -8,6 +8,7 @@ import { dropContract, type LoopFiles, readState } from '../../state/loop-files.
 import { processChain, terminalOf } from '../../state/process/ancestors.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveState, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
@@ -187,7 +188,7 @@ function askToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: Lo
 }
 
 /** Archives a state that the engine cannot read, unchanged. */
-function putAside({ files, now }: CommandContext): string {
+function putAside({ files, now, env }: CommandContext): string {
   const at = now();
   const path = withState(files, LOCK_WAIT, (current) => {
     if (current.kind === 'corrupt') {
@@ -195,7 +196,8 @@ function putAside({ files, now }: CommandContext): string {
       return { next: 'keep', result: quarantine(files, at, 'corrupt') };
     }
     if (current.kind !== 'four-keys') return { next: 'keep', result: null };
-    const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations: 100 });
+    const { maxIterations } = policyFromEnvironment(env, files.projectDir).policy;
+    const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations });
     const ended = { at, as: 'cancelled', message: 'reset by the user.', verified: false } as const;
     return { next: 'remove', result: archiveState(files, { ...adopted, status: 'ended', ended }, at, 'cancelled') };
   });

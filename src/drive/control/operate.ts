@@ -35,7 +35,7 @@ export function operate(
     const command = commandFor(current.state);
     // A cancel works without a contract: it is the way out if the contract is unreadable.
     const stored = command.kind === 'cancel' ? null : readContract(files);
-    const policy = stored?.contract.policy ?? policyFromEnvironment(env).policy;
+    const policy = stored?.contract.policy ?? policyFromEnvironment(env, files.projectDir).policy;
     const { loopId, sessionId, clientPid } = current.state;
     // The session may still be at work: its next tool call is denied and its turn ends.
     const mayWork = sessionId !== null && (clientPid === null || clientAlive(current.state));

@@ -39,7 +39,9 @@ export function changeOwnLoop<T>(
     if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {
       return { next: 'keep', result: null };
     }
-    const policy = readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
+    const policy =
+      readContract(context.files)?.contract.policy ??
+      policyFromEnvironment(context.env, context.files.projectDir).policy;
     const { state: next, ...changed } = change(current.state, policy);
     return { next, ...changed };
   });

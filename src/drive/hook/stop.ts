@@ -214,7 +214,7 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
   const stored = readContract(context.files);
   if (stored !== null) return restored(stored, context, 0);
   if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for another loop
-  const { policy, notes } = policyFromEnvironment(context.env);
+  const { policy, notes } = policyFromEnvironment(context.env, context.files.projectDir);
   for (const note of notes) log(context.files, context.now(), 'environment', note);
   const { name } = context.files;
   const adopted = adoptFourKeys(current.file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
@@ -234,11 +234,11 @@ function loadOwn(current: Extract<ReadState, { kind: 'loop' }>, context: DriverC
   try {
     stored = liveContract(context.files, state);
   } catch (error) {
-    const { policy } = policyFromEnvironment(context.env);
+    const { policy } = policyFromEnvironment(context.env, context.files.projectDir);
     return { kind: 'loop', loaded: { state: bound, policy, stored: null, restored: wentBack, lost: lossIn(error) } };
   }
   if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);
-  const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
+  const policy = stored?.contract.policy ?? policyFromEnvironment(context.env, context.files.projectDir).policy;
   return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, lost: null } };
 }
 

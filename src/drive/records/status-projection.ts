@@ -3,6 +3,7 @@ import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
+import { putForeignRunAway } from '../../state/task-folder/archive-run.ts';
 import {
   keepOutOfGit,
   putRunAway,
@@ -82,6 +83,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
       const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
       if (directory !== null) tried(() => keepOutOfGit(directory));
       if (directory !== null && isNew) tried(() => putRunAway(directory, at));
+      if (isNew) tried(() => putForeignRunAway(run, at));
       tried(() => takeFlags(run));
       tried(() => prune(run, at));
       lost(counted);

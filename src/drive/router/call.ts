@@ -215,7 +215,7 @@ function lookAtLoop(
 function paused(state: LoopState, files: LoopFiles, { now, env }: RouterOptions, message: Message): Found {
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
   const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
-  const next = transition(state, event, policyFromEnvironment(env).policy);
+  const next = transition(state, event, policyFromEnvironment(env, files.projectDir).policy);
   return { next: next.state, result: { answer: trouble(files, message), effects: next.effects } };
 }
 

@@ -22,6 +22,7 @@ import { bindList } from '../tdd/scenario-list.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { formerBaseline, type StartBaseline, storeBaseline } from './baseline.ts';
 import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
+import { lastLoopIn } from './find-task.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 
 export function withConsentDigest(contract: Contract, list: TddRecord | null): Contract {
@@ -43,7 +44,10 @@ export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: 
 
 /** Returns the contract that awaits consent. Throws RalphError `contract-missing` or `contract-changed`. */
 export function pendingContract(files: LoopFiles): Contract {
-  return proved(readContract(files)).contract;
+  const stored = readContract(files);
+  const ended = stored === null ? lastLoopIn(files) : null;
+  if (ended?.status === 'ended') throw new RalphError('refused', START_TEXTS.nothingPending(ended.ended.as));
+  return proved(stored).contract;
 }
 
 /** Returns the terms that await consent. Throws as `pendingContract`. */

@@ -3,6 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { readCounters, withKept } from '../../state/counters-file.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../state/loop-files.ts';
 import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
@@ -59,7 +60,8 @@ export function continueExistingLoop(current: ReadState, request: StartRequest, 
       throw new RalphError('state-newer', START_TEXTS.newer(files.state));
     case 'four-keys': {
       if (existing === 'refuse') throw new RalphError('refused', HOOK_TEXTS.interruptedLoop(current.file.iteration));
-      const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations: 100 });
+      const { maxIterations } = policyFromEnvironment(request.env, files.projectDir).policy;
+      const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations });
       if (existing === 'resume') return { before: resumeState(adopted, at, consented) };
       archiveState(files, adopted, at, 'interrupted');
       return NEW_LOOP;

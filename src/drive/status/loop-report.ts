@@ -147,7 +147,7 @@ function fourKeyLoop(file: FourKeyState, files: LoopFiles, env: NodeJS.ProcessEn
     ...{ active: true, iteration, startedAt, lastRunAt, lastFindingsCount: lastFindingsCount ?? 'unknown' },
     ...filesOf(files, DEFAULT_TASK),
     ...{ name: files.name, loopId: null, status: 'running', mode: 'hook', taskPath: DEFAULT_TASK },
-    maxIterations: policyFromEnvironment(env).policy.maxIterations,
+    maxIterations: policyFromEnvironment(env, files.projectDir).policy.maxIterations,
     ...{ idleIterations: 0, waitingUntil: null, waitingFor: null, paused: null, stopRequested: false },
     ...{ sessionId: null, clientPid: null, clientAlive: null, usage: null },
   };

@@ -145,6 +145,8 @@ export const START_TEXTS = {
     'Show it and approve it': 'consent',
     'Refuse it': 'cancel',
   }),
+  nothingPending: (as: string): Message =>
+    advise(`nothing awaits your consent: this loop has ended (${as}).`, 'Start another', 'start'),
   noContract: advise("This loop's contract is missing.", 'Start it again', 'resume'),
   noIterationsLeft: (iteration: number, max: number): Message =>
     advise(`This loop has used ${iteration} of ${max} iterations.`, 'Grant more', 'resume', { 'max-iterations': 'N' }),

@@ -57,7 +57,10 @@ export function pausedEntry(tasks: number, at: string, next: string): string {
   return `\n## Paused after ${counted(tasks, 'task')} for review\n\n- At: ${at}\n- Next: ${oneLine(next)}\n`;
 }
 
-/** Returns the last entry of a progress file in one line, for a hand-off; null if there is none. */
+/**
+ * Returns the last entry of a progress file in one line, for a hand-off; null if there is none. Reads our entries, and those
+ * of other tools: labels in bold, lists below a label, or plain text.
+ */
 export function lastProgress(text: string): string | null {
   const last = text
     .split(/^## (?!Paused after )/m)
@@ -65,9 +68,29 @@ export function lastProgress(text: string): string | null {
     .at(-1);
   if (last === undefined) return null;
   const [head = '', ...lines] = last.split(/\r?\n/);
-  const of = (label: string): string =>
-    lines.find((line) => line.startsWith(`- ${label}: `))?.slice(label.length + 4) ?? '';
-  return `${head.trim()} (${of('Status')}): ${of('Summary')} Learnings: ${of('Learnings')}`;
+  const of = (...labels: string[]): string => {
+    return oneLine(labels.map((label) => partOf(lines, label)).find((text) => text !== '') ?? '');
+  };
+  const [status, summary, learnings] = [
+    of('status'),
+    of('summary', 'what was done', 'implemented', 'changes'),
+    of('learnings', 'notes'),
+  ];
+  const plain = lines.filter((line) => line.trim() !== '' && !LABELLED.test(line)).join(' ');
+  const said = summary || oneLine(plain) || 'no summary';
+  return `${head.trim()}${status && ` (${status})`}: ${said}${learnings && ` Learnings: ${learnings}`}`;
+}
+
+const LABELLED = /^[-*+\s]*(?:\*\*|__)?([A-Za-z][\w ]*?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(.*)$/;
+
+/** Returns the text behind a label, or the list below it; '' without the label. */
+function partOf(lines: readonly string[], label: string): string {
+  const at = lines.findIndex((line) => LABELLED.exec(line)?.[1]?.toLowerCase() === label);
+  const text = LABELLED.exec(lines[at] ?? '')?.[2] ?? '';
+  if (at === -1 || text !== '') return text;
+  const rest = lines.slice(at + 1);
+  const end = rest.findIndex((line) => line.trim() === '' || LABELLED.test(line));
+  return (end === -1 ? rest : rest.slice(0, end)).map((line) => line.replace(/^[-*+\s]+/, '')).join('; ');
 }
 
 /** Returns the labelled lines of the agent's last message; without a summary, its first paragraph. */

@@ -3,6 +3,7 @@ import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import { RalphError } from '../../text/message.ts';
 import { freePath, syncDirectory } from '../files/regular-file.ts';
 import { hasRunDir, isRealDir, pathKind, type RunFiles } from './run-files.ts';
+import { readRunState } from './run-state.ts';
 
 /** Moves a task folder's run state into its archive. Throws `usage` if there is none, `refused` for links. */
 export function archiveRun(files: RunFiles, at: string): string {
@@ -16,6 +17,15 @@ export function archiveRun(files: RunFiles, at: string): string {
   syncDirectory(files.archiveDir);
   syncDirectory(files.taskDir);
   return path;
+}
+
+/** Moves the run state of another runner away: a status file that is not ours, or records of which we know none. */
+export function putForeignRunAway(files: RunFiles, at: string): void {
+  const found = readRunState(files);
+  if (found === null) return;
+  const isForeign =
+    found.status === null && (found.problem !== null || (found.lastIteration === null && found.torn > 0));
+  if (isForeign) archiveRun(files, at);
 }
 
 /** Copies status, journals and transcripts into an empty folder. Throws `usage` without a run, `refused` if it is not empty. */

@@ -3,6 +3,9 @@ import { type KeyProblem, keyPath, printableValue } from './problem.ts';
 
 type Keys = readonly (string | number)[];
 
+/** Names that other loops give to a key. */
+const ALIASES: Readonly<Record<string, string>> = { effort: 'thinking' };
+
 /** Renames camelCase aliases (snake_case takes precedence); drops unknown keys and keys without a value, each with a warning. */
 export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProblem[], at: Keys = []): unknown {
   if (Array.isArray(value)) {
@@ -15,7 +18,8 @@ export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProb
   const known = Object.keys(shape);
   const renamed: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
-    const name = known.includes(key) ? key : known.find((candidate) => camelCase(candidate) === key);
+    const alias = known.find((candidate) => camelCase(candidate) === key || ALIASES[candidate] === key);
+    const name = known.includes(key) ? key : alias;
     if (name === undefined) {
       const why = `is not a known key and does nothing.${suggestion(key, known)}`;
       problems.push(idle([...at, key], item, 'unknown-key', why));

@@ -1,9 +1,15 @@
+import { join } from 'node:path';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { signalProblem } from '../../engine/signals/signals.ts';
+import { readRecord } from '../../state/files/regular-file.ts';
+import { PROJECT_CONFIG } from '../task-file.ts';
 import { DEFAULT_POLICY } from './read-values.ts';
 
-/** Returns the policy of a four-key state: defaults and valid RALPH_ variables. Invalid ones are reported. */
-export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>) {
+/**
+ * Returns the policy of a four-key state: defaults, the project's limit of iterations, and valid RALPH_ variables. Invalid
+ * ones are reported.
+ */
+export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>, projectDir: string) {
   const notes: string[] = [];
   const number = (name: string, least: number, most: number, otherwise: number): number => {
     const text = env[name];
@@ -16,11 +22,17 @@ export function policyFromEnvironment(env: Readonly<Record<string, string | unde
   const { breaker, maxIterations } = DEFAULT_POLICY;
   const policy: Policy = {
     ...DEFAULT_POLICY,
-    maxIterations: number('RALPH_MAX_ITERATIONS', 1, 100, maxIterations),
+    maxIterations: number('RALPH_MAX_ITERATIONS', 1, 100, configured(projectDir) ?? maxIterations),
     breaker: { ...breaker, findings: number('RALPH_CIRCUIT_BREAKER_THRESHOLD', 0, 1_000_000, breaker.findings) },
     completion: completion(env['RALPH_COMPLETION_SIGNAL'], notes),
   };
   return { policy, notes };
+}
+
+/** Returns the limit that `config --max-iterations` has written; null without a valid one, which `config` reports. */
+function configured(projectDir: string): number | null {
+  const value = readRecord<{ max_iterations: unknown }>(join(projectDir, PROJECT_CONFIG))?.max_iterations;
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100 ? Number(value) : null;
 }
 
 function completion(text: string | undefined, notes: string[]): Policy['completion'] {

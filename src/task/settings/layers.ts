@@ -1,7 +1,7 @@
 import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
 import { readSettings } from '../frontmatter/check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
-import { type Frontmatter, frontmatterSchema, IN_SECONDS } from '../frontmatter/schema.ts';
+import { type Frontmatter, frontmatterSchema, IN_SECONDS, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
 
 /** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
@@ -77,13 +77,15 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
     // Task keys belong to one loop: to its own configuration and flags.
     const ofLoop = source === 'loop config' || (source === 'flag' && takesTaskKeys(sources.kind));
     const read = readSettings(raw, {
+      ...(ofLoop && { cap: ITERATION_CAP[sources.kind] }),
       whole: false,
       taskKeys: ofLoop ? 'all' : source in configs ? 'reflect_every' : 'none',
     });
     // A mistyped key in a file has no effect; on the command line, ignoring it would drop an explicit request.
     const asError = (problem: KeyProblem): KeyProblem =>
       source === 'flag' && problem.rule === 'unknown-key' ? { ...problem, severity: 'error' } : problem;
-    problems.push(...read.problems.map((problem) => placed(asError(problem), origin)));
+    const found = source in configs ? withUnknownKeysTogether(read.problems) : read.problems;
+    problems.push(...found.map((problem) => placed(asError(problem), origin)));
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };
   add('flag', nested(sources.flags ?? {}), () => 'an option');
@@ -94,6 +96,16 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
     add(source, raw, () => sources.paths?.[source] ?? `the ${source}`);
   }
   return { layers, problems };
+}
+
+/** Names the keys of another tool's file, which do nothing here, in one line. */
+function withUnknownKeysTogether(problems: readonly KeyProblem[]): readonly KeyProblem[] {
+  const isUnknown = ({ rule, message }: KeyProblem): boolean => rule === 'unknown-key' && !message.includes('mean');
+  const [first, ...more] = problems.filter(isUnknown);
+  if (first === undefined || more.length === 0) return problems;
+  const names = [first, ...more].map(({ keys }) => keyPath(keys)).join(', ');
+  const together = { ...first, message: `${names} are not known keys and do nothing.` };
+  return problems.flatMap((problem) => (problem === first ? [together] : isUnknown(problem) ? [] : [problem]));
 }
 
 function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string) => string): Problem {

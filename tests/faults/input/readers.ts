@@ -65,7 +65,7 @@ export function parsersNeverThrow(watch: Stopwatch, parse: ParseHookInput = pars
       watch.time('readSignals', () => readSignals(text, { completion: { kind: 'signal', text: 'DONE' }, signalMatch }));
     }
     const env = { RALPH_COMPLETION_SIGNAL: text, RALPH_MAX_ITERATIONS: text };
-    watch.time('policyFromEnvironment', () => policyFromEnvironment(env));
+    watch.time('policyFromEnvironment', () => policyFromEnvironment(env, '/nowhere'));
   });
 }
 

@@ -110,3 +110,20 @@ test('a pause for review says after how many tasks, when, and what is next', () 
   );
   assert.match(pausedEntry(2, ENTRY.at, 'x'), /after 2 tasks for/);
 });
+
+/** Entries as other tools write them: [entry, the line for the hand-off]. */
+const OTHERS: readonly (readonly [entry: string, line: string])[] = [
+  [
+    '## Task 1: A\n\n**Status:** Complete\n**Summary:** the table is there\n**Learnings:**\n- slow tests\n- two of them\n',
+    'Task 1: A (Complete): the table is there Learnings: slow tests; two of them',
+  ],
+  ['## 2026-01-10 - Task 1\n- What was done: added the table\n- Files: a.ts\n', '2026-01-10 - Task 1: added the table'],
+  ['## Task 1\n\nAdded the table.\nIt has an index.\n', 'Task 1: Added the table. It has an index.'],
+  ['## Task 1\n', 'Task 1: no summary'],
+];
+
+for (const [entry, line] of OTHERS) {
+  test(`an entry of another tool is shown on one line: ${line}`, () => {
+    assert.equal(lastProgress(`# Progress\n\n${entry}`), line);
+  });
+}
