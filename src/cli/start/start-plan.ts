@@ -1,12 +1,13 @@
-import { chooseCommitForm } from '../../drive/plan/commit-form.ts';
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { lastLoopIn, readTaskFile } from '../../drive/start/find-task.ts';
 import { readConfigs } from '../../drive/start/read-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { planName } from '../../engine/plan/commit-subject.ts';
 import { hideRuntimeDir, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { chooseCommitForm } from '../../task/git/commit-form.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
@@ -49,8 +50,9 @@ export async function planToStart(
   hideRuntimeDir(files);
   // An agent that asks for a loop runs nothing of the repository's.
   const next = isAgent(env) ? [] : start.open.slice(0, JUDGED_MESSAGES);
-  const commitForm = await chooseCommitForm(projectDir, task, next, givenForm(context, task), env);
-  return { from: start.from, commitForm };
+  const chosen = await chooseCommitForm(projectDir, planName(task), next, givenForm(context, task), env);
+  if ('rejected' in chosen) throw new RalphError('task-invalid', PLAN_TEXTS.messageRejected(chosen.rejected));
+  return { from: start.from, commitForm: chosen.form };
 }
 
 /** Number of tasks whose commit messages the commit-msg hook judges before the start: linters take a second for each. */

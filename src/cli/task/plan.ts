@@ -6,6 +6,7 @@ import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { withOtherLoop } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { type Paint, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -67,7 +68,7 @@ function checkedPlan(context: CommandContext, path: string, shown: string) {
     : startProblems(examineFile(context, path, true));
   const refused = started.map(({ rule, message, severity }) => ({ line: 1, taskId: null, rule, message, severity }));
   // In the order of the file.
-  const problems = [...found, ...refused, ...plan.problems].sort((a, b) => a.line - b.line);
+  const problems = [...found, ...refused, ...withOtherLoop(plan.problems, path, text)].sort((a, b) => a.line - b.line);
   const ok = !problems.some(({ severity }) => severity === 'error');
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
 }

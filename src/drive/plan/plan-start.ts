@@ -9,6 +9,7 @@ import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
+import { withOtherLoop } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/defaults.ts';
 import { progressPath } from '../../task/task-file.ts';
@@ -35,7 +36,9 @@ interface PlanStartRequest {
  */
 export async function checkPlanStart(request: PlanStartRequest) {
   const { projectDir, planPath, env } = request;
-  const plan = readPlan(readText(projectDir, planPath));
+  const text = readText(projectDir, planPath);
+  const read = readPlan(text);
+  const plan = { ...read, problems: withOtherLoop(read.problems, planPath, text) };
   const broken = errorsIn(plan);
   const problems = broken === null ? beginProblems(plan, request) : [PLAN_TEXTS.lint(planPath, broken)];
   const progress = progressPath(planPath);

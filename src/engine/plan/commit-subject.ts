@@ -29,6 +29,11 @@ export function commitFormProblem(form: string): string | null {
 
 const KEYS = ['type', 'title', 'id', 'plan'];
 
+/** Returns the name of a plan for its commits: that of its file. */
+export function planName(planPath: string): string {
+  return planPath.slice(planPath.lastIndexOf('/') + 1).replace(/\.(?:md|markdown)$/i, '');
+}
+
 /** Returns the first line of a task's commit. After a conventional prefix it passes the rules of config-conventional. */
 export function commitSubject(
   form: string,

@@ -7,6 +7,7 @@ import { unreadBoxes } from '../../text/markdown/lists.ts';
 import { advise } from '../../text/message.ts';
 import { missingPrograms, type ProjectPlace } from '../commands/missing/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
+import { otherLoopText } from '../other-loops.ts';
 import { BY_FILE } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
 import { readSettings } from './check-settings.ts';
@@ -23,7 +24,7 @@ const MAX_FRONTMATTER = 256 * 1024;
  * there. The frontmatter, with durations in milliseconds, is null if it has an error. The body may have errors of its own.
  */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
-  if (kind === 'prompt' && /\.json$/i.test(path)) return { kind, frontmatter: null, problems: [JSON_TASK] };
+  if (kind === 'prompt' && /\.json$/i.test(path)) return { kind, frontmatter: null, problems: [jsonTask(path, text)] };
   const split = splitFrontmatter(text);
   const encoding = encodingProblem(text);
   const whole = encoding?.severity === 'error' ? encoding : wholeFileProblem(kind, split);
@@ -186,6 +187,12 @@ export function isUnfilled(body: string): boolean {
   return true;
 }
 
+/** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */
+function jsonTask(path: string, text: string): Problem {
+  const message = otherLoopText(path, text, 'JSON is no task');
+  return message === null ? JSON_TASK : { ...JSON_TASK, message };
+}
+
 const JSON_TASK: Problem = {
   path: '',
   line: 1,
@@ -203,9 +210,12 @@ function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null
   const { done, total } = countChecklist(checklistItems(body));
   if (done === total) return null;
   const open = total - done === 1 ? '1 open box is' : `${total - done} open boxes are`;
-  const message = show(
-    advise(`${open} not counted.`, 'To count them, move the file to .ralph/NAME/task.md and start it', 'run NAME'),
-  );
+  const known = otherLoopText(path, body, `its ${open} not counted here`);
+  const message =
+    known ??
+    show(
+      advise(`${open} not counted.`, 'To count them, move the file to .ralph/NAME/task.md and start it', 'run NAME'),
+    );
   return { path: '', line: bodyLine, column: 1, value: null, rule: 'boxes-not-counted', message, severity: 'warning' };
 }
 

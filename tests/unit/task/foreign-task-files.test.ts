@@ -7,7 +7,7 @@ const BOXES = '# Fix plan\n\n- [x] one\n- [ ] two\n- [~] three\n';
 const rulesOf = (path: string, text: string): string[] => checkTaskFile(path, text).problems.map(({ rule }) => rule);
 
 test('open boxes of a named file that is no checklist are said to be uncounted, with the way to count them', () => {
-  const [problem] = checkTaskFile('docs/fix_plan.md', BOXES).problems;
+  const [problem] = checkTaskFile('docs/todo.md', BOXES).problems;
   assert.equal(problem?.severity, 'warning');
   assert.match(problem?.message ?? '', /^2 open boxes are not counted\. .*\.ralph\/NAME\/task\.md.* run NAME\.$/);
   const one = checkTaskFile('todo.md', 'Do it.\n\n- [ ] one\n').problems[0]?.message ?? '';
@@ -16,14 +16,14 @@ test('open boxes of a named file that is no checklist are said to be uncounted, 
 
 test('control: a checklist, a file without open boxes, and the default prompt are not named', () => {
   assert.deepEqual(rulesOf('.ralph/site/task.md', BOXES.replace('[~]', '[ ]')), []);
-  assert.deepEqual(rulesOf('docs/fix_plan.md', '# Done\n\n- [x] one\n'), []);
-  assert.deepEqual(rulesOf('docs/fix_plan.md', 'Do it; `- [ ]` is a box.\n'), []);
+  assert.deepEqual(rulesOf('docs/todo.md', '# Done\n\n- [x] one\n'), []);
+  assert.deepEqual(rulesOf('docs/todo.md', 'Do it; `- [ ]` is a box.\n'), []);
   assert.deepEqual(rulesOf('.claude/ralph/PROMPT.md', BOXES), []);
 });
 
 test('JSON is refused as a task, with what to do', () => {
   for (const path of ['prd.json', 'docs/PRD.JSON']) {
-    const { problems, frontmatter } = checkTaskFile(path, '{"userStories": [{"passes": false}]}');
+    const { problems, frontmatter } = checkTaskFile(path, '{"stories": [{"passes": false}]}');
     assert.deepEqual([problems[0]?.severity, problems[0]?.rule, frontmatter], ['error', 'json-task', null]);
     assert.match(problems[0]?.message ?? '', /ralph-loop run NAME\.$/);
   }

@@ -1,12 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { CONVENTIONAL_FORM, commitSubject, PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
 import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
-import { changeByGit, runGit } from '../../task/git/run-git.ts';
-import { RalphError } from '../../text/message.ts';
-import { PLAN_TEXTS } from './messages.ts';
+import { changeByGit, runGit } from './run-git.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -17,15 +15,15 @@ interface Titled {
 
 /**
  * Chooses the form of the commit messages of a plan: the given one, else that of the repository. Its commit-msg hook judges
- * the messages of the next tasks before any model call. Throws `task-invalid` if it rejects them.
+ * the messages of the next tasks before any model call: `rejected` is what it says, if no form passes.
  */
 export async function chooseCommitForm(
   projectDir: string,
-  planPath: string,
+  plan: string,
   tasks: readonly Titled[],
   given: string | null,
   env: Environment,
-): Promise<string> {
+): Promise<{ readonly form: string } | { readonly rejected: string }> {
   const isConventional =
     given === null && (hasCommitlint(projectDir) || (await isHistoryConventional(projectDir, env)));
   const defaults = isConventional ? [CONVENTIONAL_FORM, PLAIN_FORM] : [PLAIN_FORM, CONVENTIONAL_FORM];
@@ -34,17 +32,13 @@ export async function chooseCommitForm(
   for (const form of forms) {
     const rejected = await firstRejected(
       projectDir,
-      tasks.map((task) => commitSubject(form, task, planName(planPath))),
+      tasks.map((task) => commitSubject(form, task, plan)),
       env,
     );
-    if (rejected === null) return form;
+    if (rejected === null) return { form };
     said ||= rejected;
   }
-  throw new RalphError('task-invalid', PLAN_TEXTS.messageRejected(said));
-}
-
-export function planName(planPath: string): string {
-  return basename(planPath).replace(/\.(?:md|markdown)$/i, '');
+  return { rejected: said };
 }
 
 async function firstRejected(directory: string, subjects: readonly string[], env: Environment): Promise<string | null> {

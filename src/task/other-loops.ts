@@ -1,0 +1,59 @@
+import { basename, dirname, isAbsolute, relative } from 'node:path';
+import { quoted } from '../text/quote.ts';
+
+/** A file of another loop or specification tool. */
+interface OtherFile {
+  readonly tool: string;
+  readonly path: RegExp;
+  /** A line that only this tool writes; absent where the path tells enough. */
+  readonly line?: RegExp;
+  /** Its name as a loop here: that of the file, or that of its folder. */
+  readonly named: 'file' | 'folder';
+}
+
+const TABLE: readonly OtherFile[] = [
+  { tool: 'spec-kit', path: /(?:^|\/)specs\/[^/]+\/tasks\.md$/, line: /^- \[.\] T\d{3}\b/m, named: 'folder' },
+  { tool: 'Kiro', path: /(?:^|\/)\.kiro\/specs\/[^/]+\/tasks\.md$/, named: 'folder' },
+  { tool: 'OpenSpec', path: /(?:^|\/)openspec\/changes\/(?:[^/]+\/)+tasks\.md$/, named: 'folder' },
+  { tool: 'ralph-claude-code', path: /(?:^|\/)@?fix_plan\.md$/, named: 'file' },
+  { tool: 'ralphex', path: /\.md$/, line: /^### (?:Task|Iteration) \d+[:.]/m, named: 'file' },
+  { tool: 'ralph', path: /(?:^|\/)prd\.json$/i, line: /"userStories"\s*:/, named: 'file' },
+];
+
+/** Writes stories as items of a checklist. */
+const STORIES =
+  'node -e \'for (const s of JSON.parse(require("fs").readFileSync(0)).userStories) console.log(`- [${s.passes ? "x" : " "}] ${s.id}: ${s.title}`)\'';
+
+/** Returns the tool that wrote a file, and the one command that runs it here, as a checklist; null for any other file. */
+export function otherLoop(path: string, text: string): { readonly tool: string; readonly command: string } | null {
+  const own = isAbsolute(path) ? relative(process.cwd(), path) : path;
+  const plain = (own.startsWith('..') ? path : own).replaceAll('\\', '/');
+  const found = TABLE.find((file) => file.path.test(plain) && (file.line === undefined || file.line.test(text)));
+  if (found === undefined) return null;
+  const stem = found.named === 'folder' ? basename(dirname(plain)) : basename(plain).replace(/\.\w+$/, '');
+  const name = stem.replace(/[^\w.-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'tasks';
+  const target = `.ralph/${name}/task.md`;
+  const copy = plain.toLowerCase().endsWith('.json')
+    ? `${STORIES} < ${quoted(plain)} > ${target}`
+    : `cp ${quoted(plain)} ${target}`;
+  return { tool: found.tool, command: `mkdir -p .ralph/${name} && ${copy} && ralph-loop run ${name}` };
+}
+
+/** Returns the problems of a file without tasks, with the command that runs another tool's list as it is. */
+export function withOtherLoop<T extends { readonly rule: string; readonly message: string }>(
+  problems: readonly T[],
+  path: string,
+  text: string,
+): T[] {
+  return problems.map((problem) => {
+    const message = problem.rule === 'no-tasks' ? otherLoopText(path, text, 'no plan of tasks') : null;
+    return message === null ? problem : { ...problem, message };
+  });
+}
+
+/** Says which tool a list is from and how it runs here; null for any other file. */
+export function otherLoopText(path: string, text: string, open: string): string | null {
+  const found = otherLoop(path, text);
+  if (found === null) return null;
+  return `this is a list of ${found.tool}, and ${open}. To work on it as a checklist: ${found.command}`;
+}
