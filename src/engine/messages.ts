@@ -4,7 +4,7 @@ import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
 import type { ProofFacts } from './policy/proof.ts';
-import { proofText, unprovedText } from './proof-texts.ts';
+import { missingTestsText, proofText, unprovedText } from './proof-texts.ts';
 import type { Proof } from './schema/proof.ts';
 import type { LoopState, PauseReason, UsageWindow } from './schema/state.ts';
 
@@ -30,9 +30,12 @@ export function pausedText(reason: string): string {
 
 export function completeText(proof: Proof, facts: ProofFacts, iteration: number): string {
   const end = `Complete after ${iterations(iteration)}`;
-  return proof === 'none'
-    ? `${end}, unverified: ${unprovedText(facts)}`
-    : `${end}, verified by ${counted(facts.results.length, 'check')}. ${proofText(proof, facts)}`;
+  const missing = missingTestsText(facts);
+  const verdict =
+    proof === 'none'
+      ? `${end}, unverified: ${unprovedText(facts)}`
+      : `${end}, verified by ${counted(facts.results.length, 'check')}. ${proofText(proof, facts)}`;
+  return missing === null ? verdict : `${verdict} ${missing}`;
 }
 
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */

@@ -31,6 +31,26 @@ export function unprovedText({ results, changed }: ProofFacts): string {
   return `every check passed before the start as well, and ${files}.`;
 }
 
+/**
+ * Returns how many tests of the checks are gone or switched off since the baseline: `Tests of npm test: 3 tests fewer than
+ * at the start, 2 skipped.` Null if none is, or a runner does not print how many tests it has.
+ */
+export function missingTestsText({ baseline, results }: Pick<ProofFacts, 'baseline' | 'results'>): string | null {
+  const parts = results.flatMap(({ name, tests }) => {
+    const known = (baseline?.checks ?? []).filter((check) => check.name === name);
+    const before = known.length === 1 ? known[0]?.tests : undefined;
+    if (!before || !tests || before.atLeast || tests.atLeast) return [];
+    const fewer = before.run + before.skipped - tests.run - tests.skipped;
+    const skipped = tests.skipped - before.skipped;
+    const said = [
+      ...(fewer > 0 ? [`${fewer} test${fewer === 1 ? '' : 's'} fewer than at the start`] : []),
+      ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ];
+    return said.length === 0 ? [] : [`${name}: ${said.join(', ')}`];
+  });
+  return parts.length === 0 ? null : `Tests of ${parts.join('; ')}.`;
+}
+
 /** Returns results of checks as one line: `tests failed (2 of 6), lint passed`. */
 export function baselineText({ checks }: Baseline): string {
   return checks

@@ -5,7 +5,7 @@ export interface ProofFacts {
   /** Results before the work; undefined if they are unknown. */
   readonly baseline: Baseline | undefined;
   /** Results of an accepted claim: all passed. */
-  readonly results: readonly Pick<CheckResult, 'name' | 'outcome' | 'refutesOnly'>[];
+  readonly results: readonly Pick<CheckResult, 'name' | 'outcome' | 'refutesOnly' | 'tests'>[];
   /** Says if a file of the project, other than the loop's own, changed since the baseline; undefined if that is unknown. */
   readonly changed: 'yes' | 'no' | undefined;
 }

@@ -7,6 +7,7 @@ import { passedOverText, planStopText } from '../plan/messages.ts';
 import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import { proofOf } from '../policy/proof.ts';
+import { missingTestsText } from '../proof-texts.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { PlanState } from '../schema/plan.ts';
 import type { Proof } from '../schema/proof.ts';
@@ -76,7 +77,9 @@ export function planVerified(
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
   const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
   const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
-  const message = [verdictText(task, as, tasks), ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
+  const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
+  const verdictLine = [verdictText(task, as, tasks), ...(missing === null ? [] : [missing])].join(' ');
+  const message = [verdictLine, ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
 }

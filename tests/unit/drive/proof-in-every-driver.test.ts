@@ -75,6 +75,17 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.match(message, /The checks passed before as well: they show that nothing broke\.$/);
       });
 
+      test(`${where}, the verdict names the tests that are gone or switched off`, async (t) => {
+        const tap = (run: number, skipped: number): string =>
+          `TAP version 13\n1..${run + skipped}\n# tests ${run + skipped}\n# suites 0\n# pass ${run}\n# fail 0\n# cancelled 0\n# skipped ${skipped}\n# todo 0\n`;
+        const counted = task('validation: [{name: tests, run: cat tap.txt}]', { 'tap.txt': tap(6, 0) });
+        const { verified, message } = await run(t, counted, [writes({ 'tap.txt': tap(3, 2) })]);
+        assert.match(message, / Tests of tests: 1 test fewer than at the start, 2 skipped\.$/);
+        assert.equal(verified, true);
+        const more = await run(t, counted, [writes({ 'tap.txt': tap(7, 0) })]);
+        assert.doesNotMatch(more.message, /Tests of/, 'control');
+      });
+
       test(`${where}, a check that failed before and passes now proves the work`, async (t) => {
         const { status, verified, proof, message } = await run(t, task(RED), [writes({ 'made.txt': 'made\n' })]);
         assert.deepEqual([status, verified, proof], ['complete', true, 'red-to-green']);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckResult } from '../../../src/engine/events.ts';
 import { baselineOf, proofOf } from '../../../src/engine/policy/proof.ts';
+import { missingTestsText } from '../../../src/engine/proof-texts.ts';
 import type { Baseline } from '../../../src/engine/schema/proof.ts';
 
 type Outcome = CheckResult['outcome'];
@@ -79,4 +80,24 @@ test('a baseline keeps the counts of its tests, and anything but a pass is a fai
     { name: 'empty', outcome: 'failed' },
     { name: 'lint', outcome: 'passed' },
   ]);
+});
+
+test('tests that are gone or switched off since the start are said in one line', () => {
+  const ran = (run: number, skipped: number, more: { readonly failed?: number; readonly atLeast?: true } = {}) =>
+    [{ name: 'tests', outcome: 'ok', detail: '', tests: { run, failed: 0, skipped, failures: [], ...more } }] as const;
+  const missing = (first: ReturnType<typeof ran> | null, last: ReturnType<typeof ran>) =>
+    missingTestsText({ baseline: first === null ? undefined : baselineOf(first), results: last });
+  assert.equal(missing(ran(6, 0), ran(3, 0)), 'Tests of tests: 3 tests fewer than at the start.');
+  assert.equal(missing(ran(6, 0), ran(4, 2)), 'Tests of tests: 2 skipped.');
+  assert.equal(missing(ran(6, 1), ran(3, 3)), 'Tests of tests: 1 test fewer than at the start, 2 skipped.');
+  assert.equal(missing(ran(6, 0, { failed: 2 }), ran(4, 0)), 'Tests of tests: 2 tests fewer than at the start.');
+  for (const [first, last] of [
+    [ran(6, 0), ran(6, 0)],
+    [ran(6, 2), ran(8, 0)],
+    [ran(3, 0), ran(9, 0)],
+    [null, ran(1, 5)],
+    [ran(6, 0, { atLeast: true }), ran(3, 0)],
+    [ran(6, 0), ran(3, 0, { atLeast: true })],
+  ] as const)
+    assert.equal(missing(first, last), null, 'control: more tests, or numbers that say nothing');
 });
