@@ -1,12 +1,11 @@
 import { oneLine } from '../text/excerpt.ts';
 import { dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
-import type { CheckResult } from './events.ts';
 import { iterations } from './messages.ts';
 import { baselineText } from './proof-texts.ts';
 import type { Baseline, Proof } from './schema/proof.ts';
 import type { LoopNotice } from './schema/records.ts';
-import type { TerminalStatus } from './schema/state.ts';
+import type { LoopState, TerminalStatus } from './schema/state.ts';
 
 /** Report of an ended loop, as `status --json` publishes it. */
 export interface EndReport {
@@ -17,7 +16,7 @@ export interface EndReport {
   readonly proof: Proof | null;
   /** Results of the checks before the first iteration; null if they are unknown. */
   readonly before: Baseline['checks'] | null;
-  readonly checks: readonly Pick<CheckResult, 'name' | 'outcome'>[];
+  readonly checks: readonly Readonly<NonNullable<LoopState['checks']>[number]>[];
   readonly iterations: number;
   /** Number of these that the journal lacks; absent if it has all. */
   readonly unrecorded?: number;
@@ -68,11 +67,7 @@ export function reportLines(report: EndReport): string[] {
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
   return [
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
-    ...(failed.length === 0
-      ? []
-      : [
-          `  Failed: ${failed.map(({ name, outcome }) => (outcome === 'failed' ? name : `${name} (${outcome})`)).join(', ')}`,
-        ]),
+    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map(failedText).join('; ')}`]),
     ...(checks.length === 0 ? ['  No check was run.'] : []),
     ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
     `  ${figures(report)}`,
@@ -85,6 +80,11 @@ export function reportLines(report: EndReport): string[] {
     ...(next === null ? [] : [`  Next: ${next}`]),
     ...(restore === null ? [] : [`  Undo: ${restore}`]),
   ];
+}
+
+function failedText({ name, outcome, why }: EndReport['checks'][number]): string {
+  const failed = outcome === 'failed' ? name : `${name} (${outcome})`;
+  return why === undefined ? failed : `${failed}: ${why}`;
 }
 
 export function unrecordedText(lacking: number, counted: number): string {

@@ -57,7 +57,9 @@ test('status --json has the report as it was at the end, until the next loop', (
   const { report } = p.ralph(['status', '--json']).json as { report: Record<string, unknown> };
   const { outcome, verified, checks, iterations, costUsd, changedScripts, next, restore } = report;
   assert.deepEqual([outcome, verified, iterations, costUsd], ['max-iterations', false, 1, null]);
-  assert.deepEqual(checks, [{ name: 'proof', outcome: 'changed' }]);
+  const [check] = checks as { name: string; outcome: string; why: string }[];
+  assert.deepEqual([check?.name, check?.outcome], ['proof', 'changed']);
+  assert.match(check?.why ?? '', /^check\.sh was changed since the loop started, so it was not run\./);
   assert.deepEqual(changedScripts, ['check.sh was changed']);
   assert.match(JSON.stringify(report['changes']), /kept\.txt \| 1 \+/);
   assert.equal(next, 'ralph-loop resume --max-iterations N');

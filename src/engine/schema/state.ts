@@ -142,7 +142,7 @@ const base = {
   /** Last iteration whose prompt asked the agent to reflect; absent before the first. */
   lastReflection: count.optional(),
   plan: planState.optional(),
-  checks: z.array(z.object({ name: z.string(), outcome: checkOutcome })).optional(),
+  checks: z.array(z.object({ name: z.string(), outcome: checkOutcome, why: z.string().optional() })).optional(),
   lastWords: z.array(z.string()).optional(),
   /** Background tasks that reached their maximum wait and are not waited for again. */
   waitedOut: z.array(z.string()),

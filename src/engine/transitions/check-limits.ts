@@ -1,4 +1,6 @@
+import { asSentence } from '../../text/excerpt.ts';
 import type { Message } from '../../text/message.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { Effect, Sign } from '../events.ts';
 import {
   budgetText,
@@ -136,10 +138,15 @@ export function endBy(state: LoopState, at: string, { pace }: Policy, reached: R
   }
 }
 
-/** Adds how the agent would have had to claim completion, if its last message may have been meant as a claim. */
+const REFUSAL_LIMIT = 400;
+
+/** Adds why the last claim was refused, or how the agent would have had to claim if its last message was meant as a claim. */
 function withHint(message: Message, { notices }: LoopState): Message {
-  const hint = notices.misplacedSignal;
-  return hint === null ? message : { ...message, text: `${message.text} ${hint}` };
+  const [refusal] = notices.rejection;
+  const [head = ''] = refusal?.split('\n') ?? [];
+  const refused = head === '' ? null : `The last claim was refused: ${redact(head).slice(0, REFUSAL_LIMIT)}`;
+  const hint = refused ?? notices.misplacedSignal;
+  return hint === null ? message : { ...message, text: `${message.text} ${asSentence(hint)}` };
 }
 
 function tripSign(signal: string, evidence: string): Sign {

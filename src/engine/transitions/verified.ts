@@ -1,4 +1,5 @@
 import { render } from '../../text/message.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
@@ -13,7 +14,7 @@ import { planVerified } from './plan-events.ts';
 export function verified(before: LoopState, happened: EventOf<'verified'>, policy: Policy): Transition {
   // The loop was paused or ended while the checks ran.
   if (before.status !== 'verifying') return overtaken(before);
-  const checks = happened.results.map(({ name, outcome }) => ({ name, outcome }));
+  const checks = happened.results.map(standOf);
   const state = checks.length === 0 ? before : { ...before, checks };
   if (happened.plan) return planVerified(state, happened, happened.plan, policy);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
@@ -24,6 +25,14 @@ export function verified(before: LoopState, happened: EventOf<'verified'>, polic
   }
   return reject(state, happened.at, failed, policy);
 }
+
+/** Returns a result as the state keeps it: with the first line of the reason, without secrets, if it failed. */
+function standOf({ name, outcome, detail }: CheckResult): NonNullable<LoopState['checks']>[number] {
+  const [head = ''] = detail.split('\n');
+  return { name, outcome, ...(outcome !== 'ok' && head !== '' && { why: redact(head).slice(0, WHY_LIMIT) }) };
+}
+
+const WHY_LIMIT = 400;
 
 function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], policy: Policy): Transition {
   const reasons = failed.map(reasonText);

@@ -33,8 +33,8 @@ describe('the report at the end of a loop', () => {
       { name: 'lint', outcome: 'failed' },
       { name: 'build', outcome: 'timeout' },
     ] as const;
-    assert.deepEqual(report({ checks }).slice(0, 2), ['  Passed: tests, types', '  Failed: lint, build (timeout)']);
-    assert.deepEqual(report({ checks: checks.slice(2) }).slice(0, 2), ['  Failed: lint, build (timeout)', FIGURES]);
+    assert.deepEqual(report({ checks }).slice(0, 2), ['  Passed: tests, types', '  Failed: lint; build (timeout)']);
+    assert.deepEqual(report({ checks: checks.slice(2) }).slice(0, 2), ['  Failed: lint; build (timeout)', FIGURES]);
     assert.deepEqual(report({ checks: [] }), ['  No check was run.', FIGURES]);
   });
 
