@@ -16,6 +16,8 @@ export interface EndReport {
   readonly proof: Proof | null;
   /** Results of the checks before the first iteration; null if they are unknown. */
   readonly before: Baseline['checks'] | null;
+  /** The checks of a plan's tasks ran in the project, not on a copy of their commits; absent otherwise. */
+  readonly verifiedIn?: 'project';
   readonly checks: readonly Readonly<NonNullable<LoopState['checks']>[number]>[];
   readonly iterations: number;
   /** Number of these that the journal lacks; absent if it has all. */
@@ -70,6 +72,7 @@ export function reportLines(report: EndReport): string[] {
     ...(failed.length === 0 ? [] : [`  Failed: ${failed.map(failedText).join('; ')}`]),
     ...(checks.length === 0 ? ['  No check was run.'] : []),
     ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
+    ...(report.verifiedIn === undefined ? [] : [VERIFIED_IN_PROJECT]),
     `  ${figures(report)}`,
     ...(report.unrecorded === undefined ? [] : [`  ${unrecordedText(report.unrecorded, report.iterations)}`]),
     ...(changes === null ? [] : changeLines(changes)),
@@ -81,6 +84,9 @@ export function reportLines(report: EndReport): string[] {
     ...(restore === null ? [] : [`  Undo: ${restore}`]),
   ];
 }
+
+const VERIFIED_IN_PROJECT =
+  '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.';
 
 function failedText({ name, outcome, why }: EndReport['checks'][number]): string {
   const failed = outcome === 'failed' ? name : `${name} (${outcome})`;

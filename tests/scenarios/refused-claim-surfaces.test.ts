@@ -19,10 +19,10 @@ test('every screen names the failed test of a refused claim in the first two lin
     'packages/a/cart.test.js',
     `const { test } = require('node:test');
 test('discount is whole cents', () => require('node:assert').strictEqual(139.5, 139));
-test('sum adds up', () => {});
+test('sum adds up', () => require('node:assert').equal(1 + 1, 2));
 `,
   );
-  p.write('packages/b/b.test.js', "require('node:test').test('b works', () => {});\n");
+  p.write('packages/b/b.test.js', "require('node:test').test('b works', () => require('node:assert').equal(1, 1));\n");
   const command = ['tee', 'told.json'];
   task(p, `max_iterations: 2\nvalidation: ["npm test --workspaces"]\nnotify: {command: [${command.join(', ')}]}`);
   agreeTo(p.dir, p.env, { 'notify.command': command });

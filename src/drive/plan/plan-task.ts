@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
-import { hasEvidence, mayBeProved, type TaskWork } from '../../engine/plan/task-proof.ts';
+import { hasEvidence, mayBeProved, proofLine, type TaskWork } from '../../engine/plan/task-proof.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
@@ -118,7 +118,8 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract) ?? task, ended.work);
   if (inTurn !== place) place.part?.endTurn();
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
-  const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place) };
+  const proof = ended.as === 'done' ? { proof: proofLine(evidence, ended.work.results) } : {};
+  const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...proof };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
 }
 

@@ -105,6 +105,7 @@ async function gathered(
     proof: ended.proof ?? null,
     checks,
     before: contract?.baseline?.checks ?? null,
+    ...(contract !== undefined && isVerifiedInProject(contract) && { verifiedIn: 'project' as const }),
     ...(unrecorded > 0 && { unrecorded }),
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
     ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },
@@ -122,6 +123,10 @@ async function gathered(
           ? showCommand(files.projectDir, point.tree, end)
           : null,
   };
+}
+
+function isVerifiedInProject({ policy, verifyIn, validation }: Contract): boolean {
+  return policy.plan !== undefined && policy.plan !== null && verifyIn === undefined && validation.length > 0;
 }
 
 function unsandboxedText(why: Contract['unsandboxed']): string | null {

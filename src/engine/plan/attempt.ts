@@ -13,6 +13,8 @@ export interface PlanAttempt {
   readonly as: 'done' | 'partial' | 'failed' | 'returned' | 'blocked';
   readonly tasks: readonly ToldTask[];
   readonly notes: readonly string[];
+  /** What a done task rests on, in one line; absent if it is unknown. */
+  readonly proof?: string;
 }
 
 export const MOST_ATTEMPTS = 2;

@@ -72,13 +72,13 @@ export function planVerified(
   attempt: PlanAttempt,
   policy: Policy,
 ): Transition {
-  const { task, as, tasks, notes } = attempt;
+  const { task, as, notes } = attempt;
   const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
   const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
   const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
   const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
-  const verdictLine = [verdictText(task, as, tasks), ...(missing === null ? [] : [missing])].join(' ');
+  const verdictLine = [verdictText(attempt), ...(missing === null ? [] : [missing])].join(' ');
   const message = [verdictLine, ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
@@ -142,11 +142,11 @@ function began(state: LoopState, at: string, { id, title }: PlanTask, again: boo
   return again ? [] : [event(state, at, 'plan.task-began', { task: id, title })];
 }
 
-function verdictText({ id }: Pick<PlanTask, 'id'>, as: PlanAttempt['as'], tasks: readonly ToldTask[]): string {
+function verdictText({ task: { id }, as, tasks, proof }: PlanAttempt): string {
   const done = tasks.filter(({ status }) => status === 'done').length;
   switch (as) {
     case 'done':
-      return `${id} is done and committed (${done} of ${tasks.length}).`;
+      return `${id} is done and committed (${done} of ${tasks.length})${proof === undefined ? '' : `: ${proof}`}.`;
     case 'failed':
       return `${id} did not pass; it will be tried once more.`;
     case 'returned':
