@@ -42,8 +42,9 @@ export function beginCounters(files: LoopFiles, state: LoopState): void {
 }
 
 /**
- * Stores the counts of a state that was written, if the loop keeps counters. Called second, so that a kill in between leaves
- * a state with more than its counters, never with less: a state that has less was put back.
+ * Stores the counts of a state, if the loop keeps counters. Called after the state was written, so that a kill in between
+ * leaves a state with more than its counters, never with less: a state that has less was put back. The next access makes up
+ * for that, so that a state that is put back after such a kill loses one change at most.
  */
 export function keepCounters(
   files: LoopFiles,
@@ -53,8 +54,24 @@ export function keepCounters(
 ): void {
   const counters = countersOf(state);
   const isKept = [stored, known?.counters].some((found) => found?.loopId === state.loopId);
-  if (isKept && JSON.stringify(stored) !== JSON.stringify(counters)) writeRecord(files.counters, counters);
-  if (isKept && known) known.counters = counters;
+  if (!isKept) return;
+  if (stored?.loopId !== state.loopId) note(files, state, COUNTERS_TEXTS.writtenAgain(files.counters));
+  else if (state.iteration - stored.iteration > MOST_BEHIND) note(files, state, COUNTERS_TEXTS.behind(files.counters));
+  if (JSON.stringify(stored) !== JSON.stringify(counters)) writeRecord(files.counters, counters);
+  if (known) known.counters = counters;
+}
+
+/** Iterations by which a kill between state and counters leaves the counters behind; more is an older copy. */
+const MOST_BEHIND = 1;
+
+const COUNTERS_TEXTS = {
+  writtenAgain: (path: string): string =>
+    `${path}, which was missing or damaged, was written again from the memory of the runner.`,
+  behind: (path: string): string => `${path} was replaced by an older copy; the counts of the state hold.`,
+} as const;
+
+function note(files: LoopFiles, state: LoopState, text: string): void {
+  recordNotice(files, state, { at: instantOf(Date.now()), kind: 'counters', text, key: text });
 }
 
 /** Returns whether the counters of a loop that a process remembers are gone, or another loop's, and so have to be written again. */
@@ -75,6 +92,6 @@ export function withKept(
   const kept = higher(stored, known?.counters ?? null, state.loopId);
   const wentBack = wentBackText(state, kept);
   if (kept === null || wentBack === null) return { kind: 'loop', state };
-  recordNotice(files, state, { at: instantOf(Date.now()), kind: 'counters', text: wentBack, key: wentBack });
+  note(files, state, wentBack);
   return { kind: 'loop', state: withCounters(state, kept), wentBack };
 }

@@ -55,7 +55,10 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     const { result } = decided;
     const raised = current.kind === 'loop' && current.wentBack !== undefined ? current.state : 'keep';
     const next = decided.next === 'keep' ? raised : decided.next;
-    if (next === 'keep') return result;
+    if (next === 'keep') {
+      if (current.kind === 'loop') keepCounters(files, current.state, stored, known);
+      return result;
+    }
     if (current.kind === 'newer') {
       const message = `${files.state} belongs to a newer ralph-loop (version ${current.version}) and was left as it is.`;
       throw new RalphError('state-newer', message);

@@ -32,9 +32,10 @@ import {
   RouterLeft,
   type RouterOptions,
   type StopAnswer,
+  type WaitAnswer,
 } from './router.ts';
 import { answerNow } from './router-driver.ts';
-import { busy, over, trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
+import { busy, over, pausedAnswer, trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client whose shell made the call. */
@@ -114,13 +115,13 @@ function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void
 }
 
 type Found = Change<{
-  readonly answer: StopAnswer | null;
+  readonly answer: StopAnswer | WaitAnswer | null;
   readonly effects: readonly Effect[];
   readonly loop?: { readonly state: LoopState; readonly stored: StoredContract };
 }>;
 
 /** Opens this host's loop, taking over one whose holder has exited, or returns the answer instead. */
-export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
+export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer | WaitAnswer {
   const host = hostSession(options.env);
   const { answer, effects, loop } = withState(files, LOCK_WAIT, (current) => look(current, files, options, host));
   applyEffects(files, options.now(), effects);
@@ -212,11 +213,13 @@ function lookAtLoop(
 }
 
 /** Pauses a loop whose contract cannot be believed. */
-function paused(state: LoopState, files: LoopFiles, { now, env }: RouterOptions, message: Message): Found {
+function paused(state: LoopState, files: LoopFiles, options: RouterOptions, message: Message): Found {
+  const { now, env } = options;
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
   const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
   const next = transition(state, event, policyFromEnvironment(env, files.projectDir).policy);
-  return { next: next.state, result: { answer: trouble(files, message), effects: next.effects } };
+  const place = { files, options, notes: [], turn: { loaded: next } };
+  return { next: next.state, result: { answer: pausedAnswer(place, message.text), effects: next.effects } };
 }
 
 function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession): Effect {

@@ -75,6 +75,8 @@ export interface WaitAnswer extends About {
   readonly delayMs: number | null;
   readonly message: string;
   readonly commands?: readonly string[];
+  /** Of a paused loop: what `run` would exit with. */
+  readonly exitCode?: number;
 }
 
 /** Answer if the loop has ended or this host does not hold it. */

@@ -80,8 +80,8 @@ export function timedAnswer(router: Router, why: 'idle' | 'pace' | 'retry', unti
   return { ...wait(router, why, ROUTER_TEXTS[why](until), next), until, seconds, delayMs };
 }
 
-export function pausedAnswer(router: Router, message: string): WaitAnswer {
-  return wait(router, 'paused', message, ROUTER_TEXTS.thenPaused);
+export function pausedAnswer(router: Place, message: string): WaitAnswer {
+  return { ...wait(router, 'paused', message, ROUTER_TEXTS.thenPaused), exitCode: exitCode('paused') };
 }
 
 export function consentAnswer(router: Router): WaitAnswer {
@@ -97,8 +97,13 @@ export function workingAnswer(router: Router): WaitAnswer {
   return { ...wait(router, 'working', ROUTER_TEXTS.working, ROUTER_TEXTS.thenWorking), seconds: 5, delayMs: 5000 };
 }
 
+/** What an answer about a loop needs. */
+type Place = Pick<Router, 'files' | 'options' | 'notes'> & {
+  readonly turn: { readonly loaded: Pick<Router['turn']['loaded'], 'state'> };
+};
+
 function wait(
-  { files, turn, notes, options }: Router,
+  { files, turn, notes, options }: Place,
   why: WaitAnswer['why'],
   message: string,
   next: (call: string) => string,

@@ -43,7 +43,6 @@ export const RUNNER_TEXTS = {
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),
   refused: (kind: Refusal, message: string): Message => advise(`Stopped: ${message}`, REMEDIES[kind], 'resume'),
-  countersBack: (path: string): string => `${path}, which was missing or damaged, from the memory of this process.`,
   restored: (moved: string): string =>
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
   checkDenied: (check: string, option: string | null): string =>

@@ -5,7 +5,6 @@ import { lacksCounters } from '../../state/counters-file.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
-import { recordNotice } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { withState } from '../../state/with-state.ts';
@@ -44,14 +43,10 @@ export function watchOperator(runner: Runner): () => void {
 }
 
 /** Writes counters again that another program has removed or damaged: this process remembers them. */
-function putBackCounters({ files, begun, loopId }: Runner): void {
+function putBackCounters({ files, begun }: Runner): void {
   const known = begun.lease?.known;
   if (known === undefined || !lacksCounters(files, known)) return;
-  withState(files, lockOptions(begun), (current) => {
-    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };
-    recordNotice(files, current.state, { at: now(), kind: 'restore', text: RUNNER_TEXTS.countersBack(files.counters) });
-    return { next: current.state, result: undefined };
-  });
+  withState(files, lockOptions(begun), () => ({ next: 'keep', result: undefined }));
 }
 
 /** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */

@@ -112,9 +112,10 @@ export function listLiveEvidence(files: LoopFiles, loopId: string, name: Evidenc
   });
 }
 
-/** Proves every entry that a contract lists. Throws `evidence-lost` with the first that cannot be believed. */
+/** Proves a contract and every entry that it lists. Throws `evidence-lost` with the first that cannot be believed. */
 export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
-  const listed = Object.keys(contract.evidence ?? {});
+  if (contract.evidence === undefined) return;
+  const listed = ['contract', ...Object.keys(contract.evidence)];
   for (const name of EVIDENCE_NAMES) if (listed.includes(name)) readEvidence(files, contract, name);
 }
 

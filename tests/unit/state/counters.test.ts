@@ -181,8 +181,46 @@ for (const [how, damage] of Object.entries({
       return { next: { ...current.state, iteration: 4 }, result: 0 };
     });
     assert.equal((readCounters(files) as Counters).iteration, 4);
+    assert.match(
+      noticesOf(files, 'loop-1')[0]?.text ?? '',
+      /counters\.json, which was missing or damaged, was written again/,
+    );
   });
 }
+
+test('After a kill between state and counters, a state that is put back loses one change at most.', (t) => {
+  const files = aProject(t);
+  keeping(files, THIRD);
+  const backup = readFileSync(files.state);
+  change(files, { iteration: 4 });
+  // Killed before it wrote the counters.
+  putState(files, { ...THIRD, iteration: 5 } as LoopState);
+  writeFileSync(files.state, backup);
+  assert.equal(look(files).state.iteration, 4);
+  putState(files, { ...THIRD, iteration: 5 } as LoopState);
+  look(files);
+  writeFileSync(files.state, backup);
+  assert.equal(look(files).state.iteration, 5, 'nothing is lost once anybody has looked');
+  rmSync(files.counters);
+  assert.equal(look(files).state.iteration, 5);
+  writeFileSync(files.state, backup);
+  assert.equal(look(files).state.iteration, 3, 'control: without the counters');
+});
+
+test('Counters that were put back alone are named and written again, unless a kill explains them.', (t) => {
+  const files = aProject(t);
+  keeping(files, THIRD);
+  const older = readFileSync(files.counters);
+  change(files, { iteration: 4 });
+  writeFileSync(files.counters, older);
+  look(files);
+  assert.deepEqual([readCounters(files)?.iteration, noticesOf(files, 'loop-1')], [4, []], 'as after a kill');
+  change(files, { iteration: 5 });
+  writeFileSync(files.counters, older);
+  look(files);
+  assert.equal(readCounters(files)?.iteration, 5);
+  assert.match(noticesOf(files, 'loop-1')[0]?.text ?? '', /counters\.json was replaced by an older copy/);
+});
 
 test('A state that was written and read again has the same counters.', () => {
   const read = JSON.parse(serialise(THIRD)) as LoopState;

@@ -86,6 +86,19 @@ for (const driver of Object.keys(DRIVERS))
         assert.match(await claim('Done again.'), /[Cc]omplete/);
       });
 
+test('a router whose evidence is lost answers with the pause, at the call that finds it and at every later one', async (t) => {
+  for (const entry of ['contract', 'counters', 'seen'] as const) {
+    const { project, path, claim } = await damaged(t, 'router', entry, (path) => rmSync(path));
+    const said = JSON.parse(await claim('Done.'));
+    const again = await called(project);
+    const reported = await called(project, { spawn: 1, text: 'Done.' });
+    for (const answer of [said, again, reported]) {
+      assert.deepEqual([answer.action, answer.why, answer.exitCode], ['wait', 'paused', 3], entry);
+      assert.ok(answer.message.includes(`${path} is missing`), answer.message);
+    }
+  }
+});
+
 for (const driver of Object.keys(DRIVERS))
   test(`control: ${driver}: a loop whose counters are older, or higher, keeps the higher counts`, async (t) => {
     for (const how of ['edited', 'put back as it was before']) {
