@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
 import type { StartAgent } from '../../../src/claude/agent/agent-run.ts';
+import type { PlanPart } from '../../../src/drive/plan/plan-part.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import { type ReadyRequest, withBaseline } from '../../../src/drive/start/baseline.ts';
 import type { StartRequest } from '../../../src/drive/start/read-settings.ts';
@@ -24,6 +25,8 @@ export interface Task {
   /** Prepares the project after its files are written. */
   readonly prepare?: (project: Project) => void;
   readonly request?: Partial<StartRequest>;
+  /** Makes the loop one on a task of a plan, beside others. */
+  readonly part?: PlanPart;
 }
 
 export interface Became {
@@ -49,69 +52,84 @@ export type PlayLoop = (t: TestContext, task: Task, turns: readonly AgentTurn[])
 const MOST_TURNS = 20;
 const FLAGS = { permissionMode: 'bypassPermissions' };
 
-export const EVERY_DRIVER: Readonly<Record<'hook' | 'runner' | 'router', PlayLoop>> = {
-  hook: (t, task, turns) =>
-    play(t, task, turns, async (project, take, prompts) => {
-      startLoop(await readyOf(project, task, { headless: false }));
-      for (let nth = 0; nth < MOST_TURNS; nth++) {
-        const answer = await aStop(project, { last_assistant_message: take() }, { RALPH_ACTIVE: '1' });
-        if (answer?.decision !== 'block') return;
-        prompts.push(answer.reason ?? '');
-      }
-    }),
-  runner: (t, task, turns) =>
-    play(t, task, turns, async (project, take, prompts) => {
-      const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-      const startAgent: StartAgent = (_, { prompt, onStart }) => {
-        onStart?.(process.pid);
-        prompts.push(prompt);
-        const result = {
-          ...{ subtype: 'success', isError: false, terminalReason: 'completed', stopReason: null, apiStatus: null },
-          ...{ turns: 1, text: take(), costUsd: null, usage },
-        };
-        const done = { outcome: { kind: 'ok', message: '' }, facts: { ...NO_FACTS, result, toolCalls: 1, usage } };
-        return {
-          ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
-          end: () => undefined,
-          done: Promise.resolve({ ...done, durationMs: 1, complaint: '' }),
-        } as ReturnType<StartAgent>;
+type DriverName = 'hook' | 'runner' | 'router';
+
+/** Drives a started loop until it ends or pauses; `take` plays a turn and returns the agent's message. */
+type Drive = (project: Project, task: Task, take: () => string, prompts: string[]) => Promise<void>;
+
+export const DRIVES: Readonly<Record<DriverName, Drive>> = {
+  hook: async (project, task, take, prompts) => {
+    startLoop(await readyOf(project, task, { headless: false }));
+    for (let nth = 0; nth < MOST_TURNS; nth++) {
+      const answer = await aStop(project, { last_assistant_message: take() }, { RALPH_ACTIVE: '1' });
+      if (answer?.decision !== 'block') return;
+      prompts.push(answer.reason ?? '');
+    }
+  },
+  runner: async (project, task, take, prompts) => {
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    const startAgent: StartAgent = (_, { prompt, onStart }) => {
+      onStart?.(process.pid);
+      prompts.push(prompt);
+      const result = {
+        ...{ subtype: 'success', isError: false, terminalReason: 'completed', stopReason: null, apiStatus: null },
+        ...{ turns: 1, text: take(), costUsd: null, usage },
       };
-      const ready = await readyOf(project, task, { headless: true, mode: 'runner' });
-      await runLoop(
-        project.files,
-        () => startLoop(ready),
-        () => ({
-          startAgent,
-          env: project.env,
-          agentEnv: {},
-          timeouts: { silenceMs: 1e9, retryMs: 1 },
-          requiresProof: false,
-          tell: () => undefined,
-        }),
-      );
-      prompts.shift();
-    }),
-  router: (t, task, turns) =>
-    play(t, task, turns, async (project, take, prompts) => {
-      startedRouter(project, await readyOf(project, task, { mode: 'router', env: { ...project.env } }));
-      let answer = await called(project);
-      for (let nth = 0; nth < MOST_TURNS && answer.action === 'spawn'; nth++) {
-        if (nth > 0) prompts.push(answer.prompt);
-        answer = await called(project, { spawn: answer.spawn, text: take() });
-      }
-    }),
+      const done = { outcome: { kind: 'ok', message: '' }, facts: { ...NO_FACTS, result, toolCalls: 1, usage } };
+      return {
+        ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
+        end: () => undefined,
+        done: Promise.resolve({ ...done, durationMs: 1, complaint: '' }),
+      } as ReturnType<StartAgent>;
+    };
+    const ready = await readyOf(project, task, { headless: true, mode: 'runner' });
+    await runLoop(
+      project.files,
+      () => startLoop(ready),
+      () => ({
+        startAgent,
+        env: project.env,
+        agentEnv: {},
+        timeouts: { silenceMs: 1e9, retryMs: 1 },
+        requiresProof: false,
+        ...(task.part && { part: task.part }),
+        tell: () => undefined,
+      }),
+    );
+    prompts.shift();
+  },
+  router: async (project, task, take, prompts) => {
+    startedRouter(project, await readyOf(project, task, { mode: 'router', env: { ...project.env } }));
+    let answer = await called(project);
+    for (let nth = 0; nth < MOST_TURNS && answer.action === 'spawn'; nth++) {
+      if (nth > 0) prompts.push(answer.prompt);
+      answer = await called(project, { spawn: answer.spawn, text: take() });
+    }
+  },
 };
 
-async function play(
-  t: TestContext,
-  { files, prepare }: Task,
-  turns: readonly AgentTurn[],
-  drive: (project: Project, take: () => string, prompts: string[]) => Promise<void>,
-): Promise<Became> {
+const plays =
+  (name: DriverName): PlayLoop =>
+  (t, task, turns) =>
+    play(t, task, turns, DRIVES[name]);
+
+export const EVERY_DRIVER: Readonly<Record<DriverName, PlayLoop>> = {
+  hook: plays('hook'),
+  runner: plays('runner'),
+  router: plays('router'),
+};
+
+/** A project of its own for one test, with the files of a task. */
+export function taskProject(t: TestContext, { files, prepare }: Task): Project {
   const made = aProject(t);
   const project: Project = { ...made, env: { PATH: process.env['PATH'], ...made.env } };
   for (const [path, text] of Object.entries(files)) put(join(project.directory, path), text);
   prepare?.(project);
+  return project;
+}
+
+async function play(t: TestContext, task: Task, turns: readonly AgentTurn[], drive: Drive): Promise<Became> {
+  const project = taskProject(t, task);
   const prompts: string[] = [];
   let taken = 0;
   const take = (): string => {
@@ -120,7 +138,7 @@ async function play(
     // The same message twice in one process is one Stop, delivered twice.
     return `Turn ${taken}.\n\n${turn?.(project) ?? ''}`;
   };
-  await drive(project, take, prompts);
+  await drive(project, task, take, prompts);
   const [archived = ''] = readdirSync(project.files.archiveDir).slice(-1);
   const { state } = readState(join(project.files.archiveDir, archived)) as { state: { status: string } };
   assert.equal(state.status, 'ended');

@@ -1,0 +1,53 @@
+import { COLUMNS } from './evidence-columns.ts';
+import { type Cell, DAMAGES, fileOf } from './evidence-table.ts';
+
+const BEGIN = `# Evidence outside the project
+
+Everything that a verdict, a limit or a protection of a loop rests on is kept outside the project, with a manifest of digests. No file of it
+goes missing, or is changed, without a word: the loop pauses as \`evidence-lost\` (exit code 3), and every report names the file and the
+cause. \`resume\` takes the present state as a new start, and says so.
+
+This page is what the loops of tests/unit/drive/evidence-table.test.ts did, whose agent damages one file in its turn and then claims to be
+done; \`UPDATE=1 node --import tsx --test tests/unit/drive/evidence-table.test.ts\` writes it. An older copy is that of the start of the loop,
+or of another loop where the file has not changed since. *Edited*: one digit differs, or of the counters the iteration is higher. *Made
+up*: a whole file in the same form that says something else. A dash: a loop of this kind has no such file. *As runner*: a run on a plan,
+alone or beside others, is one of a runner, which reads the file; it was not damaged here again.
+`;
+
+const TEXTS: Readonly<Record<string, string>> = {
+  'is missing': 'pauses: missing',
+  'is empty': 'pauses: empty',
+  'is incomplete or not readable': 'pauses: torn',
+  'was replaced by an older copy': 'pauses: older',
+  'was changed by another program': 'pauses: changed',
+  'belongs to another loop': "pauses: another loop's",
+};
+
+/** Returns the page about what happened. */
+export function pageOf(cells: readonly Cell[]): string {
+  const rows = [...new Set(cells.map(({ row }) => row))];
+  return `${[BEGIN.trimEnd(), ...rows.map((row) => section(row, cells))].join('\n\n')}\n`;
+}
+
+function section(row: string, cells: readonly Cell[]): string {
+  const columns = Object.keys(COLUMNS);
+  const lines = Object.keys(DAMAGES).map((damage) => {
+    const outcomes = columns.map((column) => {
+      const found = cells.find((cell) => cell.row === row && cell.damage === damage && cell.column === column);
+      if (found !== undefined) return told(row, found.outcome);
+      const { drivenBy } = COLUMNS[column] ?? {};
+      return cells.some((cell) => cell.row === row && cell.column === drivenBy) ? `as ${drivenBy}` : '–';
+    });
+    return `| ${[damage, ...outcomes].join(' | ')} |`;
+  });
+  const head = `| | ${columns.join(' | ')} |\n| --- | ${columns.map(() => '---').join(' | ')} |`;
+  return `## ${row}: \`${fileOf(row)}\`\n\n${head}\n${lines.join('\n')}`;
+}
+
+/** Shortens an outcome that names the row's own file. */
+function told(row: string, outcome: string): string {
+  const [, file, cause = ''] = /^pauses: (\S+) (.+)$/.exec(outcome) ?? [];
+  const short = TEXTS[cause];
+  if (short === undefined) return outcome;
+  return file === fileOf(row) ? short : `${short} (\`${file}\`)`;
+}
