@@ -123,7 +123,7 @@ export function wrap(line: string, columns: number): Wrapped[] {
 
 const unread = new Set<1 | 2>();
 
-/** Writes a text with a final newline. A closed pipe (`| head`) ends the program quietly, or through its SIGHUP listener. */
+/** Writes a text with a final newline. A closed pipe (`| head`) ends the program quietly, or through its SIGTERM listener. */
 export function writeText(descriptor: 1 | 2, text: string): void {
   if (unread.has(descriptor)) return;
   const bytes = Buffer.from(text.endsWith('\n') ? text : `${text}\n`);
@@ -134,7 +134,7 @@ export function writeText(descriptor: 1 | 2, text: string): void {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EPIPE') {
         unread.add(descriptor);
-        if (process.emit('SIGHUP', 'SIGHUP')) return;
+        if (process.emit('SIGTERM', 'SIGTERM')) return;
         process.exit(0);
       }
       if (code !== 'EAGAIN') throw error;

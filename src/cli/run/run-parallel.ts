@@ -56,6 +56,10 @@ export async function runParallel(context: CommandContext, command: Command): Pr
       if (text !== '') runner.operate(name, () => steering(crypto.randomUUID(), text, 'next'));
       runner.operate(name, () => ({ kind: 'resume', by: 'launcher' }));
     },
+    wake: () =>
+      runner.operate(view.focus?.() ?? '', ({ status }) =>
+        status === 'paused' ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
+      ),
     press: () => runner.press(),
   });
   let done: BatchEnd & { readonly plan?: PlanEnd };

@@ -13,6 +13,7 @@ import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
+import { outliveHangUp } from '../../state/process/signals.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { askForMode, once } from '../ask.ts';
@@ -60,6 +61,7 @@ export const RUN_COMMAND: Command = {
   },
   control: true,
   async run(context) {
+    outliveHangUp();
     const supervisor = supervisorOf(context.env);
     try {
       return await runAs(withInput(context), supervisor);

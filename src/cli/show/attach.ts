@@ -94,6 +94,10 @@ function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => 
       give({ kind: 'resume' });
     },
     interrupt: () => give({ kind: 'pause' }),
+    wake: () =>
+      void operate(files, env, now(), ({ status }) =>
+        status === 'paused' ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
+      ),
     stop: () => void operate(files, env, now(), (state) => STOP.command(null, state)),
     press: left,
   };

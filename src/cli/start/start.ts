@@ -15,6 +15,7 @@ import { launcherSettings, userStatusLine } from '../../install/settings/session
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { type LoopFiles, outsideRoot, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
+import { outliveHangUp } from '../../state/process/signals.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { about, advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
@@ -60,6 +61,7 @@ export const START_COMMAND: Command = {
     }),
   },
   async run(commandLine) {
+    outliveHangUp();
     const input = withInput(commandLine);
     const target = startTarget(input);
     const { task } = target;

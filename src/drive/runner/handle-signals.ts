@@ -12,10 +12,7 @@ import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';
 import { pollForChanges } from './watch-operator.ts';
 
-/** Interval after a Ctrl+C that ended a wait; a second one within it stops the loop. */
-const TWICE_MS = 2_000;
-
-/** Handles signals: Ctrl+C stops after this iteration, twice cancels. In a wait: continues now, twice stops. */
+/** Handles signals: Ctrl+C ends the loop after what is going on, which ends a wait at once; twice cancels. */
 export function handleSignals(runner: Runner): () => void {
   return onSignals({ press: () => pressCtrlC(runner), leave: () => attempt(runner, () => leaveIt(runner)) });
 }
@@ -38,22 +35,19 @@ function attempt(runner: Runner, act: () => void): void {
 
 function pressed(runner: Runner): void {
   const current = readState(runner.files.state);
-  if (current.kind !== 'loop') return;
-  if (Date.now() - runner.wokenAt < TWICE_MS) stopNow(runner);
-  else whatNow(runner, current.state)();
+  if (current.kind === 'loop') whatNow(runner, current.state)();
 }
 
 function whatNow(runner: Runner, state: LoopState): () => void {
   switch (state.status) {
     case 'waiting':
-      return () => wake(runner, () => steerBy(runner, () => ({ kind: 'wake' })));
+      return () => stopNow(runner);
     case 'paused':
-      return state.paused.reason === 'rate-limited'
-        ? () => wake(runner, () => steerBy(runner, () => ({ kind: 'resume', by: 'launcher' })))
-        : () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
+      if (state.paused.reason === 'rate-limited') return () => stopNow(runner);
+      return () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
     case 'running':
     case 'verifying':
-      if (runner.retryNow !== null) return () => wake(runner, runner.retryNow);
+      if (runner.retryNow !== null) return () => stopNow(runner);
       return state.stopRequested ? () => cancel(runner) : () => finish(runner);
     case 'awaiting-consent':
     case 'ended':
@@ -63,9 +57,16 @@ function whatNow(runner: Runner, state: LoopState): () => void {
   }
 }
 
-function wake(runner: Runner, end: (() => void) | null): void {
-  runner.wokenAt = Date.now();
-  end?.();
+/** Ends a wait of the loop, so that it continues now. Does nothing in any other state. */
+function wake(runner: Runner): void {
+  const current = readState(runner.files.state);
+  if (current.kind !== 'loop') return;
+  const { state } = current;
+  if (runner.retryNow !== null) runner.retryNow();
+  else if (state.status === 'waiting') steerBy(runner, () => ({ kind: 'wake' }));
+  else if (state.status === 'paused' && state.paused.reason === 'rate-limited')
+    steerBy(runner, () => ({ kind: 'resume', by: 'launcher' }));
+  else return;
   runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.wokenByUser });
 }
 
@@ -120,6 +121,7 @@ export function liveControls(runner: Runner): LiveControls {
       command(() => ({ kind: 'resume', by: 'launcher' }));
       pollForChanges(runner);
     },
+    wake: () => wake(runner),
     press: () => pressCtrlC(runner),
   };
 }

@@ -28,7 +28,7 @@ export const RUNNER_TEXTS = {
     ),
   finishing: 'The loop stops after this iteration. Press Ctrl+C again to cancel it now.',
   stopping: 'The loop stops.',
-  wokenByUser: 'Continuing now. Press Ctrl+C again to stop the loop.',
+  wokenByUser: 'Continuing now.',
   pausedByUser: advise('The loop is paused. Ctrl+C leaves it paused.', 'Resume in another terminal', 'resume'),
   interrupted: advise(
     'Interrupted; the loop is paused. Enter resumes it and sends your message. Ctrl+C leaves it paused.',
@@ -38,7 +38,7 @@ export const RUNNER_TEXTS = {
   onlyReads: (lost: string): string => `${lost} Until its turn ends, the agent may only read; then the loop pauses.`,
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   waitingForLimit: (until: string): string =>
-    `A rate limit applies until ${localTime(until)}; the loop continues then. Ctrl+C continues now, twice stops.`,
+    `A rate limit applies until ${localTime(until)}; the loop continues then. Ctrl+C stops it.`,
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),

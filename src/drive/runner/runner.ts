@@ -74,8 +74,6 @@ export interface Runner {
   failures: number;
   /** Ends the wait before the next retry; null if there is none. */
   retryNow: (() => void) | null;
-  /** Epoch milliseconds at which Ctrl+C ended a wait. */
-  wokenAt: number;
   /** Messages sent to the running agent, by id. */
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
   /** State of the loop as last shown. */
@@ -95,7 +93,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
       { signal: leave.signal, lease: held },
     ),
     ...{ agent: null, spent: { total: state.usage, before: state.usage, durationMs: 0 } },
-    ...{ limits: 0, failures: 0, retryNow: null, wokenAt: 0, sent: new Map() },
+    ...{ limits: 0, failures: 0, retryNow: null, sent: new Map() },
     ...{ shown: { pending: '', next: 'go-on', checklist: '', lost: '' }, interrupted: false },
   };
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
@@ -8,7 +9,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { orLogged, REPEATED, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { onSignals } from '../../state/process/signals.ts';
+import { isAtTerminal, onSignals } from '../../state/process/signals.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
@@ -125,6 +126,8 @@ async function runClient(
     stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
     cwd: files.projectDir,
     env: headless ? { ...env, ...launcherVariable() } : env,
+    // A shell hangs up on the whole group of its job.
+    detached: headless && !isAtTerminal(),
   });
   // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
@@ -225,14 +228,25 @@ async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string 
   }
 }
 
-/** Returns whether the loop is still paused after this time. */
-async function staysPaused(milliseconds: number, { context: { files }, loaded }: Turn): Promise<boolean> {
+/** Returns whether the loop is still paused after this time. Ctrl+C ends it as stopped; SIGTERM leaves it paused. */
+async function staysPaused(milliseconds: number, turn: Turn): Promise<boolean> {
+  const { context, loaded } = turn;
   const left = remainingMs(Date.now() + milliseconds);
-  while (left() > 0) {
-    await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS, left())));
-    if (readLoop(files, loaded.state.loopId)?.status !== 'paused') return false;
+  const gone = new AbortController();
+  const press = (): void => {
+    change(turn, { type: 'operator', at: context.now(), command: { kind: 'stop', clientAlive: false } });
+    gone.abort();
+  };
+  const quiet = onSignals({ press, leave: () => gone.abort() });
+  try {
+    while (left() > 0) {
+      await setTimeout(Math.min(POLL_MS, left()), undefined, { signal: gone.signal }).catch(() => undefined);
+      if (gone.signal.aborted || readLoop(context.files, loaded.state.loopId)?.status !== 'paused') return false;
+    }
+    return true;
+  } finally {
+    quiet();
   }
-  return true;
 }
 
 /** Records an API error at the transcript's end: under `-p` the client ends its StopFailure hook (measured). */

@@ -20,6 +20,8 @@ export interface LiveControls {
   readonly interrupt: () => void;
   /** Resumes a paused loop, with the user's text. */
   readonly goOn: (text: string) => void;
+  /** Ends a wait: Enter without a text. */
+  readonly wake: () => void;
   readonly press: () => void;
   /** Handles Ctrl+X, in a view that does not drive the loop. */
   readonly stop?: () => void;
@@ -135,9 +137,14 @@ export class LiveView {
 
   #submit(delivery: 'now' | 'next'): void {
     const text = this.#line.text.trim();
-    const paused = this.#shown().status === 'paused';
-    if (this.#controls === null || (text === '' && !paused)) return;
-    const { say, goOn } = this.#controls;
+    const { status, waiting } = this.#shown();
+    const paused = status === 'paused';
+    if (this.#controls === null) return;
+    const { say, goOn, wake } = this.#controls;
+    if (text === '' && !paused) {
+      if (waiting !== null) this.#act(wake);
+      return;
+    }
     if (this.#act(() => (paused ? goOn(text) : say(text, delivery)))) this.#line = sent(this.#line);
   }
 

@@ -62,7 +62,14 @@ const withView = async (
     (...args: unknown[]): void =>
       void calls.push([name, ...args]);
   view.tell(started);
-  view.live({ say: note('say'), interrupt: note('interrupt'), goOn: note('goOn'), press: note('press'), ...more });
+  view.live({
+    say: note('say'),
+    interrupt: note('interrupt'),
+    goOn: note('goOn'),
+    wake: note('wake'),
+    press: note('press'),
+    ...more,
+  });
   const keys = async (...chunks: readonly string[]): Promise<void> => {
     for (const chunk of chunks) {
       terminal.emit('data', chunk);
@@ -154,13 +161,35 @@ test('an unfinished line is in the terminal after the loop ended', async () => {
   assert.doesNotMatch(nothing.written, /not sent:/);
 });
 
+test('in a wait Enter alone ends it, and with text it tells the agent; at work it does nothing', () => {
+  const terminal = new FakeTerminal();
+  const view = liveView(terminal as never, terminal as never, {});
+  const went: string[] = [];
+  const no = (): never => assert.fail('not meant');
+  view.tell(started);
+  view.live({
+    ...{ interrupt: no, press: no, goOn: no },
+    say: (text) => void went.push(text),
+    wake: () => void went.push('wake'),
+  });
+  terminal.emit('data', '\r');
+  assert.deepEqual(went, [], 'control: nobody waits');
+  for (const why of ['idle', 'pace', 'rate-limit', 'retry'] as const) {
+    view.tell({ type: 'wait.started', why, until: new Date(Date.now() + 60_000).toISOString() });
+    terminal.emit('data', '\r');
+  }
+  terminal.emit('data', 'look again\r');
+  view.close();
+  assert.deepEqual(went, ['wake', 'wake', 'wake', 'wake', 'look again']);
+});
+
 test('in a pause Enter alone continues, and with text it continues with that text', async () => {
   const terminal = new FakeTerminal();
   const view = viewOn(terminal);
   const went: string[] = [];
   const no = (): never => assert.fail('not meant');
   view.tell(started);
-  view.live({ say: no, interrupt: no, press: no, goOn: (text) => void went.push(text) });
+  view.live({ say: no, interrupt: no, wake: no, press: no, goOn: (text) => void went.push(text) });
   for (const keys of ['\r', 'carefully\r', 'slowly\u001b\r']) {
     view.tell({ type: 'loop.paused', reason: 'interrupted' });
     terminal.emit('data', keys);
