@@ -163,7 +163,7 @@ test('an unfinished line is in the terminal after the loop ended', async () => {
 
 test('in a wait Enter alone ends it, and with text it tells the agent; at work it does nothing', () => {
   const terminal = new FakeTerminal();
-  const view = new LiveView(terminal as never, terminal as never, {});
+  const view = viewOn(terminal);
   const went: string[] = [];
   const no = (): never => assert.fail('not meant');
   view.tell(started);
