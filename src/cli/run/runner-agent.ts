@@ -2,7 +2,7 @@ import type { StartAgent } from '../../claude/agent/agent-run.ts';
 import { startAgent } from '../../claude/agent/start-claude.ts';
 import { startCommandAgent } from '../../claude/agent/start-command-agent.ts';
 import type { FoundClient } from '../../claude/find-client.ts';
-import { allowedChecks, clientOptions } from '../../drive/start/allowed-tools.ts';
+import { allowedChecks, clientOptions, NO_WAKE_UPS } from '../../drive/start/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { bundleDir } from '../../install/places.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
@@ -74,6 +74,7 @@ function clientArgs(
   rest: readonly string[],
 ): string[] {
   return [
+    ...NO_WAKE_UPS,
     ...['--settings', JSON.stringify(own)],
     // Leaves out the user's hooks and servers; those of the project are part of the loop.
     ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),

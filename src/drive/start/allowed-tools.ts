@@ -31,3 +31,6 @@ export function clientOptions(settings: ClientSettings): string[] {
   const named = { '--permission-mode': permissionMode, '--model': model, '--effort': effort };
   return Object.entries(named).flatMap(([option, value]) => (value === null ? [] : [option, value]));
 }
+
+/** Takes away the tools whose wake-up would come after a client without a terminal has exited, with the end of its turn. */
+export const NO_WAKE_UPS: readonly string[] = ['--disallowedTools', 'ScheduleWakeup', 'CronCreate'];

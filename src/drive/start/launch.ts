@@ -26,7 +26,7 @@ import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import { type Dispatched, dispatch, isStep, loadedUnder, newTurn, startFreshTurn, type Turn } from '../turn/turn.ts';
 import { doubled, rateLimitWait, remainingMs } from '../turn/wait.ts';
-import { allowedChecks, type ClientSettings, clientOptions } from './allowed-tools.ts';
+import { allowedChecks, type ClientSettings, clientOptions, NO_WAKE_UPS } from './allowed-tools.ts';
 import type { StartedLoop } from './start-loop.ts';
 
 interface LaunchOptions extends ClientSettings {
@@ -117,6 +117,7 @@ async function runClient(
     // Command output can contain a NUL, an argument cannot.
     prompt.replaceAll('\0', '\uFFFD'),
     ...allowedChecks(files, turn.loaded.stored?.contract ?? null),
+    ...(headless ? NO_WAKE_UPS : []),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),
     ...clientOptions(options),

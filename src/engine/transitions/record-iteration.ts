@@ -33,7 +33,7 @@ export function noted(
     ...counted,
     ...progress,
     lastRunAt: ended.at,
-    ...lastWords(ended.text, wanted),
+    lastWords: lastWords(ended.text, wanted),
     projectMark: ended.projectMark ?? counted.projectMark,
     notices: {
       ...counted.notices,
@@ -52,14 +52,14 @@ const MESSAGE_TAIL = 10_000;
 const MOST_LINES = 5;
 const LINE_LIMIT = 300;
 
-/** Returns the last lines of a message, without secrets and without the completion signal. */
-function lastWords(text: string, signal: string | null): Pick<CommonState, 'lastWords'> {
+/** Returns the last lines of a message, without secrets and the completion signal; none of an earlier iteration. */
+function lastWords(text: string, signal: string | null): string[] {
   const lines = text
     .slice(-MESSAGE_TAIL)
     .split('\n')
     .map((line) => line.trimEnd());
   const said = lines.filter((line) => line.trim() !== '' && line.trim() !== signal).slice(-MOST_LINES);
-  return said.length === 0 ? {} : { lastWords: said.map((line) => redact(line).slice(0, LINE_LIMIT)) };
+  return said.map((line) => redact(line).slice(0, LINE_LIMIT));
 }
 
 /** Returns the verdict on an iteration, preceded by its record and its event. */

@@ -241,10 +241,11 @@ describe('the last words of an iteration', () => {
   test('leave out the completion signal anywhere', () => {
     assert.deepEqual(words(`Not yet: ${SIGNAL}\n  ${SIGNAL}  \nMore to do.`), [`Not yet: ${SIGNAL}`, 'More to do.']);
   });
-  test('are kept from before if it said nothing', () => {
+  test('are none if it said nothing, or only the completion signal, whatever was said before', () => {
     const before = running({ lastWords: ['before'] });
-    assert.deepEqual(transition(before, turnEnded(' \n\n'), policy()).state.lastWords, ['before']);
-    assert.equal(words('\n \n'), undefined);
+    for (const text of [' \n\n', `${SIGNAL}\n`])
+      assert.deepEqual(transition(before, turnEnded(text), policy()).state.lastWords, []);
+    assert.deepEqual(transition(before, turnEnded('after'), policy()).state.lastWords, ['after'], 'control');
   });
   test('mask secrets and end after 300 characters', () => {
     const secret = `sk-ant-api03-${'a'.repeat(40)}`;
