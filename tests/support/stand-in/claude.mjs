@@ -36,7 +36,8 @@ for (let at = 0; at < words.length; at++) {
   if (WITH_VALUE.has(word)) options[word] = words[++at];
   else if (SWITCHES.has(word)) options[word] = true;
   // Rules for tools: everything is allowed anyway.
-  else if (['--allowedTools', '--disallowedTools'].includes(word)) while (at + 1 < words.length && !words[at + 1].startsWith('--')) at++;
+  else if (['--allowedTools', '--disallowedTools'].includes(word))
+    while (at + 1 < words.length && !words[at + 1].startsWith('--')) at++;
   else if (prompt === null && !word.startsWith('-')) prompt = word;
   else refuse(`the stand-in does not know the option ${word}`);
 }
