@@ -8,7 +8,7 @@ import { advise } from '../../text/message.ts';
 import { missingPrograms, type ProjectPlace } from '../commands/missing/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { otherLoopText } from '../other-loops.ts';
-import { BY_FILE } from '../settings/defaults.ts';
+import { BY_FILE, FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
 import { readSettings } from './check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
@@ -123,6 +123,13 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
     const at = { path: 'validation', line, column: 1, value: null };
     problems.push({ ...at, rule: 'unenforced-validation', message, severity: 'warning' });
   }
+  const log = otherLog(split.body, settings?.findings_log);
+  if (log !== null) {
+    const message = `the text names the findings log ${log.path}, which the loop does not read. Set it in the frontmatter: findings_log: ${log.path}`;
+    const line = split.bodyLine + log.line - 1;
+    const at = { path: 'findings_log', line, column: 1, value: log.path };
+    problems.push({ ...at, rule: 'other-findings-log', message, severity: 'warning' });
+  }
   const watched = (settings?.idle?.watch ?? []).length + (settings?.commands ?? []).length;
   if (settings?.idle?.wake === 'change' && watched === 0) {
     const { line, column } = yaml.placeOf(['idle', 'wake'], 'value');
@@ -132,6 +139,15 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
     problems.push({ ...at, rule: 'nothing-to-watch', message, severity: 'warning' });
   }
   return problems;
+}
+
+/** Returns the first findings log that a text names and that is not read; null if it is, or if the text names none. */
+function otherLog(body: string, given: string | undefined): { readonly path: string; readonly line: number } | null {
+  const read = new Set(given === undefined ? [FINDINGS_LOG, FORMER_LOG] : [given]);
+  const named = [...body.matchAll(/(?<![\w./-])(?:[\w.-]+\/)+[\w-]*findings[\w-]*\.md\b/gi)];
+  const [first] = named.some(([path]) => read.has(path.replace(/^\.\//, ''))) ? [] : named;
+  if (first === undefined) return null;
+  return { path: first[0].replace(/^\.\//, ''), line: body.slice(0, first.index).split('\n').length };
 }
 
 /** Sentences of the templates that the user has to replace. */

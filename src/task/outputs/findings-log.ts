@@ -6,14 +6,11 @@ import { readFindings } from '../../engine/findings/read-findings.ts';
 import { goneText, unreadLogText } from '../../engine/identity/messages.ts';
 import { compareOwed, type Entry } from '../../engine/identity/owed.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
-import { FINDINGS_LOG } from '../settings/defaults.ts';
+import { FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 
 const NAME = 'findings log';
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
-
-/** Findings log of older installations, which is read where the default one is missing. */
-const FORMER_LOG = '.claude/ralph/findings.md';
 
 export type FindingsText =
   | { readonly kind: 'absent'; readonly path: string }

@@ -17,6 +17,8 @@ type Default<T> = T extends readonly (infer E)[]
     : T | null;
 
 export const FINDINGS_LOG = '.ralph/findings.md';
+/** Findings log of older installations, which is read where the default one is missing. */
+export const FORMER_LOG = '.claude/ralph/findings.md';
 
 /** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file name. */
 export const DEFAULTS = {

@@ -29,3 +29,17 @@ test('JSON is refused as a task, with what to do', () => {
   }
   assert.deepEqual(rulesOf('json.md', 'Read prd.json.\n'), [], 'control: a text about JSON');
 });
+
+test('a text that names a findings log which is not read gets a warning with the key to set', () => {
+  const text = '# Audit\n\nWrite findings to `.claude/context/reports/audit-findings.md`.\n';
+  const [problem] = checkTaskFile('PROMPT.md', text).problems;
+  assert.deepEqual([problem?.rule, problem?.severity, problem?.line], ['other-findings-log', 'warning', 3]);
+  assert.match(problem?.message ?? '', /findings_log: \.claude\/context\/reports\/audit-findings\.md$/);
+});
+
+test('control: a log that is read, a named one, and a file of another name raise no warning', () => {
+  for (const path of ['.ralph/findings.md', '.claude/ralph/findings.md', 'docs/notes.md', 'https://x.example/a']) {
+    assert.deepEqual(rulesOf('PROMPT.md', `# Audit\n\nWrite to ${path}.\n`), [], path);
+  }
+  assert.deepEqual(rulesOf('PROMPT.md', '---\nfindings_log: a/findings.md\n---\nWrite to a/findings.md.\n'), []);
+});

@@ -43,6 +43,7 @@ test('without settings the defaults of the table apply', () => {
     effort: null,
     permissionMode: null,
     isolation: 'project',
+    commitMessage: null,
     commitFooters: [],
     sandbox: { mode: 'off', allow_write: [], deny_write: [], deny_read: [], network: false },
     worktreeSetup: null,
