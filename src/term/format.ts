@@ -20,9 +20,13 @@ export function painter(atTerminal: boolean, env: NodeJS.ProcessEnv): Paint {
 /** Control characters, and those that change the direction of the following text: "gpj.exe" would read "exe.jpg". */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u2069]/g;
 
+/** Commands to the terminal with their text, such as a title; without an end they would hide all that follows, so that is shown. */
+const TERMINAL_COMMANDS = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
+
 /** Removes characters that could disguise a text: escape sequences and control characters except line ends and tabs. */
 export function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(UNSEEN, '');
+  // A hyperlink's address is no part of the text either. Node leaves most of a title.
+  return stripVTControlCharacters(text.replace(TERMINAL_COMMANDS, '')).replace(UNSEEN, '');
 }
 
 /** Aligns rows in columns, two spaces apart, without trailing blanks. */

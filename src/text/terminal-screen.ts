@@ -92,3 +92,12 @@ export function shownLine(text: string): string {
   screen.close();
   return shown;
 }
+
+/** Returns a text of several lines as a terminal would show it once it is written. */
+export function shownText(text: string): string {
+  const shown: string[] = [];
+  const screen = new TerminalScreen((line) => shown.push(line));
+  for (const line of text.split('\n')) screen.line(line.replace(/\r$/, ''));
+  screen.close();
+  return shown.join('\n');
+}

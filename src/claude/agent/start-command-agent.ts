@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
-import { stripVTControlCharacters } from 'node:util';
 import { lastWordsText, shorten } from '../../text/excerpt.ts';
+import { shownText } from '../../text/terminal-screen.ts';
 import { type AgentResult, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
@@ -50,7 +50,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
   let isCut = false;
   let line = '';
   const tell = (text: string): void => {
-    const plain = stripVTControlCharacters(text);
+    const plain = shownText(text);
     if (plain.trim() !== '') onText(plain);
   };
   const take = (text: string): void => {
@@ -74,7 +74,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
       line = '';
       // The rest of a cut line could look like a signal on a line of its own.
       const whole = isCut ? kept.slice(kept.indexOf('\n') + 1) : kept;
-      return stripVTControlCharacters(whole).trim();
+      return shownText(whole).trim();
     },
   };
 }

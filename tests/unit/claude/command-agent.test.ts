@@ -164,3 +164,16 @@ test('ends what it leaves running in its process group', async () => {
   assert.equal((await run.done).outcome.kind, 'ok');
   assert.equal(groupLives(run.pid), false);
 });
+
+test('the text of a command agent is what a terminal would show: no title, no colour, no overwritten progress', async () => {
+  const script = [
+    "printf '\\033]0;EVIL TITLE\\007x\\n'",
+    "printf '\\033]0;EVIL TITLE\\033\\\\y\\n'",
+    "i=0; while [ $i -lt 300 ]; do printf '%d%%\\r' $i; i=$((i + 1)); done; printf 'ready\\n'",
+    "printf '\\033[31mred\\033[0m\\n\\nlast\\n'",
+  ].join('; ');
+  const { facts, told } = await ran(script);
+  assert.equal(facts.result?.text, 'x\ny\nready\nred\n\nlast');
+  assert.equal(told.join('\n').includes('TITLE'), false);
+  assert.equal(told.join('\n').includes('299%'), false);
+});

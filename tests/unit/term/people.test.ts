@@ -19,6 +19,8 @@ test('an agent’s text cannot move the cursor, set the title or hide what prece
   const evil = 'done\u001B[2K\u001B[1A\u001B]0;title\u0007\rfailed\u009B31m\u0000';
   assert.ok(!/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(printable(evil)));
   assert.equal(printable('two\nlines\tand a tab'), 'two\nlines\tand a tab');
+  for (const end of ['\u0007', '\u001b\\']) assert.equal(printable(`a\u001b]0;EVIL TITLE${end}b`), 'ab');
+  assert.match(printable('a\u001b]0;rm -rf ~'), /-rf ~/, 'control: a title without an end hides nothing');
 });
 
 test('aligns columns by visible width, not by the bytes of a colour', () => {
