@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import { commitFolder, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, task } from './support/command-agent.ts';
@@ -103,4 +106,31 @@ test('outside git the start and an undo say that there is none', (t) => {
   assert.match(stderr, /There will be no undo: the project is not in a git repository with a commit\./);
   assert.doesNotMatch(stdout, /Undo:/);
   assert.match(p.ralph(['undo', '--yes']).stderr, /This loop has no record of its start/);
+});
+
+test('an undo changes nothing, and names the file, where what it rests on is lost', (t) => {
+  const { p } = ranLoop(t, 'echo agent >> kept.txt');
+  const { outsideDir } = loopFiles(p.dir, null, p.env);
+  const [start, contract] = ['contract.json.start-point', 'contract.json.ended'].map((name) => join(outsideDir, name));
+  assert.ok(start && contract);
+  const refuses = (named: RegExp): void => {
+    const { code, stderr } = p.ralph(['undo', '--yes']);
+    assert.notEqual(code, 0);
+    assert.match(stderr, named);
+    assert.equal(p.read('kept.txt'), 'one\nmine\nagent\n');
+  };
+  for (const [path, named] of [
+    [start, /start-point is missing/],
+    [contract, /contract\.json\.ended is missing or unreadable/],
+  ] as const) {
+    renameSync(path, `${path}.away`);
+    refuses(named);
+    renameSync(`${path}.away`, path);
+  }
+  const kept = readFileSync(start, 'utf8');
+  writeFileSync(start, kept.replace(/"commit":"[0-9a-f]{40}"/, `"commit":"${'0'.repeat(40)}"`));
+  refuses(/start-point was changed by another program/);
+  writeFileSync(start, kept);
+  assert.equal(p.ralph(['undo', '--yes']).code, 0, 'control: whole again');
+  assert.equal(p.read('kept.txt'), 'one\nmine\n');
 });

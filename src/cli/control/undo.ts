@@ -4,9 +4,10 @@ import { endedState } from '../../drive/status/ended-loop.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { lastArchived } from '../../state/with-state.ts';
-import { startPointOf } from '../../task/git/start-point.ts';
+import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { printable } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -42,14 +43,14 @@ async function undo(context: CommandContext): Promise<number> {
   const { env, values, answer, mayAsk } = context;
   const { files, state } = loopMeant(context);
   const { loopId } = state;
-  const start = startPointOf(files, loopId);
+  const contract = contractOf(files, loopId);
+  const start = startOf(files, contract);
   if (start === null) {
     throw new RalphError(
       'refused',
       'This loop has no record of its start, because the project was not in a git repository then, or an older version started it.',
     );
   }
-  const contract = contractOf(files, loopId);
   const plan = await planUndo(files.projectDir, env, {
     loopId,
     sandbox: contract.sandbox,
@@ -107,6 +108,15 @@ function contractOf(files: LoopFiles, loopId: string): Contract {
   const found = findEndedContract(files, loopId);
   if (found !== null) return found.contract;
   throw new RalphError('refused', `${files.contract}.ended is missing or unreadable. Restore it; nothing was changed.`);
+}
+
+/** Returns the start point of the loop; null if it has none. Throws `refused` if it is lost. */
+function startOf(files: LoopFiles, contract: Contract): StartPoint | null {
+  try {
+    return startPointOf(files, contract);
+  } catch (error) {
+    throw new RalphError('refused', `${lossIn(error).text} Nothing was changed.`, error);
+  }
 }
 
 /** Returns the ended loop that is named, or the last one. Throws `refused` for a live one. */

@@ -109,9 +109,8 @@ export function hasBatch(projectDir: string, env: NodeJS.ProcessEnv): boolean {
 /** Reads the run that has not ended; null if there is none. Throws `state-corrupt` for an unreadable record. */
 export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | null {
   const path = pathOf(projectDir, env);
-  const text = readRegularFile(path, MAX_BYTES);
-  if (text === null) return null;
-  const parsed = batch.safeParse(jsonOrNull(text));
+  if (!existsSync(path)) return null;
+  const parsed = batch.safeParse(jsonOrNull(readRegularFile(path, MAX_BYTES) ?? ''));
   if (!parsed.success) throw new RalphError('state-corrupt', `${path} is not a record of a parallel run. Remove it.`);
   return parsed.data;
 }

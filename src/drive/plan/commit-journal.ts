@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, realpathSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { modeOf, readRecord, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { evidenceBytes, evidenceJson } from '../../state/evidence/lost.ts';
+import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { filesSince, lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
@@ -24,8 +25,9 @@ export interface CommitIntent {
   readonly entry: string;
 }
 
-export function readIntent({ files }: PlanPlace): CommitIntent | null {
-  return readRecord<CommitIntent>(files.commitIntent) as CommitIntent | null;
+/** Returns the record of a commit in progress; null if there is none. Throws `evidence-lost` for one that cannot be read. */
+export function readIntent({ files: { commitIntent: path } }: PlanPlace): CommitIntent | null {
+  return existsSync(path) ? (evidenceJson(path, evidenceBytes(path)) as unknown as CommitIntent) : null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import type { CheckResult, Effect, EngineEvent } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
@@ -9,7 +9,6 @@ import { realPathOf } from '../../state/files/regular-file.ts';
 import { placesOf, viewOf } from '../../task/git/git-view.ts';
 import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
-import { orElse } from '../../text/or-else.ts';
 import type { TurnContext } from '../turn/turn.ts';
 
 /** The checks of a plan. They reject with the abort's reason. */
@@ -69,5 +68,6 @@ export function ownPaths(projectDir: string, planPath: string): string[] {
 
 /** Returns the target of a symbolic link as written; null if the path is not a link. */
 export function linkText(path: string): string | null {
-  return orElse(() => readlinkSync(path), null);
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink ? readlinkSync(path) : null;
 }

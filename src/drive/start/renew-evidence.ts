@@ -6,6 +6,7 @@ import { lossIn } from '../../state/evidence/lost.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { storeGitView } from '../../task/git/git-view.ts';
+import { dropLostStartPoint } from '../../task/git/start-point.ts';
 import type { GitPins } from '../../task/git/view-record.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { taskKind } from '../../task/task-file.ts';
@@ -45,6 +46,7 @@ export function renewEvidence(
       bindList(files, contract.tdd, { loopId: contract.loopId, at, consented: contract.consented, env, keep: true });
     }
     dropLostRecord(files, contract);
+    dropLostStartPoint(files, contract);
     storeGitView(files, contract.loopId, pins, null);
     const { hash } = fixContract(files, contract);
     return { kind: 'resume', renewed: { contractHash: hash, maxIterations: contract.policy.maxIterations } };

@@ -30,7 +30,7 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { formerView, storeGitView } from '../../task/git/git-view.ts';
-import { writeStartPoint } from '../../task/git/start-point.ts';
+import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
@@ -165,7 +165,10 @@ function createLoop(
   if (before === null) {
     removeIfThere(files.promptedTurn);
     writeStartPoint(files, loopId, request.startPoint ?? null);
-  } else if (request.gitPins) storeGitView(files, loopId, request.gitPins, formerView(files, former));
+  } else {
+    if (former !== null) dropLostStartPoint(files, former.contract);
+    if (request.gitPins) storeGitView(files, loopId, request.gitPins, formerView(files, former));
+  }
   const stored = fixContract(files, withConsentDigest(contract, list));
   const state: LoopState = { ...begun, contractHash: stored.hash };
   nameProject(files, at);

@@ -1,17 +1,18 @@
-import { type EndReport, reportLines } from '../../engine/end-report.ts';
+import { type EndReport, reportLines, type ShownNotice } from '../../engine/end-report.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
 import { type RecordedTree, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
-import { changesBetween, showCommand, startPointOf } from '../../task/git/start-point.ts';
+import { changesBetween, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
-import { commandLine } from '../../text/message.ts';
+import { commandLine, type Message } from '../../text/message.ts';
 import { elapsed } from '../../text/time.ts';
 
 import { unrecordedIterations } from './loop-report.ts';
@@ -64,8 +65,9 @@ interface StoredReport {
 
 /** Records the files at the end of a loop, so that later changes of the user can be told from the loop's. */
 async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): Promise<RecordedTree | null> {
-  if (startPointOf(files, loopId) === null) return null;
-  const sandbox = findEndedContract(files, loopId)?.contract.sandbox;
+  const contract = findEndedContract(files, loopId)?.contract;
+  if (startIn(files, contract).point === null) return null;
+  const sandbox = contract?.sandbox;
   const around = await repositoryAround(files.projectDir, env, sandbox);
   return around && recordTree(around, refOf(loopId, 'end'), 'At the end of a loop');
 }
@@ -83,9 +85,9 @@ async function gathered(
 ): Promise<EndReport> {
   const { loopId, ended, usage, iteration, maxIterations, startedAt, checks = [], lastWords = [] } = state;
   const unrecorded = unrecordedIterations(files, state);
-  const point = startPointOf(files, loopId);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const contract = findEndedContract(files, loopId)?.contract;
+  const { point, lost } = startIn(files, contract);
   const options = { env, signal, sandbox: contract?.sandbox };
   const changes = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
@@ -110,7 +112,7 @@ async function gathered(
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
     ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },
     changedScripts: [...scripts, ...programs],
-    notices: noticesOf(files, loopId),
+    notices: lost === null ? noticesOf(files, loopId) : [...noticesOf(files, loopId), lostStart(state, lost)],
     unsandboxed: unsandboxedText(contract?.unsandboxed),
     lastWords,
     restore: isChanged
@@ -128,6 +130,21 @@ async function gathered(
 function isVerifiedInProject({ policy, verifyIn, validation }: Contract): boolean {
   return policy.plan !== undefined && policy.plan !== null && verifyIn === undefined && validation.length > 0;
 }
+
+/** Returns the start point of an ended loop, or which file of it is lost. */
+function startIn(files: LoopFiles, contract: Contract | undefined): { point: StartPoint | null; lost: Message | null } {
+  try {
+    return { point: contract === undefined ? null : startPointOf(files, contract), lost: null };
+  } catch (error) {
+    return { point: null, lost: lossIn(error) };
+  }
+}
+
+const lostStart = ({ ended: { at } }: StateOf<'ended'>, { text }: Message): ShownNotice => ({
+  at,
+  kind: 'evidence',
+  text: `${text} What changed since the start is unknown.`,
+});
 
 function unsandboxedText(why: Contract['unsandboxed']): string | null {
   if (why === undefined) return null;

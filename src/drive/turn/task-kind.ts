@@ -57,9 +57,9 @@ async function noteChanges(
 type CheckPlace = { readonly where: 'project' } | { readonly where: 'commit'; readonly commit: string };
 
 /** Reports that the agent left the branch of the start: a claim is judged on what is checked out. */
-async function noteBranch({ files, env, now }: Turn['context'], state: LoopState): Promise<void> {
+async function noteBranch({ files, env, now }: Turn['context'], contract: Contract, state: LoopState): Promise<void> {
   const { startPointOf } = await import('../../task/git/start-point.ts');
-  const branch = startPointOf(files, state.loopId)?.tree.branch?.replace('refs/heads/', '') ?? null;
+  const branch = startPointOf(files, contract)?.tree.branch?.replace('refs/heads/', '') ?? null;
   if (branch === null) return;
   const { runGit } = await import('../../task/git/run-git.ts');
   const [on, at] = await Promise.all([
@@ -116,7 +116,7 @@ export async function runChecks(
       }),
   });
   await noteChanges(files, contract, state, before, context);
-  await noteBranch(context, state);
+  await noteBranch(context, contract, state);
   const unchanged = checkUnchanged(files, contract, env).map((result) => ({ ...result, refutesOnly: true as const }));
   return [...scenarios, ...gate, ...unchanged];
 }

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
+import { ifMissing } from '../../state/files/regular-file.ts';
 import {
   hasFolder,
   LOOP_CONFIG,
@@ -9,7 +10,6 @@ import {
   taskKind,
   WORKTREES,
 } from '../../task/task-file.ts';
-import { orElse } from '../../text/or-else.ts';
 import { askGit, changedFiles } from './repository.ts';
 
 /** Settings and signs that apply in addition to the task file. */
@@ -76,8 +76,10 @@ function copyFiles(from: string, to: string, paths: readonly string[]): string[]
 
 /** Returns whether both are plain files with the same content. */
 export function isSame(one: string, other: string): boolean {
-  // one of them is missing or unreadable
-  return orElse(() => isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other)), false);
+  return ifMissing(
+    () => isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other)),
+    false,
+  );
 }
 
 function ofFolder(from: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {

@@ -17,6 +17,7 @@ const CARRIED: readonly EvidenceName[] = [
   'seen',
   'counters',
   'startFiles',
+  'startPoint',
   'openTask',
   'scenarios',
 ];

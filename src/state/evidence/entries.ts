@@ -15,13 +15,14 @@ export const EVIDENCE = {
   scenarios: (files: LoopFiles) => files.scenarios,
   counters: (files: LoopFiles) => files.counters,
   gitView: (files: LoopFiles) => files.gitView,
+  startPoint: (files: LoopFiles) => files.startPoint,
 } as const;
 
 export type EvidenceName = keyof typeof EVIDENCE;
 export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as readonly EvidenceName[];
 
 /** Entries that never change during a loop: the contract itself holds their SHA-256. */
-export const FIXED: ReadonlySet<string> = new Set(['startFiles']);
+export const FIXED: ReadonlySet<string> = new Set(['startFiles', 'startPoint']);
 
 /** Entries without a digest, because every turn writes them: what they hold is compared with the state instead. */
 export const LIVE: ReadonlySet<string> = new Set<EvidenceName>(['counters']);

@@ -29,6 +29,17 @@ export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string |
   }
 }
 
+/** Returns the result of `work`, or `otherwise` if nothing is at its path (ENOENT, ENOTDIR). Throws every other error. */
+export function ifMissing<T, U>(work: () => T, otherwise: U): T | U {
+  try {
+    return work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return otherwise;
+    throw error;
+  }
+}
+
 /** Returns whether a folder is there, or a link to one. */
 export function isFolder(path: string): boolean {
   return orElse(() => statSync(path).isDirectory(), false);
@@ -57,22 +68,12 @@ export function freePath(stem: string, extension = '', separator = '.'): string 
 
 /** Returns whether anything is at a path; nothing is below a file. */
 function isTaken(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
-    throw error;
-  }
+  return ifMissing(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined, false);
 }
 
 /** Lists the names in a directory; empty if there is none, or only the placeholder of the client's sandbox. */
 export function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (/^ENO(?:ENT|TDIR)$/.test((error as NodeJS.ErrnoException).code ?? '')) return [];
-    throw error;
-  }
+  return ifMissing(() => readdirSync(directory), []);
 }
 
 export function removeIfThere(path: string): void {

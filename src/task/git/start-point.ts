@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
+import type { EvidenceOf } from '../../state/evidence/entries.ts';
+import { forgetEvidence, isWhole, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceJson } from '../../state/evidence/lost.ts';
+import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
@@ -74,18 +77,33 @@ export function showCommand(projectDir: string, start: RecordedTree, end: Record
   return `${git} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
 }
 
-/** Stores the start point of a new loop; null if there is none. */
+/** Stores the start point of a new loop, before its contract; null if there is none. */
 export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPoint | null): void {
   const { pins = null, ...point } = start ?? {};
   storeGitView(files, loopId, pins, null);
-  if (start === null) return;
-  writeRecord(files.startPoint, point);
+  if (start === null) forgetStartPoint(files, loopId);
+  else storeEvidence(files, loopId, 'startPoint', JSON.stringify(point));
 }
 
-/** Returns the start point of this loop; null if it has none, or one of an older version. Never throws. */
-export function startPointOf(files: LoopFiles, loopId: string): StartPoint | null {
-  const found = readRecord<StartPoint>(files.startPoint);
-  if (found?.loopId !== loopId || typeof found.tree !== 'object') return null;
+function forgetStartPoint(files: LoopFiles, loopId: string): void {
+  forgetEvidence(files, loopId, 'startPoint');
+  removeIfThere(files.startPoint);
+}
+
+/** Forgets a lost start point of a loop that is resumed, which takes the present state as a new start: it has no undo. */
+export function dropLostStartPoint(files: LoopFiles, contract: EvidenceOf): void {
+  if (!isWhole(files, contract, 'startPoint')) forgetStartPoint(files, contract.loopId);
+}
+
+/**
+ * Returns the start point of a loop, also of an ended one; null if it has none, or one of an older version. Throws
+ * `evidence-lost`.
+ */
+export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint | null {
+  const bytes = readEvidence(files, contract, 'startPoint');
+  if (bytes === null) return null;
+  const found = evidenceJson(files.startPoint, bytes) as Partial<StartPoint>;
+  if (found.loopId !== contract.loopId || typeof found.tree !== 'object') return null;
   const { commit, head, index } = found.tree;
   return [commit, head, index ?? head].every((name) => COMMIT.test(String(name))) ? (found as StartPoint) : null;
 }
