@@ -1,3 +1,4 @@
+import type { Allowance } from '../../engine/policy/budget.ts';
 import { dollarText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
 import type { Permit, Spent } from '../runner/runner.ts';
@@ -48,7 +49,17 @@ export class SharedBudget {
     const reading = this.#reached(at);
     if (reading !== null) return { kind: 'budget', reading };
     if (at < this.#heldUntil) return { kind: 'hold', until: new Date(this.#heldUntil).toISOString() };
-    return { kind: 'go' };
+    return { kind: 'go', allowance: this.#allowance(at) };
+  }
+
+  #allowance(at: number): Allowance {
+    const { maxCostUsd, maxTokens, maxTimeMs } = this.#limits;
+    const { costUsd, tokens } = this.spent;
+    return {
+      costUsd: maxCostUsd === null || costUsd === null ? null : maxCostUsd - costUsd,
+      tokens: maxTokens === null ? null : maxTokens - tokens,
+      timeMs: maxTimeMs === null ? null : maxTimeMs - (at - this.#startedAt),
+    };
   }
 
   #reached(at: number): string | null {

@@ -3,7 +3,7 @@ import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import { bindSession } from '../../engine/initial-state.ts';
-import { allowanceOf, reachedWindow } from '../../engine/policy/budget.ts';
+import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
@@ -41,7 +41,10 @@ export async function runAgent(
     prompt: wholePrompt(prompt.assembled),
     silenceMs: options.timeouts.silenceMs,
     timeMs: policy.pace.iterationTimeoutMs,
-    allowance: allowanceOf(runner.spent.total, bound.loaded.state.startedAt, startedAt, policy.budget),
+    allowance: smallerAllowance(
+      allowanceOf(runner.spent.total, bound.loaded.state.startedAt, startedAt, policy.budget),
+      runner.shared,
+    ),
     lingerMs: policy.backgroundWaitMs,
     guarded: stored !== null && hasRules(stored.contract.guardrails),
     onStart: runner.lease.noteAgent,

@@ -127,6 +127,7 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
   const at = turn.context.now();
   switch (permit.kind) {
     case 'go':
+      runner.shared = permit.allowance;
       return null;
     case 'hold': {
       const { until: resetsAt } = permit;

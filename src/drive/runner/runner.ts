@@ -2,7 +2,7 @@ import { NO_FACTS } from '../../claude/agent/agent-message.ts';
 import type { AgentOptions, AgentRun, StartAgent } from '../../claude/agent/agent-run.ts';
 import { countersOf } from '../../engine/counters.ts';
 import { tokens } from '../../engine/events.ts';
-import { addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
+import { type Allowance, addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
@@ -45,7 +45,8 @@ export interface Spent {
 
 /** Answer to whether an agent run may start, for loops that share a budget and an account. */
 export type Permit =
-  | { readonly kind: 'go' }
+  /** `allowance` is what is left for all of them. */
+  | { readonly kind: 'go'; readonly allowance?: Allowance }
   /** The account is at its rate limit until then (ISO-8601 UTC). */
   | { readonly kind: 'hold'; readonly until: string }
   | { readonly kind: 'budget'; readonly reading: string }
@@ -72,6 +73,8 @@ export interface Runner {
   /** Consecutive rate limits without a reset time. */
   limits: number;
   failures: number;
+  /** What loops side by side may still use together, when the last permit was given; absent for a loop by itself. */
+  shared: Allowance | undefined;
   /** Ends the wait before the next retry; null if there is none. */
   retryNow: (() => void) | null;
   /** Messages sent to the running agent, by id. */
@@ -93,7 +96,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
       { signal: leave.signal, lease: held },
     ),
     ...{ agent: null, spent: { total: state.usage, before: state.usage, durationMs: 0 } },
-    ...{ limits: 0, failures: 0, retryNow: null, sent: new Map() },
+    ...{ limits: 0, failures: 0, shared: undefined, retryNow: null, sent: new Map() },
     ...{ shown: { pending: '', next: 'go-on', checklist: '', lost: '' }, interrupted: false },
   };
 }

@@ -33,3 +33,14 @@ test('a rate limit holds the loops until the latest reset that was told', () => 
   assert.equal(budget.permit(5_000).kind, 'go');
   assert.equal(budget.permit(60_000).kind, 'budget', 'a budget goes before a hold');
 });
+
+test('a permit names what all loops together have left', () => {
+  const budget = budgetOf({ maxCostUsd: 3, maxTokens: 100, maxTimeMs: 60_000 });
+  budget.note('a', { costUsd: 1, tokens: 30 });
+  budget.note('b', { costUsd: 0.5, tokens: 20 });
+  const allowance = { costUsd: 1.5, tokens: 50, timeMs: 50_000 };
+  assert.deepEqual(budget.permit(10_000), { kind: 'go', allowance });
+  const without = { costUsd: null, tokens: null, timeMs: null };
+  const none = { maxCostUsd: null, maxTokens: null, maxTimeMs: null };
+  assert.deepEqual(budgetOf(none).permit(1), { kind: 'go', allowance: without }, 'control: no limit');
+});
