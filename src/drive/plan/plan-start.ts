@@ -5,6 +5,7 @@ import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { Confinement } from '../../sandbox/bubblewrap.ts';
+import { filesAtEnd } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
@@ -101,7 +102,7 @@ function openTaskOf(files: LoopFiles, loopId: string): OpenTask | 'lost' | null 
     typeof found !== 'string' && found.contract.loopId === loopId ? found : findEndedContract(files, loopId);
   if (stored === null) return null;
   try {
-    return readOpenTask(files, stored.contract);
+    return readOpenTask(filesAtEnd(files), stored.contract);
   } catch (error) {
     lossIn(error);
     return 'lost';

@@ -155,3 +155,8 @@ export function listEvidence(files: LoopFiles, loopId: string): NonNullable<Evid
   const entries = Object.entries(readManifest(files, loopId).entries).filter(([name]) => name !== 'contract');
   return Object.fromEntries(entries.map(([name, { is }]) => [name, FIXED.has(name) ? is : null]));
 }
+
+/** Returns the files of a loop that may have ended, whose manifest is then set aside. */
+export function filesAtEnd(files: LoopFiles): LoopFiles {
+  return existsSync(files.evidence) ? files : { ...files, evidence: `${files.evidence}.ended` };
+}

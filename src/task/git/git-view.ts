@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { EvidenceOf } from '../../state/evidence/entries.ts';
-import { forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { filesAtEnd, forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/lost.ts';
 import {
   namesIn,
@@ -33,8 +33,7 @@ export function viewOf(files: LoopFiles, contract: EvidenceOf): GitView | null {
 
 /** Returns the view of a loop that may have ended; null if its contract has none. Throws `evidence-lost`. */
 export function viewAtEnd(files: LoopFiles, contract: EvidenceOf): GitView | null {
-  const hasEnded = !existsSync(files.evidence);
-  return viewOf(hasEnded ? { ...files, evidence: `${files.evidence}.ended` } : files, contract);
+  return viewOf(filesAtEnd(files), contract);
 }
 
 /** Returns the view of a loop that is about to be resumed; null if it has none that can be believed. */
