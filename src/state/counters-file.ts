@@ -42,23 +42,24 @@ export function beginCounters(files: LoopFiles, state: LoopState): void {
 }
 
 /**
- * Stores the counts of a state, if the loop keeps counters. Called after the state was written, so that a kill in between
- * leaves a state with more than its counters, never with less: a state that has less was put back. The next access makes up
- * for that, so that a state that is put back after such a kill loses one change at most.
+ * Stores the counts of a state that was read or written, if the loop keeps counters, and returns what is stored then. The
+ * state is written first, so that a kill in between leaves a state with more than its counters, never with less: a state
+ * that has less was put back. The next access makes up for such a kill before anything else is counted.
  */
 export function keepCounters(
   files: LoopFiles,
   state: LoopState,
   stored: Counters | null,
   known: KnownCounters | undefined,
-): void {
+): Counters | null {
   const counters = countersOf(state);
   const isKept = [stored, known?.counters].some((found) => found?.loopId === state.loopId);
-  if (!isKept) return;
+  if (!isKept) return stored;
   if (stored?.loopId !== state.loopId) note(files, state, COUNTERS_TEXTS.writtenAgain(files.counters));
   else if (state.iteration - stored.iteration > MOST_BEHIND) note(files, state, COUNTERS_TEXTS.behind(files.counters));
   if (JSON.stringify(stored) !== JSON.stringify(counters)) writeRecord(files.counters, counters);
   if (known) known.counters = counters;
+  return counters;
 }
 
 /** Iterations by which a kill between state and counters leaves the counters behind; more is an older copy. */

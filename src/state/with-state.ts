@@ -49,16 +49,14 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     const stored = readCounters(files);
     const current = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
+    const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known) : stored;
     // Before `decide`, which could change the object.
     const before = found.kind === 'loop' ? serialise(found.state) : null;
     const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);
     const { result } = decided;
     const raised = current.kind === 'loop' && current.wentBack !== undefined ? current.state : 'keep';
     const next = decided.next === 'keep' ? raised : decided.next;
-    if (next === 'keep') {
-      if (current.kind === 'loop') keepCounters(files, current.state, stored, known);
-      return result;
-    }
+    if (next === 'keep') return result;
     if (current.kind === 'newer') {
       const message = `${files.state} belongs to a newer ralph-loop (version ${current.version}) and was left as it is.`;
       throw new RalphError('state-newer', message);
@@ -72,7 +70,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
     if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
     // A start has begun the counters of its loop.
-    const begun = stored?.loopId === next.loopId ? stored : readCounters(files);
+    const begun = kept?.loopId === next.loopId ? kept : readCounters(files);
     const counted = atLeast(next, higher(begun, known?.counters ?? null, next.loopId));
     const after = serialise(counted);
     // missing: `decide` moved it aside
