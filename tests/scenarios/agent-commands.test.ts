@@ -14,6 +14,7 @@ const REFUSED = {
   resume: [],
   wake: [],
   steer: ['go faster'],
+  undo: [],
   accept: [],
   reset: [],
   config: [],

@@ -101,7 +101,7 @@ test('iterations that time out use up the budgets', (t) => {
 test('a budget is checked before each attempt at an iteration', (t) => {
   const p = project(t);
   const { env, billed } = billingClient(p, [costly('overloaded')]);
-  task(p, 'max_iterations: 1\nbudget: {max_tokens: 150000}');
+  task(p, 'max_iterations: 2\nbudget: {max_tokens: 150000}');
   const { code } = p.ralph(RUN, env);
   const loop = stored(p);
   assert.deepEqual([code, loop.ended?.as, counts(loop)[0]], [2, 'budget-exhausted', 200_020]);

@@ -27,7 +27,7 @@ const AT = '2026-03-01T10:00:00Z';
 const UNTIL = '2099-03-01T10:00:00Z';
 
 const begun = (p: Project, more: object = {}): void => {
-  task(p, 'validation: [{name: proof, run: npm test}]');
+  task(p, 'baseline: false\nvalidation: [{name: proof, run: npm test}]');
   const { code, stderr } = p.ralph(['start']);
   assert.equal(code, 0, stderr);
   p.write(STATE, { ...JSON.parse(p.read(STATE)), ...more });
@@ -286,6 +286,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
     },
     script:
       '$RALPH plan check PLAN.md; $RALPH run PLAN.md --plan --plain --agent ./agent.sh; $RALPH status; $RALPH explain; $RALPH list; $RALPH logs',
+    // The project's checks are not added to the plan.
+    typed: 'n\n',
     shows: /outside the scope of Task 1: other\/stray-file/,
   },
   'scenarios that are proved': {
