@@ -217,6 +217,7 @@ test('a blocked command of the task is evidence of that, and fails as an accepta
   const blocked = `commands:
   - { name: release, run: "touch released && git push", acceptance: true }
 completion_promise: DONE
+baseline: false
 ${GUARDRAILS}`;
   const ralph = `${withRules(blocked)}\n{{ commands.release }}\n`;
   const script = steps([

@@ -169,7 +169,7 @@ test('a system error is one sentence with the file and without a stack', (t) => 
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file exists where a folder is needed \(ENOTDIR, /,
+    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file exists where a folder is needed \(ENOTDIR, /m,
   );
   assert.doesNotMatch(stderr, /please report|\n {4}at /);
 });

@@ -360,8 +360,8 @@ test('unchanged: accepts no completion without its snapshot', async (t) => {
   const project = anUnchangedLoop(t);
   rmSync(project.files.unchanged);
   const refused = await aStop(project, DONE);
-  assert.match(JSON.stringify(refused), /the snapshot of the start is missing/);
-  assert.equal(stateOf(project).status, 'running');
+  assert.match(JSON.stringify(refused), /unchanged\.json is missing/);
+  assert.equal(stateOf(project).status, 'paused');
 });
 
 test('takes away a file by which git would read the settings of another folder, in a worktree too', async (t) => {

@@ -35,7 +35,11 @@ const works =
 for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
   describe(`in the ${driver}, a findings log`, () => {
     test('with every finding fixed is accepted at the first claim', async (t) => {
-      const became = await run(t, audit(TWO), [claims(TWO.replaceAll('OPEN', 'FIXED_THIS_ITERATION'))]);
+      const fixed: AgentTurn = (place) => {
+        put(join(place.directory, 'src/token.js'), 'fixed\n');
+        return claims(TWO.replaceAll('OPEN', 'FIXED_THIS_ITERATION'))(place);
+      };
+      const became = await run(t, audit(TWO), [fixed]);
       assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 1]);
     });
 
