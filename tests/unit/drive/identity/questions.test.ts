@@ -22,6 +22,7 @@ const claims =
   (questions: string): AgentTurn =>
   ({ directory }) => {
     put(join(directory, QUESTIONS), questions);
+    put(join(directory, 'src/port.js'), 'work\n');
     return DONE;
   };
 
