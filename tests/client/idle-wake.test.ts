@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { inLoopProject, type LoopProject, promptFile } from '../support/client/loop-project.ts';
 import { startRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
-import { steps, text } from '../support/model/scripted-model.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
 
 const idle = text('Nothing to do.\n\n<!-- ralph:state idle -->');
@@ -41,7 +41,9 @@ async function wakesOnlyOnChange({ driver, kind, commands, watch, git = false, s
   ];
   const task = `---\n${frontmatter.join('\n')}\n---\nRead the post.\n\n- [ ] Read it\n`;
   const files = { [path]: task, 'inbox.txt': 'nothing\n', 'post/old.txt': 'old\n' };
-  const script = steps([idle, text('Read.\n\n<promise>DONE</promise>')]);
+  const claim = text('Read.\n\n<promise>DONE</promise>');
+  const work = kind === 'checklist' ? [bash(`sed -i 's/\\[ \\]/[x]/' ${path}`), claim] : [claim];
+  const script = steps([idle, ...work]);
   const options = { standIn, files, git, ...(name === null ? {} : { loop: name }) };
   await inLoopProject(options, script, async (project) => {
     const task = path.replace(/\/(?:RALPH|task)\.md$/, '');
@@ -58,7 +60,7 @@ async function wakesOnlyOnChange({ driver, kind, commands, watch, git = false, s
     else if (watch) project.workspace.write('post/new.txt', 'news\n');
     else project.workspace.write(path, `${project.workspace.read(path)}\nThere is news.\n`);
     const { code } = await running.done;
-    assert.equal(project.model.mainRequests().length, 2);
+    assert.equal(project.model.mainRequests().length, 1 + work.length);
     assert.ok(code === 0 || code === 2, `the loop ended with ${code}`);
     const why = project.events('idle.ended').map((event) => event['why']);
     assert.deepEqual(why, ['something changed']);
