@@ -36,7 +36,10 @@ async function killedReport(t: TestContext, seconds: string, more = '', bwrap = 
   const p = project(t);
   p.write('.gitignore', '.claude/\n');
   p.sh('git init -q; git add -A; git -c user.name=x -c user.email=x@example.invalid commit -qm Begin');
-  task(p, `validation: ["test -e go || sleep ${seconds}", "test -e go"]\nsandbox: {mode: "on"}\nbaseline: false${more}`);
+  task(
+    p,
+    `validation: ["test -e go || sleep ${seconds}", "test -e go"]\nsandbox: {mode: "on"}\nbaseline: false${more}`,
+  );
   if (bwrap !== '') p.write('../bin/bwrap', bwrap, 0o755);
   const PATH = `${join(p.dir, '../bin')}${delimiter}${p.env['PATH']}`;
   assert.equal(p.ralph(['router', 'start'], { PATH }).json['action'], 'spawn');
