@@ -6,6 +6,7 @@ import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { orLogged, REPEATED, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -24,7 +25,17 @@ import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { launcherVariable } from '../turn/ownership.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
-import { type Dispatched, dispatch, isStep, loadedUnder, newTurn, startFreshTurn, type Turn } from '../turn/turn.ts';
+import {
+  type Dispatched,
+  dispatch,
+  isStep,
+  loadedUnder,
+  newTurn,
+  type PromptStep,
+  pauseForLoss,
+  startFreshTurn,
+  type Turn,
+} from '../turn/turn.ts';
 import { doubled, rateLimitWait, remainingMs } from '../turn/wait.ts';
 import { allowedChecks, type ClientSettings, clientOptions, NO_WAKE_UPS } from './allowed-tools.ts';
 import type { StartedLoop } from './start-loop.ts';
@@ -193,6 +204,15 @@ function repeater({ context: { files }, loaded }: Turn, options: LaunchOptions):
   };
 }
 
+/** Makes a prompt. Pauses the loop if evidence is lost; the loop may also have been cancelled meanwhile. */
+async function makePromptOrPause(turn: Turn, step: PromptStep, listener: Listener): ReturnType<typeof makePrompt> {
+  try {
+    return await makePrompt(turn, step, listener);
+  } catch (error) {
+    return pauseForLoss(turn, lossIn(error));
+  }
+}
+
 /** Makes the prompt of the client's first iteration. Returns null if the loop is not running, or no longer is. */
 async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string | null> {
   const { context, loaded } = begun;
@@ -215,7 +235,7 @@ async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string 
       applyEffects(files, now(), next.effects);
       const step = next.effects.find(isStep);
       if (step?.type !== 'prompt') return null;
-      const made = await makePrompt(next.turn, step, listener);
+      const made = await makePromptOrPause(next.turn, step, listener);
       if ('effects' in made) {
         next = made;
         continue;

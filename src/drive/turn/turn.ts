@@ -126,10 +126,11 @@ export function underContract(loaded: Loaded, state: LoopState, files: LoopFiles
   return loadedUnder(found, state, restored);
 }
 
-/** Pauses the loop because its evidence is lost, and names the loss in every report. */
+/** Pauses the loop because its evidence is lost, and names the loss in every report. An ended loop has set its evidence aside. */
 export function pauseForLoss(turn: Turn, message: Message): Dispatched {
   const { files, now } = turn.context;
   const { state } = turn.loaded;
+  if (endedState(files, state.loopId) !== null) return { turn, effects: [loopOver(turn)] };
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
   return dispatch(turn, { type: 'suspended', at: now(), reason: 'evidence-lost', message });
 }
