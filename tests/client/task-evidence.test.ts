@@ -114,7 +114,7 @@ test('the output of a command is never expanded, and a comment in it stays', asy
   });
 });
 
-test('a secret in the output of a command reaches the agent, but nothing that is stored', async () => {
+test('a secret in the output of a command is masked in the prompt and in everything that is stored', async () => {
   const secret = 'sk-ant-api03-0123456789abcdefghij';
   const files = { 'shown.txt': `API_KEY=${secret}\n` };
   const commands = '[{ name: long, run: cat shown.txt }]';
@@ -123,13 +123,13 @@ test('a secret in the output of a command reaches the agent, but nothing that is
     steps([text(`I saw ${secret}.`)]),
     async (loop) => {
       await loop.run({ args: ['--max-iterations', '1'] });
-      assert.ok(loop.told()[0]?.includes(secret), 'control: it was shown');
+      assert.match(loop.told()[0] ?? '', /^API_KEY=\S+$/m, 'control: the output was shown');
+      assert.ok(!loop.told()[0]?.includes(secret));
       const run = loop.workspace.path(loop.inside('.ralph-runner'));
       const kept = readdirSync(run, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
       assert.ok(kept.length >= 5);
       for (const { name, parentPath } of kept) {
-        // What the agent is sent to read is what it was shown.
-        if (name !== 'prompt.md') assert.ok(!readFileSync(join(parentPath, name), 'utf8').includes(secret), name);
+        assert.ok(!readFileSync(join(parentPath, name), 'utf8').includes(secret), name);
       }
     },
   );

@@ -36,7 +36,7 @@ test('run state that a program removes, or replaces by a link out of the folder,
     mkdirSync(outside);
     const run = await loop.run();
     assert.equal(run.code, 0, run.said);
-    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
+    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
     assert.deepEqual(readdirSync(outside), []);
     assert.deepEqual(
       loop.project.iterations().map(({ iteration }) => iteration),

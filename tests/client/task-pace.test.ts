@@ -85,7 +85,7 @@ test('a late promise still counts if the gate passes', async () => {
   await inTaskFolder({ standIn: true, ralph: ralph(frontmatter), files }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 0, run.said);
-    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
+    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
   });
 });
 
