@@ -162,7 +162,9 @@ test('tools that run without a call of the guardrail hook end the loop', async (
   const frontmatter = 'max_iterations: 5\nguardrails: {block_commands: ["rm -rf"]}';
   const model = { main: ({ index }: { index: number }) => (index === 0 ? bash('echo hi') : text('went on')) };
   await inLoopProject({ ...options, frontmatter }, model, async (project) => {
-    const run = await runRunner(project, { args: ['--', '--bare'] });
+    // A client that loses its hooks, which no option of the run can ask for.
+    const bare = project.workspace.write('../bin/bare', '#!/bin/sh\nexec claude "$@" --bare\n', 0o755);
+    const run = await runRunner(project, { env: { RALPH_CLAUDE: bare } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
     assert.match(ofType(run.events, 'run.ended')[0]?.message ?? '', /guardrails were never asked/);
     assert.equal(project.iterations().length, 0);
