@@ -35,7 +35,7 @@ export function writeSeen(files: LoopFiles, seen: Seen): void {
   storeEvidence(files, seen.loopId, 'seen', `${JSON.stringify(seen)}\n`);
 }
 
-/** Begins the record anew, with the project as it is now. `items` are those of a checklist. */
+/** Begins a new record with the project as it is now. `items` are those of a checklist. */
 export function beginSeen(files: LoopFiles, contract: Contract, items: readonly Item[]): void {
   const { loopId, taskPath, task } = contract;
   const outputs = outputsNow(files.projectDir, taskPath, task?.requiredOutputs ?? []);

@@ -41,7 +41,7 @@ interface CheckoutOptions {
 
 /**
  * Checkout beside the loops' worktrees, in which commits are checked and branches joined before the user's branch moves. It is
- * made anew for each commit, so that nothing of an agent or of an earlier check is in it.
+ * made again for each commit, so that nothing of an agent or of an earlier check is in it.
  */
 export class IntegrationCheckout {
   readonly #options: CheckoutOptions;
@@ -95,7 +95,7 @@ export class IntegrationCheckout {
       const key = JSON.stringify([setUp, copies, ...TERMS.map((term) => contract[term])]);
       const known = contract.task === null ? done.get(key) : undefined;
       const own = { projectDir, command: setUp, copies, sandbox: contract.sandbox, env, signal };
-      // Its notices are about a worktree that nobody works in.
+      // Its notices are about a worktree without an agent.
       const unfit = known === undefined ? await furnish(this.#place, { ...own, tell: () => undefined }) : null;
       if (unfit !== null) {
         const detail = `${unfit.how}.\n${unfit.output}`;

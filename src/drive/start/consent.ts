@@ -59,7 +59,7 @@ export function pendingTerms(files: LoopFiles): ConsentTerms {
 export interface Consent {
   /** Null if no person had to agree. */
   readonly by: Person | null;
-  /** Results of the checks, which nobody had agreed to run before; null if they are not to run. */
+  /** Results of the checks, which needed consent first; null if they are not to run. */
   readonly baseline: StartBaseline | null;
 }
 

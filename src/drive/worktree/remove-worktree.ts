@@ -29,7 +29,7 @@ interface Removal {
 }
 
 /**
- * Removes a worktree and its branch. Throws `work-lost`, naming it, if work would be lost to which nobody has agreed. Returns the
+ * Removes a worktree and its branch. Throws `work-lost`, naming it, if work would be lost without consent. Returns the
  * branch's last commit (`tip`) and the folder with the journals and archive of its loops (`kept`), each null if there was none.
  */
 export function removeWorktree(

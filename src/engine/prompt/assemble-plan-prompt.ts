@@ -84,7 +84,7 @@ function rules({ scope, planPath, progressPath, validation, projectChecks, noCha
   ]);
 }
 
-/** Returns the rule for a plan without commands that must pass: nobody but the agent runs the project's checks. */
+/** Returns the rule for a plan without commands that must pass: only the agent runs the project's checks. */
 function ownChecks(commands: readonly string[]): string {
   const found = commands.length === 0 ? '' : ` (${commands.map((each) => `\`${each}\``).join(', ')})`;
   return `- Before you end your message, run the checks of this project${found}, and those that AGENTS.md or CLAUDE.md names, and fix what fails because of your work.`;

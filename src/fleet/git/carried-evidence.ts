@@ -10,7 +10,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 /** Pattern for the manifest of a live or an ended loop, with the loop's name. */
 export const MANIFEST = /^evidence(?:\.(.+))?\.json(\.ended)?$/;
 
-/** Entries that a loop needs on another machine. A resume makes those about the files of a machine anew. */
+/** Entries that a loop needs on another machine. A resume makes new ones about the files of a machine. */
 const CARRIED: readonly EvidenceName[] = [
   'contract',
   'unchanged',

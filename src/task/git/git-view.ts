@@ -191,7 +191,7 @@ export function viewedCommit({ view }: GitOptions): string | null {
   return view?.index()?.commit ?? null;
 }
 
-/** Updates the view to a commit. An index that this loop did not write is read anew. */
+/** Updates the view to a commit. An index that this loop did not write is read again. */
 async function openView(
   projectDir: string,
   head: string,

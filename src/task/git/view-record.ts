@@ -16,7 +16,7 @@ export interface GitView {
   /** Git folder. */
   readonly folder: string;
   readonly pins: GitPins;
-  /** Returns the index that is believed; null if it has to be read anew. */
+  /** Returns the index that is believed; null if it has to be read again. */
   readonly index: () => ViewIndex | null;
   readonly keepIndex: (index: ViewIndex) => void;
 }

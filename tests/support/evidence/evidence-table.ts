@@ -136,7 +136,7 @@ export async function outcomeOf(
   assert.equal(ended?.status, 'ended', `${row} ${damage}: ${ended?.status} ${said.join('; ')}`);
   if (said.length > 0) return `goes on: ${said.join('; ')}`;
   return row === 'counters' && countsOf(ended ?? undefined) === counts
-    ? 'goes on with the counts of the state'
+    ? 'continues with the counts of the state'
     : 'silent';
 }
 
