@@ -82,7 +82,7 @@ test('an existing task folder is reviewed, edited in place, and left', async (t)
   const editor = join(p.home, 'my editor');
   const script = `printf '#!/bin/sh\\nsed -i s/max_iterations:.*/max_iterations:\\\\ $1/ "$2"\\n' > "${editor}"; chmod +x "${editor}"; $RALPH draft fix-parser/`;
   const shown = await peopleTerminal(t, p, script, { EDITOR: `"${editor}" 99` });
-  await shown.waitFor(/\[s\]tart, \[e\]dit, \[l\]eave/);
+  await shown.waitFor(/\[s\]tart, \[t\]ry the checks, \[e\]dit, \[l\]eave/);
   assert.match(await shown.history(), /fix-parser\/RALPH\.md:\n\n---\nmax_iterations: 5\n/);
   await shown.submit('e');
   await shown.waitFor(/error, line \d+: max_iterations must be .*50/);
@@ -97,7 +97,7 @@ test('an existing task folder is started from its review', async (t) => {
   const p = project(t);
   p.write(PATH, '---\nmax_iterations: 5\n---\nWork.\n');
   const shown = await peopleTerminal(t, p, '$RALPH draft fix-parser');
-  await shown.waitFor(/\[s\]tart, \[e\]dit, \[l\]eave/);
+  await shown.waitFor(/\[s\]tart, \[t\]ry the checks, \[e\]dit, \[l\]eave/);
   assert.match(await shown.history(), /fix-parser is a task folder, which was opened/);
   await shown.submit('s');
   assert.equal(await shown.waitForExit(), 130);

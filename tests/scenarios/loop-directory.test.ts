@@ -164,7 +164,7 @@ test('--yes without a permission mode means acceptEdits, and says so', (context)
 test('a task in plain words is started after the review at a terminal, or kept', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run "fix the parser"');
-  await shown.waitFor(/\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/);
+  await shown.waitFor(/\[s\]tart, \[t\]ry the checks, \[e\]dit, \[k\]eep for later, \[c\]ancel:/);
   await shown.submit('k');
   assert.equal(await shown.waitForExit(), 1, 'only a complete loop exits with 0');
   assert.match(await shown.history(), /Limits: \d+ iterations/);

@@ -16,7 +16,8 @@ const DONE = 'cat > /dev/null; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const WORK = 'cat > /dev/null; echo "Some work $$."';
 
 function task(p: Project, notify: { command?: string[]; [key: string]: unknown }, more: object = {}): void {
-  if (notify.command) agreeTo(p.dir, p.env, { 'notify.command': notify.command });
+  for (const key of ['command', 'url'])
+    if (notify[key] !== undefined) agreeTo(p.dir, p.env, { [`notify.${key}`]: notify[key] });
   p.write('.claude/ralph/PROMPT.md', `---\n${JSON.stringify({ validation: ['true'], notify, ...more })}\n---\nWork.\n`);
   p.write('told.sh', '#!/bin/sh\ncat > "$1.part"; mv "$1.part" "$1"\n', 0o755);
 }
