@@ -7,8 +7,9 @@ import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-pla
 test("a commit that a git hook rejects does not count, and the agent gets the hook's output", (t) => {
   const p = planPlace(t, TWO);
   const hook = join(p.dir, '.git', 'hooks', 'commit-msg');
-  writeFileSync(hook, '#!/bin/sh\necho "no ticket in the message" >&2\nexit 1\n');
+  writeFileSync(hook, '#!/bin/sh\ngit diff --cached --quiet && exit\necho "no ticket in the message" >&2\nexit 1\n');
   chmodSync(hook, 0o755);
+  // A start asks the hook about the messages that will come: this one judges only what is staged.
   const { code, stdout } = p.run(null);
   assert.equal(code, 3, stdout);
   assert.deepEqual(subjects(p), []);
