@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 
-test("a commit that a git hook rejects does not count, and the agent gets the hook's output", (t) => {
+test("a commit that a git hook rejects does not count, and the hook's output is recorded", (t) => {
   const p = planPlace(t, TWO);
   const hook = join(p.dir, '.git', 'hooks', 'commit-msg');
   writeFileSync(hook, '#!/bin/sh\ngit diff --cached --quiet && exit\necho "no ticket in the message" >&2\nexit 1\n');
@@ -15,7 +15,10 @@ test("a commit that a git hook rejects does not count, and the agent gets the ho
   assert.deepEqual(subjects(p), []);
   assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
   const progress = read(p, 'PLAN.progress.md');
-  assert.match(progress, /Blockers: commit: git commit: exit code 1\. no ticket in the message/);
+  assert.match(
+    progress,
+    /Blockers: commit: the commit-msg hook of this repository rejects .* no ticket in the message/,
+  );
   assert.doesNotMatch(progress, /Status: completed/);
 });
 
