@@ -32,7 +32,7 @@ const NOTIFICATION = [
   { hooks: [{ type: 'command', command: 'cat >> notifications.jsonl; echo >> notifications.jsonl' }] },
 ];
 const NOTED = JSON.stringify({ hooks: { Notification: NOTIFICATION } });
-const checked = 'validation:\n  - name: slow\n    run: sh slow.sh';
+const checked = 'baseline: false\nvalidation:\n  - name: slow\n    run: sh slow.sh';
 
 for (const columns of [80, 150]) {
   test(`the plugin draws a band and a pane in a terminal of ${columns} columns, which show the running check and its output`, async () => {
