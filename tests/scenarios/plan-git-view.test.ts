@@ -73,3 +73,17 @@ test('a resume takes a new view only after a person agreed, says so, and complet
   assert.match(stdout + stderr, /took the state of this moment as a new start/);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 });
+
+for (const fails of [true, false]) {
+  const what = fails ? 'refuses a plan whose settings of git cannot be read' : 'control: with an answer of git it runs';
+  test(what, (t) => {
+    const p = planPlace(t, task(1));
+    const silent = fails ? 'case " $* " in *" config --list --null --includes "*) exit 1;; esac\n' : '';
+    const git = join(p.dir, '../bin/git');
+    writeFileSync(git, `#!/bin/sh\n${silent}PATH='${p.env['PATH']}' exec git "$@"\n`);
+    const { code, stderr } = p.run('before nothing');
+    assert.equal(code, fails ? 1 : 0, stderr);
+    if (fails) assert.match(stderr, /a plan needs the settings of git at its start/);
+    assert.deepEqual(subjects(p), fails ? [] : ['feat: Task 1 - Make 1']);
+  });
+}

@@ -149,7 +149,8 @@ function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): stri
 
 /**
  * Records the way back to the current commit, and names uncommitted changes. A resume keeps the way back of its start.
- * Throws RalphError `task-invalid` for a plan whose commits cannot be signed in its sandbox.
+ * Throws RalphError `task-invalid` for a plan whose commits cannot be signed in its sandbox, `refused` for one whose settings
+ * of git cannot be read: without them nothing shows what its agent changes there.
  */
 export async function withStartPoint<T extends StartRequest>(
   { env, err, values }: CommandContext,
@@ -171,6 +172,7 @@ export async function withStartPoint<T extends StartRequest>(
     return { ...request, gitPins };
   }
   const found = await readStartPoint(projectDir, options).catch(() => null);
+  if (request.plan && !found?.point.pins) throw new RalphError('refused', START_TEXTS.noGitSettings);
   if (found === null) {
     err(withPrefix(START_TEXTS.noUndo));
     return request;

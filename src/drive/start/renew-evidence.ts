@@ -11,6 +11,7 @@ import type { GitPins } from '../../task/git/view-record.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
+import { RalphError } from '../../text/message.ts';
 import { type Operated, operate } from '../control/operate.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { storeProtected } from '../control/restore-protected.ts';
@@ -36,6 +37,7 @@ export function renewEvidence(
   return operate(files, env, at, (state) => {
     if (state.status !== 'paused' || state.paused.reason !== 'evidence-lost') return { kind: 'resume' };
     const contract = contractOf(files, state) ?? contractAnew(files, env, at, bundleDir, state);
+    if (pins === null && contract.policy.plan !== undefined) throw new RalphError('refused', START_TEXTS.noGitSettings);
     recordNotice(files, state, { at, kind: 'evidence', text: START_TEXTS.newStart('') });
     storeProtected(files, contract, env);
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;
