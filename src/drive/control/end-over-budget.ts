@@ -1,7 +1,7 @@
 import { readUsage } from '../../claude/transcript/transcript.ts';
 import { addUsage, type BudgetReading, readBudget } from '../../engine/policy/budget.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -53,8 +53,13 @@ function reachedIn(
   { at, transcriptPath }: Moment,
 ): { readonly reading: BudgetReading; readonly state: LoopState } | null {
   if (state.status !== 'running') return null;
+  const reachedBy = (usage: UsageState): BudgetReading | undefined =>
+    readBudget(usage, state.startedAt, at, budget).find(({ used, limit }) => used >= limit);
+  const known = usageNow(files, state);
+  // Only a limit of tokens needs the transcript, which may be long, at each call.
+  if (budget.maxTokens === null && reachedBy(known) === undefined) return null;
   const { usage: tokens, marks } = readUsage(transcriptPath ?? state.marks.transcriptPath, state.marks);
-  const usage = addUsage(usageNow(files, state), tokens, null);
-  const reading = readBudget(usage, state.startedAt, at, budget).find(({ used, limit }) => used >= limit);
+  const usage = addUsage(known, tokens, null);
+  const reading = reachedBy(usage);
   return reading === undefined ? null : { reading, state: { ...state, usage, marks } };
 }
