@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { continueNow } from '../../drive/control/operate.ts';
 import type { Batch, BatchTask } from '../../drive/parallel/batch.ts';
 import { claimBatch, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
@@ -56,10 +57,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
       if (text !== '') runner.operate(name, () => steering(crypto.randomUUID(), text, 'next'));
       runner.operate(name, () => ({ kind: 'resume', by: 'launcher' }));
     },
-    wake: () =>
-      runner.operate(view.focus?.() ?? '', ({ status }) =>
-        status === 'paused' ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
-      ),
+    wake: () => runner.operate(view.focus?.() ?? '', continueNow),
     press: () => runner.press(),
   });
   let done: BatchEnd & { readonly plan?: PlanEnd };

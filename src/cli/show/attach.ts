@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { operate } from '../../drive/control/operate.ts';
+import { continueNow, operate } from '../../drive/control/operate.ts';
 import { followLoop } from '../../drive/records/live-events.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
@@ -94,10 +94,7 @@ function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => 
       give({ kind: 'resume' });
     },
     interrupt: () => give({ kind: 'pause' }),
-    wake: () =>
-      void operate(files, env, now(), ({ status }) =>
-        status === 'paused' ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
-      ),
+    wake: () => void operate(files, env, now(), continueNow),
     stop: () => void operate(files, env, now(), (state) => STOP.command(null, state)),
     press: left,
   };

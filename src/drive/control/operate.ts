@@ -22,6 +22,11 @@ export interface Operated {
   readonly after: LoopState;
 }
 
+/** Ends a wait, also one for a rate limit, so that the loop continues now. */
+export function continueNow({ status }: LoopState): OperatorCommand {
+  return status === 'paused' ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' };
+}
+
 /** Dispatches the user's command to a live loop; `from` is recorded. Throws RalphError `no-loop` if there is none. */
 export function operate(
   files: LoopFiles,

@@ -42,8 +42,7 @@ export function refuseOtherLoops(projectDir: string, env: NodeJS.ProcessEnv): vo
   const sources = settingsSources(projectDir, env, process.platform);
   const [hook] = otherStopHooks(projectDir, sources, env).filter(({ isOfLoop }) => isOfLoop);
   if (hook === undefined) return;
-  const { text, advice } = otherLoopText(hook, projectDir);
-  throw new RalphError('refused', { text, ...(advice && { advice }) });
+  throw new RalphError('refused', otherLoopText(hook, projectDir));
 }
 
 /** Says what another loop's Stop hook does, and how to take it out. */
