@@ -75,7 +75,7 @@ function note(files: LoopFiles, state: LoopState, text: string): void {
   recordNotice(files, state, { at: instantOf(Date.now()), kind: 'counters', text, key: text });
 }
 
-/** Returns whether the counters of a loop that a process remembers are gone, or another loop's, and so have to be written again. */
+/** Returns whether the counters of a loop that a process remembers are gone, or are another loop's. */
 export function lacksCounters(files: LoopFiles, { counters: { loopId } }: KnownCounters): boolean {
   return readCounters(files)?.loopId !== loopId;
 }

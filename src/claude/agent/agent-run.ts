@@ -11,7 +11,10 @@ export interface AgentRun {
   readonly done: Promise<FinishedRun>;
   /** Sends a message, confirmed by `acknowledged` with its id. Returns false if the agent accepts no more messages. */
   readonly send: (text: string, id: string) => boolean;
-  /** Asks the agent to end its turn and report its figures; ends its processes if `force`, or after five seconds (one for a budget). */
+  /**
+   * Asks the agent to end its turn and report its figures; ends its processes if `force`, or after five seconds (one for a
+   * budget).
+   */
   readonly end: (why: EndedBy, force?: boolean) => void;
 }
 

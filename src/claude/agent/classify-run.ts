@@ -12,9 +12,8 @@ export interface RunExit {
 
 /**
  * `interrupt`: the user's request. `silence`: maximum silence exceeded. `time`: iteration timeout. `budget`: the rest of
- * the loop's budget was used. `lingering`: the
- * turn was over but its background work never ended. `unguarded`: tools ran without this program's hooks. `login`:
- * credentials were refused repeatedly.
+ * the loop's budget was used. `lingering`: the turn was over but its background work never ended. `unguarded`: tools ran
+ * without this program's hooks. `login`: credentials were refused repeatedly.
  */
 export type EndedBy = 'interrupt' | 'silence' | 'time' | 'budget' | 'lingering' | 'unguarded' | 'login';
 

@@ -28,7 +28,8 @@ import { sameSettings, unchangedSet, watchOf } from './protection.ts';
 
 /**
  * Takes the snapshot of what the contract protects. Files under `unchanged` are compared with the start, across resumes
- * (`former` is the contract of a resumed loop), until the user accepts other versions. Returns a warning if some files could not be restored from the snapshot.
+ * (`former` is the contract of a resumed loop), until the user accepts other versions. Returns a warning if some files could
+ * not be restored from the snapshot.
  */
 export function storeProtected(
   files: LoopFiles,

@@ -47,7 +47,7 @@ export interface OpenTask {
 /** Record of a plan's loop that has not opened a task yet: without it, a missing file would mean the same. */
 const NONE = 'none';
 
-/** Begins the record of a loop, before its contract is written, or keeps that of a resumed one (`former`). Other loops have none. */
+/** Begins the record of a plan's loop before its contract is written, or keeps that of a resumed one (`former`). */
 export function beginOpenTask(files: LoopFiles, loopId: string, isPlan: boolean, former: EvidenceOf | null): void {
   if (!isPlan) {
     forgetEvidence(files, loopId, 'openTask');

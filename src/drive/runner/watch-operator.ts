@@ -68,7 +68,7 @@ export function pollForChanges(runner: Runner): void {
   else tellLoss(runner);
 }
 
-/** Tells the user at once, and once, which evidence is lost. Hooks deny the agent's calls; the end of its turn pauses the loop. */
+/** Names lost evidence to the user once. Hooks deny the agent's calls, and the end of its turn pauses the loop. */
 function tellLoss({ files, begun, shown, options }: Runner): void {
   const contract = begun.loaded.stored?.contract;
   if (contract === undefined || shown.lost !== '') return;

@@ -126,7 +126,7 @@ export function underContract(loaded: Loaded, state: LoopState, files: LoopFiles
   return loadedUnder(found, state, restored);
 }
 
-/** Pauses the loop because its evidence is lost, and names the loss in every report. An ended loop has set its evidence aside. */
+/** Pauses a loop because its evidence is lost, and names the loss in every report. An ended loop has set it aside. */
 export function pauseForLoss(turn: Turn, message: Message): Dispatched {
   const { files, now } = turn.context;
   const { state } = turn.loaded;

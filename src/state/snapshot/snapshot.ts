@@ -134,7 +134,7 @@ export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
   if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, false);
 }
 
-/** Adds the current versions of these paths to those of the snapshot. `left` are changes that the user made to what is restored. */
+/** Adds the current versions of these paths to the snapshot. `left` are changes that the user made to what is restored. */
 export function adoptVersions(
   files: LoopFiles,
   snapshot: Snapshot,
