@@ -18,7 +18,7 @@ test('the launcher asks for the commands that must pass and starts the client wi
     await terminal.waitFor(/must pass:[^\n]*\n+must pass:/);
     await terminal.key('Enter');
     await terminal.waitFor(
-      /Stop says: ralph-loop: Complete after 3 iterations, verified by 1 check\./,
+      /Stop says: ralph-loop: Complete after 3 iterations, unverified: every check passed before the start as well/,
       ...['turn one is done', 'turn two is done', 'Stop says: ralph-loop: iteration 3 of 25.'],
     );
     assert.match(loop.workspace.read(promptFile), /test -f PROMPT\.md \|\| true/);
