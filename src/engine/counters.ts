@@ -3,9 +3,17 @@ import { tokens } from './events.ts';
 import { billedTokens } from './policy/budget.ts';
 import type { Counters, LoopState, UsageState } from './schema/state.ts';
 
-export function countersOf({ loopId, iteration, idleIterations, epoch, usage, marks: read }: LoopState): Counters {
+export function countersOf({
+  loopId,
+  iteration,
+  idleIterations,
+  epoch,
+  usage,
+  stoppedMs,
+  marks: read,
+}: LoopState): Counters {
   const { callsBytes: _, ...marks } = read;
-  return { loopId, iteration, idleIterations, epoch, usage, marks };
+  return { loopId, iteration, idleIterations, epoch, usage, marks, ...(stoppedMs !== undefined && { stoppedMs }) };
 }
 
 /** Returns the higher one of two counters of a loop; the usage of both has grown from one to the other. */
@@ -26,7 +34,17 @@ export function atLeast<S extends LoopState>(state: S, kept: Counters | null): S
  * is not read again; the position in the journal of calls stays, since that journal is as old as the state.
  */
 export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
-  return { ...atLeast(state, kept), marks: { ...kept.marks, callsBytes: state.marks.callsBytes } };
+  return {
+    ...withStoppedTime(atLeast(state, kept), kept),
+    marks: { ...kept.marks, callsBytes: state.marks.callsBytes },
+  };
+}
+
+/** Returns the state with the kept time in which its loop was stopped: a longer one, which somebody wrote, would extend max_time. */
+export function withStoppedTime<S extends LoopState>(state: S, kept: Counters): S {
+  if (kept.loopId !== state.loopId || state.stoppedMs === kept.stoppedMs) return state;
+  const { stoppedMs: _, ...rest } = state;
+  return { ...(rest as S), ...(kept.stoppedMs !== undefined && { stoppedMs: kept.stoppedMs }) };
 }
 
 /** Returns a warning if a state is older than the counters of its loop; else null. */

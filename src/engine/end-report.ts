@@ -23,7 +23,10 @@ export interface EndReport {
   /** Number of these that the journal lacks; absent if it has all. */
   readonly unrecorded?: number;
   readonly maxIterations: number;
+  /** Time in which the loop ran or waited. */
   readonly durationMs: number;
+  /** Time in which it was paused or not driven, or its machine slept; absent: none. */
+  readonly stoppedMs?: number;
   readonly costUsd: number | null;
   readonly tokens: number | null;
   /** Changes of the project since the start; null without git. */
@@ -97,13 +100,18 @@ export function unrecordedText(lacking: number, counted: number): string {
   return `The journal lacks ${lacking} of ${iterations(counted)}: a process, or the machine, stopped before it was written.`;
 }
 
-function figures({ iterations: count, maxIterations, durationMs, costUsd, tokens }: EndReport): string {
+function figures({ iterations: count, maxIterations, durationMs, stoppedMs, costUsd, tokens }: EndReport): string {
   return [
     `${iterations(count)} of ${maxIterations}`,
-    timeText(durationMs),
+    timeText(durationMs) + (stoppedMs === undefined ? '' : stoppedText(stoppedMs)),
     costUsd === null ? 'cost unknown' : dollarText(costUsd),
     tokens === null ? 'tokens unknown' : `${tokens.toLocaleString('en')} tokens`,
   ].join(', ');
+}
+
+/** Says how long a loop was stopped, after the time that it took; '' for less than a second. */
+export function stoppedText(stoppedMs: number): string {
+  return stoppedMs < 1_000 ? '' : ` (without ${timeText(stoppedMs)} in which it was stopped)`;
 }
 
 function changeLines({ stat, newFiles }: NonNullable<EndReport['changes']>): string[] {

@@ -145,6 +145,8 @@ export type EngineEvent =
   | { readonly type: 'shared-budget-reached'; readonly at: string; readonly reading: string }
   /** A notice for the user and the next prompt; each key is announced once. */
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: Message | string }
+  /** The machine slept, or the driver's process was stopped, from `since` to `at`. */
+  | { readonly type: 'slept'; readonly at: string; readonly since: string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
   /** A slow prompt is ready and the iteration begins; or it was abandoned, and the next one carries its contents. */

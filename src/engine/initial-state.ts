@@ -1,6 +1,7 @@
 import type { ChecklistCount } from '../text/markdown/checklist.ts';
 import { CLOSED_BREAKER } from './policy/breaker.ts';
 import { NOT_IDLE } from './policy/idle.ts';
+import { stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { NO_NOTICES, running } from './transitions/build.ts';
@@ -59,9 +60,12 @@ export function adoptFourKeys(
 
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
-/** Resumes a state: keeps counters, usage and notices, closes the breaker. A new epoch fences off the old holder. */
-export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
-  const before = requeueInFlight(state);
+/**
+ * Resumes a state: keeps counters, usage and notices, closes the breaker. A new epoch fences off the old holder. The time since
+ * its end, its pause or the last sign of its driver (`lastSeen`) does not count.
+ */
+export function resumeState(state: LoopState, at: string, consented: boolean, lastSeen = state.lastRunAt): LoopState {
+  const before = stoppedFor(requeueInFlight(state), stoppedSince(state) ?? lastSeen, at);
   return {
     ...(consented ? running(before) : { ...running(before), status: 'awaiting-consent' as const }),
     epoch: state.epoch + 1,

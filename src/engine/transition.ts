@@ -1,5 +1,7 @@
+import { elapsed } from '../text/time.ts';
 import type { EngineEvent, EventOf } from './events.ts';
-import { apiErrorText, budgetText, sharedBudgetText } from './messages.ts';
+import { apiErrorText, budgetText, sharedBudgetText, sleptText } from './messages.ts';
+import { afterStop, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
 import { end, event, pause, recordPause, type Transition, withChecklist } from './transitions/build.ts';
@@ -37,6 +39,7 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   'budget-reached': (state, { at, name, reading }) => end(state, at, 'budget-exhausted', budgetText(name, reading)),
   'shared-budget-reached': (state, { at, reading }) => end(state, at, 'budget-exhausted', sharedBudgetText(reading)),
   noticed,
+  slept,
   'waited-out': waitedOut,
   'steering-delivered': steeringDelivered,
   'prompt-made': promptMade,
@@ -46,7 +49,27 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
 /** Returns the next state and the effects of an event. Pure and total; time comes in with the event. */
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
   if (state.status === 'ended') return endedAlready(state, happened);
-  return (HANDLERS[happened.type] as Handler<EngineEvent['type']>)(state, happened, policy);
+  const next = (HANDLERS[happened.type] as Handler<EngineEvent['type']>)(state, happened, policy);
+  return isOwnResume(state, happened) ? next : { ...next, state: afterStop(state, next.state, happened.at) };
+}
+
+/** Returns whether a driver continues after a rate limit or a server error, for which it has waited. */
+function isOwnResume(state: LiveState, happened: EngineEvent): boolean {
+  if (state.status !== 'paused' || (state.paused.reason !== 'rate-limited' && state.paused.reason !== 'api-error')) {
+    return false;
+  }
+  return happened.type === 'operator' && happened.command.kind === 'resume' && happened.command.by === 'launcher';
+}
+
+/** Adds the time in which the machine slept, or the driver was stopped, to that which does not count. */
+function slept(state: LiveState, { at, since }: EventOf<'slept'>): Transition {
+  // A pause is left out of the loop's time as a whole.
+  if (stoppedSince(state) !== null) return { state, effects: [] };
+  const next = stoppedFor(state, since, at);
+  return {
+    state: next,
+    effects: next === state ? [] : [event(next, at, 'slept', { since, message: sleptText(elapsed(since, at)) })],
+  };
 }
 
 /** Archives a loop that ended without being archived, because its process died in between. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
-import { countersOf, higher, wentBackText, withCounters } from '../engine/counters.ts';
+import { countersOf, higher, wentBackText, withCounters, withStoppedTime } from '../engine/counters.ts';
 import type { Counters, LoopState } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/or-else.ts';
 import { instantOf } from '../text/time.ts';
@@ -92,7 +92,8 @@ export function withKept(
 ): Extract<ReadState, { readonly kind: 'loop' }> {
   const kept = higher(stored, known?.counters ?? null, state.loopId);
   const wentBack = wentBackText(state, kept);
-  if (kept === null || wentBack === null) return { kind: 'loop', state };
+  if (kept === null || wentBack === null)
+    return { kind: 'loop', state: kept === null ? state : withStoppedTime(state, kept) };
   note(files, state, wentBack);
   return { kind: 'loop', state: withCounters(state, kept), wentBack };
 }

@@ -54,6 +54,16 @@ export function lastWhere(files: LoopFiles, loopId: string, types: readonly stri
   return found;
 }
 
+/** Returns when the latest event of the loop was written; null if it has none. */
+export function lastEventAt(files: LoopFiles, loopId: string): string | null {
+  let at: string | null = null;
+  readBackwards(files, loopId, TAIL_BYTES, [''], (event) => {
+    at = String(event['at']);
+    return true;
+  });
+  return at;
+}
+
 /** Passes the loop's events whose types begin with one of these to `stop`, newest first, until it returns true. */
 export function readBackwards(
   files: LoopFiles,

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Allowance } from '../../engine/policy/budget.ts';
 import { endGroup, forgetGroup, spawnGroup } from '../../state/process/group.ts';
+import { SLEPT_MS } from '../../state/process/sleep-watch.ts';
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
@@ -81,8 +82,8 @@ interface ProcessOptions {
 const COMPLAINT = 2_000;
 const DRAIN_MS = 500;
 const LOOK_MS = 200;
-/** Delay of a check from which the process must have been stopped, not busy. */
-const SLEPT_MS = 2_000;
+/** Delay of a check from which output may have been written that has not been read yet. */
+const LATE_MS = 2_000;
 
 /** Starts the program in its own process group. If that fails, the process is done at once, with the reason. */
 export function startAgentProcess(options: ProcessOptions): AgentProcess {
@@ -117,7 +118,9 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   const patience = setInterval(() => {
     const now = Date.now();
     // This process was stopped or the machine was asleep: output of that time has not been read yet.
-    if (now - looked > SLEPT_MS) last += now - looked;
+    if (now - looked > LATE_MS) last += now - looked;
+    // A limit counts the time in which the agent could work.
+    if (now - looked > SLEPT_MS) began += now - looked;
     // A clock that was set back does not extend the limits.
     if (now < looked) {
       began += now - looked;

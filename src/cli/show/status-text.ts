@@ -1,7 +1,7 @@
 import type { CheckStand } from '../../drive/status/check-stand.ts';
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
-import { type EndReport, noticeLines, reportLines } from '../../engine/end-report.ts';
+import { type EndReport, noticeLines, reportLines, stoppedText } from '../../engine/end-report.ts';
 import { pausedText, reasonLines } from '../../engine/messages.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
@@ -69,7 +69,7 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
     ['iterations', progressText(status)],
     ...(status.checklist === undefined ? [] : [['checklist', checklistText(status.checklist)]]),
     ...(status.scenarios === undefined ? [] : [['scenarios', scenariosText(status.scenarios)]]),
-    ['started', instantText(status.startedAt, at)],
+    ['started', instantText(status.startedAt, at) + stoppedText(status.stoppedMs ?? 0)],
     ['last turn', instantText(status.lastRunAt, at)],
     ['findings', `${status.lastFindingsCount}`],
     ['client', clientText(status, paint)],

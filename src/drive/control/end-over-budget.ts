@@ -1,5 +1,6 @@
 import { readUsage } from '../../claude/transcript/transcript.ts';
 import { addUsage, type BudgetReading, readBudget } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -54,7 +55,7 @@ function reachedIn(
 ): { readonly reading: BudgetReading; readonly state: LoopState } | null {
   if (state.status !== 'running') return null;
   const reachedBy = (usage: UsageState): BudgetReading | undefined =>
-    readBudget(usage, state.startedAt, at, budget).find(({ used, limit }) => used >= limit);
+    readBudget(usage, timeSpent(state, at), budget).find(({ used, limit }) => used >= limit);
   const known = usageNow(files, state);
   // Only a limit of tokens needs the transcript, which may be long, at each call.
   if (budget.maxTokens === null && reachedBy(known) === undefined) return null;

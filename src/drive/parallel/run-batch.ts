@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { exitCode } from '../../engine/exit-code.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { elapsed } from '../../text/time.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
@@ -115,11 +115,11 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
       return ['run', '--resume', ...common];
     }
     // The process that watched it was killed after its loop had ended.
-    const { status, iteration, message, costUsd, startedAt, endedAt, verified } = endedLoopOf(lastState, name);
+    const { status, iteration, message, costUsd, endedAt, verified } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
     const lacksProof = batch.words.includes('--require-verified') && !verified;
     const code = exitCode(lastState.status === 'ended' ? lastState.ended.as : 'interrupted', lacksProof);
-    const durationMs = elapsed(startedAt, endedAt);
+    const durationMs = timeSpent(lastState, endedAt);
     this.#save({
       ...task,
       step: 'ended',

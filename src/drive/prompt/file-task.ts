@@ -1,5 +1,6 @@
 import { join, relative, sep } from 'node:path';
 import type { CheckResult, Told } from '../../engine/events.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import {
@@ -22,7 +23,6 @@ import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { elapsed } from '../../text/time.ts';
 import { checkChecklist, comparedChecklist } from '../identity/loop-checklist.ts';
 import { iterationStarted } from '../records/live-events.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
@@ -154,7 +154,7 @@ async function taskPrompt(request: TaskPromptRequest) {
     validation: contract.validation,
     lastFailures: state.gateFailures.value,
     missing: missingFiles(projectDir, contract.taskPath, task),
-    elapsedMs: elapsed(state.startedAt, request.now()),
+    elapsedMs: timeSpent(state, request.now()),
   });
   const whole = wholePrompt(prompt);
   note(request, 'turn', () =>

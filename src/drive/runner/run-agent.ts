@@ -4,6 +4,7 @@ import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
@@ -42,7 +43,7 @@ export async function runAgent(
     silenceMs: options.timeouts.silenceMs,
     timeMs: policy.pace.iterationTimeoutMs,
     allowance: smallerAllowance(
-      allowanceOf(runner.spent.total, bound.loaded.state.startedAt, startedAt, policy.budget),
+      allowanceOf(runner.spent.total, timeSpent(bound.loaded.state, startedAt), policy.budget),
       runner.shared,
     ),
     lingerMs: policy.backgroundWaitMs,

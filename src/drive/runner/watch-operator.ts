@@ -6,6 +6,7 @@ import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { sleepWatch } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
@@ -14,6 +15,7 @@ import { checklistNow } from '../prompt/read-task.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { endedState } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
+import { noteSleep } from '../turn/note-sleep.ts';
 import { dispatch, lockOptions, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { RUNNER_TEXTS } from './messages.ts';
@@ -27,7 +29,11 @@ export function watchOperator(runner: Runner): () => void {
   const contract = begun.loaded.stored?.contract;
   const isOurs = (state: LoopState): boolean => state.loopId === loopId;
   let shown = Date.now();
+  const slept = sleepWatch(POLL_MS);
   const timer = setInterval(() => {
+    const since = slept();
+    const said = since === null ? null : noteSleep(begun, since);
+    if (said !== null) options.tell({ type: 'agent.notice', message: said });
     // The disk may work at the next poll; otherwise the end of the iteration reports the error.
     orLogged(files, now(), 'runner', () => {
       if (Date.now() - shown >= BEAT_MS) {

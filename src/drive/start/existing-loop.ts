@@ -1,11 +1,13 @@
 import { adoptFourKeys, resumeState } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readCounters, withKept } from '../../state/counters-file.ts';
+import { lastEventAt } from '../../state/event-stream.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../state/loop-files.ts';
 import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { about, RalphError } from '../../text/message.ts';
+import { isBefore } from '../../text/time.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';
@@ -49,7 +51,10 @@ const NEW_LOOP: Continued = { before: null };
 export function continueExistingLoop(current: ReadState, request: StartRequest, files: LoopFiles): Continued {
   const { at, existing, consented } = request;
   checkExistingLoop(current, request);
-  const resumed = ({ state, wentBack }: Found): Continued => ({ before: resumeState(state, at, consented), wentBack });
+  const resumed = ({ state, wentBack }: Found): Continued => ({
+    before: resumeState(state, at, consented, lastSeen(files, state)),
+    wentBack,
+  });
   switch (current.kind) {
     case 'absent':
       return existing === 'resume' ? resumed(lostOrArchived(files, at)) : NEW_LOOP;
@@ -78,6 +83,12 @@ export function continueExistingLoop(current: ReadState, request: StartRequest, 
     default:
       return current satisfies never;
   }
+}
+
+/** Returns when the loop's driver was last known to work: its latest event, turn or decision. */
+function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: LoopState): string {
+  const signs = [lastRunAt, lastDecision?.at ?? lastRunAt, lastEventAt(files, loopId) ?? lastRunAt];
+  return signs.reduce((last, sign) => (isBefore(last, sign) ? sign : last));
 }
 
 type Found = Pick<Extract<ReadState, { readonly kind: 'loop' }>, 'state' | 'wentBack'>;

@@ -11,6 +11,7 @@ import { readLines } from '../../state/files/journal-lines.ts';
 import { orLogged, REPEATED, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { isAtTerminal, onSignals } from '../../state/process/signals.ts';
+import { sleepWatch } from '../../state/process/sleep-watch.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
@@ -22,6 +23,7 @@ import { endedState, isVerified, standing, undeliveredText } from '../status/end
 import { applyEffects } from '../turn/apply-effects.ts';
 import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
+import { noteSleep } from '../turn/note-sleep.ts';
 import { launcherVariable } from '../turn/ownership.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
@@ -145,7 +147,7 @@ async function runClient(
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
   const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
   const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
-  const timer = endAtLimit(child, turn, headless);
+  const timer = endAtLimit(child, turn, options);
   try {
     await once(child, 'exit');
   } finally {
@@ -170,13 +172,17 @@ function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, 
 const POLLS_AFTER_LIMIT = 3;
 
 /** Ends the loop when its max_time has passed, though its agent is busy, and a headless client with it. */
-function endAtLimit(child: ChildProcess, turn: Turn, headless: boolean): NodeJS.Timeout | undefined {
+function endAtLimit(child: ChildProcess, turn: Turn, { headless, say }: LaunchOptions): NodeJS.Timeout | undefined {
   const { context, loaded } = turn;
   const { files, now } = context;
   const contract = loaded.stored?.contract;
   if (contract === undefined || contract.policy.budget.maxTimeMs === null) return undefined;
   let polls = 0;
+  const slept = sleepWatch(POLL_MS);
   return setInterval(() => {
+    const since = slept();
+    const said = since === null ? null : noteSleep(turn, since);
+    if (said !== null) say(said);
     const state = readLoop(files, loaded.state.loopId);
     if (polls === 0) {
       if (state === null) return;

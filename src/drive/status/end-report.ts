@@ -1,5 +1,6 @@
 import { type EndReport, reportLines, type ShownNotice } from '../../engine/end-report.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { timeSpent, timeStopped } from '../../engine/policy/loop-time.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
@@ -13,8 +14,6 @@ import { changesBetween, type StartPoint, showCommand, startPointOf } from '../.
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine, type Message } from '../../text/message.ts';
-import { elapsed } from '../../text/time.ts';
-
 import { unrecordedIterations } from './loop-report.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -83,8 +82,9 @@ async function gathered(
   env: NodeJS.ProcessEnv,
   end: RecordedTree | null,
 ): Promise<EndReport> {
-  const { loopId, ended, usage, iteration, maxIterations, startedAt, checks = [], lastWords = [] } = state;
+  const { loopId, ended, usage, iteration, maxIterations, checks = [], lastWords = [] } = state;
   const unrecorded = unrecordedIterations(files, state);
+  const stoppedMs = timeStopped(state, ended.at);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const contract = findEndedContract(files, loopId)?.contract;
   const { point, lost } = startIn(files, contract);
@@ -109,7 +109,8 @@ async function gathered(
     before: contract?.baseline?.checks ?? null,
     ...(contract !== undefined && isVerifiedInProject(contract) && { verifiedIn: 'project' as const }),
     ...(unrecorded > 0 && { unrecorded }),
-    ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
+    ...{ iterations: iteration, maxIterations, durationMs: timeSpent(state, ended.at) },
+    ...(stoppedMs > 0 && { stoppedMs }),
     ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },
     changedScripts: [...scripts, ...programs],
     notices: lost === null ? noticesOf(files, loopId) : [...noticesOf(files, loopId), lostStart(state, lost)],

@@ -49,6 +49,8 @@ type LiveFacts = Facts | 'lastRunAt' | 'name' | 'idleIterations' | 'stopRequeste
 /** A live loop, as `status --json` publishes it. */
 export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly active: true;
+  /** Time since the start in which it was paused or not driven, or its machine slept, before now; absent: none. */
+  readonly stoppedMs?: number;
   readonly lastFindingsCount: number | 'unknown';
   readonly promptExists: boolean;
   readonly guardrailsExists: boolean;
@@ -118,6 +120,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   const { stopRequested, sessionId, clientPid } = state;
   return {
     ...{ active: true, iteration, startedAt, lastRunAt, lastFindingsCount: state.lastFindingsCount ?? 'unknown' },
+    ...(state.stoppedMs && { stoppedMs: state.stoppedMs }),
     ...filesOf(files, taskPath),
     ...{ name, loopId, status: liveStatus(state, clientAlive) },
     ...{ mode, taskPath, maxIterations, idleIterations },

@@ -1,5 +1,6 @@
 import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { listArchive } from '../../state/with-state.ts';
@@ -43,14 +44,13 @@ function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
 /** Returns `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
   const { maxIterations, usage } = state;
-  const end = state.status === 'ended' ? state.ended.at : null;
   // The loop's own: what the session's cost has grown by since the loop began in it, and its earlier cost.
-  const { costUsd } = addUsage(usage, null, end === null ? sessionCost : null);
+  const { costUsd } = addUsage(usage, null, state.status === 'ended' ? null : sessionCost);
   return [
     `ralph: ${state.name ?? 'default'}`,
     statusText(state, at),
     `iter ${currentIteration(state)}/${maxIterations}`,
-    formatDuration(Math.max(1_000, elapsed(state.startedAt, end ?? at))),
+    formatDuration(Math.max(1_000, timeSpent(state, at))),
     ...(costUsd === null ? [] : [dollarText(costUsd)]),
   ].join(' │ ');
 }

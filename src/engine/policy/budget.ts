@@ -11,13 +11,8 @@ export interface BudgetReading {
   readonly text: string;
 }
 
-/** Reads each limit of the budget. Leaves out limits that are not set or whose use is unknown. */
-export function readBudget(
-  usage: UsageState,
-  startedAt: string,
-  at: string,
-  budget: Policy['budget'],
-): BudgetReading[] {
+/** Reads each limit of the budget, by the time that the loop has spent. Leaves out limits that are not set or whose use is unknown. */
+export function readBudget(usage: UsageState, spentMs: number, budget: Policy['budget']): BudgetReading[] {
   const readings: BudgetReading[] = [];
   if (budget.maxCostUsd !== null && usage.costUsd !== null) {
     const [used, limit] = [usage.costUsd, budget.maxCostUsd];
@@ -28,7 +23,7 @@ export function readBudget(
     readings.push({ name: 'max_tokens', used, limit, text: `${used} of ${limit} tokens` });
   }
   if (budget.maxTimeMs !== null) {
-    const [used, limit] = [elapsed(startedAt, at), budget.maxTimeMs];
+    const [used, limit] = [spentMs, budget.maxTimeMs];
     readings.push({ name: 'max_time', used, limit, text: `${formatDuration(used)} of ${formatDuration(limit)}` });
   }
   return readings;
@@ -115,15 +110,14 @@ export interface Allowance {
 /** Returns what is left of a loop's budget. Of an unknown cost the known part counts. */
 export function allowanceOf(
   usage: UsageState,
-  startedAt: string,
-  at: string,
+  spentMs: number,
   { maxCostUsd, maxTokens, maxTimeMs }: Policy['budget'],
 ): Allowance {
   const left = (limit: number | null, used: number): number | null => limit && Math.max(0, limit - used);
   return {
     costUsd: left(maxCostUsd, usage.costUsd ?? 0),
     tokens: left(maxTokens, billedTokens(usage)),
-    timeMs: left(maxTimeMs, elapsed(startedAt, at)),
+    timeMs: left(maxTimeMs, spentMs),
   };
 }
 

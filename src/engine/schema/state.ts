@@ -86,6 +86,8 @@ const lastTurn = z.object({ promptId: z.string().nullable(), text: z.string(), t
 const base = {
   iteration: count,
   startedAt: instant,
+  /** Milliseconds since then in which the loop was paused or not driven, or its machine slept; absent: none. */
+  stoppedMs: count.optional(),
   lastRunAt: instant,
   lastFindingsCount: count.nullable(),
   schemaVersion: z.literal(SCHEMA_VERSION),
@@ -226,7 +228,7 @@ export const commonPart = z.object(base);
 
 /** Counts that only rise, and the position in the transcript up to which the usage was read. Stored outside the project. */
 export const counters = commonPart
-  .pick({ loopId: true, iteration: true, idleIterations: true, epoch: true, usage: true })
+  .pick({ loopId: true, iteration: true, idleIterations: true, epoch: true, usage: true, stoppedMs: true })
   .extend({ marks: readMarks.omit({ callsBytes: true }) });
 
 const loopState = z.intersection(commonPart, statusPart);

@@ -15,6 +15,7 @@ import {
 } from '../messages.ts';
 import { type Trip, tripped } from '../policy/breaker.ts';
 import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
+import { timeSpent } from '../policy/loop-time.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
 import { end, event, pause, recordPause, type Transition, tellPause } from './build.ts';
@@ -40,7 +41,7 @@ export function withinLimits(
   policy: Policy,
   goOn: (warned: Running) => Transition,
 ): Transition {
-  const readings = readBudget(state.usage, state.startedAt, at, policy.budget);
+  const readings = readBudget(state.usage, timeSpent(state, at), policy.budget);
   const reached = firstReached(state, policy, readings);
   if (reached !== null) return endBy(state, at, policy, reached);
   if (state.pauseRequested) return pausedByUser(state, at);
@@ -66,7 +67,7 @@ function pausedByUser(state: Running, at: string): Transition {
 }
 
 export function limitReached(state: Running, at: string, policy: Policy): Reached | null {
-  return firstReached(state, policy, readBudget(state.usage, state.startedAt, at, policy.budget));
+  return firstReached(state, policy, readBudget(state.usage, timeSpent(state, at), policy.budget));
 }
 
 function firstReached(

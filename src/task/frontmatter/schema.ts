@@ -81,7 +81,10 @@ const stopAt = mapping({
 const budget = mapping({
   max_cost: optional(z.number({ error: ABOVE_0 }).gt(0, { error: ABOVE_0 }), 'US dollars.'),
   max_tokens: optional(integer(1), 'Tokens: input, output and cache writes.'),
-  max_time: durationKey('positive', 'Time since the start.'),
+  max_time: durationKey(
+    'positive',
+    'Time in which the loop runs or waits. Time in which it is paused or stopped, or the machine sleeps, does not count.',
+  ),
   stop_at: optional(stopAt, 'Shares of the account limits at which a run pauses until they reset, such as 0.9.'),
   warn_at: optional(numberFrom(0, 1), 'Share of a budget at which the loop warns; 0.8 by default.'),
 });

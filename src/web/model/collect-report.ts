@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { idleElapsed } from '../../engine/policy/idle.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { digest } from '../../text/digest.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { elapsed } from '../../text/time.ts';
 import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
 import type { Control, Iteration, LoopRow, ReportData } from './report-data.ts';
@@ -94,7 +94,7 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
     maxIterations: state.iteration,
     maxCostUsd: state.usage.costUsd,
     maxTokens: billedTokens(state.usage),
-    maxTimeMs: elapsed(state.startedAt, row.endedAt ?? at),
+    maxTimeMs: timeSpent(state, row.endedAt ?? at),
     maxIdleMs: idleElapsed(state.idle, row.endedAt ?? at),
   };
   const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];

@@ -258,6 +258,7 @@ export const rareEvent: fc.Arbitrary<
   | Omit<Of<'shared-budget-reached'>, 'at'>
   | Omit<Of<'noticed'>, 'at'>
   | Omit<Of<'waited-out'>, 'at'>
+  | Omit<Of<'slept'>, 'at'>
   | Omit<Of<'turn-released'>, 'at'>
 > = fc.oneof(
   {
@@ -315,6 +316,13 @@ export const rareEvent: fc.Arbitrary<
       type: fc.constant('noticed' as const),
       key: fc.constantFrom('k1', 'k2', 'k3'),
       warning: fc.constantFrom('one', 'two'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('slept' as const),
+      since: fc.integer({ min: 0, max: DAY }).map(instantAt),
     }),
   },
   {

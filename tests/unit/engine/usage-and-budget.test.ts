@@ -56,7 +56,7 @@ describe('usage', () => {
 
 describe('the budget', () => {
   const usage: UsageState = { ...NOTHING, ...TURN, costUsd: 1.25 };
-  const read = (budget: Partial<typeof NONE>, used = usage) => readBudget(used, at(0), at(90), { ...NONE, ...budget });
+  const read = (budget: Partial<typeof NONE>, used = usage) => readBudget(used, 90_000, { ...NONE, ...budget });
 
   test('reads nothing if no ceiling is set', () => assert.deepEqual(read({}), []));
   test('reads the cost in dollars', () => {
@@ -74,7 +74,7 @@ describe('the budget', () => {
       { name: 'max_tokens', used: 34, limit: 100, text: '34 of 100 tokens' },
     ]);
   });
-  test('reads the time since the start', () => {
+  test('reads the time that the loop has spent', () => {
     assert.deepEqual(read({ maxTimeMs: 120_000 }), [
       { name: 'max_time', used: 90_000, limit: 120_000, text: '1m 30s of 2m' },
     ]);

@@ -81,6 +81,18 @@ for (const [name, older] of Object.entries(OLDER)) {
   });
 }
 
+test('The time in which a loop was stopped is the kept one, whatever somebody wrote into its state.', (t) => {
+  const files = aProject(t);
+  keeping(files, { ...THIRD, stoppedMs: 5_000 });
+  for (const stoppedMs of [9_000_000, 0, undefined]) {
+    putState(files, { ...THIRD, stoppedMs } as LoopState);
+    assert.equal(look(files).state.stoppedMs, 5_000);
+  }
+  change(files, { stoppedMs: 6_000 });
+  assert.deepEqual([onDisk(files).stoppedMs, readCounters(files)?.stoppedMs], [6_000, 6_000]);
+  assert.deepEqual(noticesOf(files, 'loop-1'), []);
+});
+
 test('Control: a loop that keeps no counters has the counts of its state.', (t) => {
   const files = aProject(t);
   putState(files, { ...THIRD, iteration: 1 } as LoopState);

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Project, project } from '../support/project.ts';
+import { until } from '../support/until.ts';
+import { agent, MAIN, runs, task } from './support/command-agent.ts';
+
+const RUNTIME = '.claude/context/runtime';
+const NIGHT_MS = 8 * 3_600_000;
+
+/** Moves what the loop has recorded to the evening before; with `sign` its last event stays, as if it had lived until now. */
+function letANightPass(p: Project, sign = false): void {
+  const earlier = (text: string): string =>
+    text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (at) =>
+      new Date(Date.parse(at) - NIGHT_MS).toISOString(),
+    );
+  for (const name of readdirSync(join(p.dir, RUNTIME)).filter((name) => /\.jsonl?$/.test(name))) {
+    const path = `${RUNTIME}/${name}`;
+    const text = p.read(path);
+    const last = text.trimEnd().lastIndexOf('\n') + 1;
+    const keeps = sign && name.endsWith('.jsonl') ? last : text.length;
+    p.write(path, earlier(text.slice(0, keeps)) + text.slice(keeps));
+  }
+}
+
+const stateOf = (p: Project): Record<string, unknown> => JSON.parse(p.read(`${RUNTIME}/ralph-state.json`));
+
+function start(
+  p: Project,
+  args: readonly string[],
+): { child: ChildProcess; said: () => string; over: Promise<number | null> } {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: p.dir,
+    env: p.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
+  const over = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, said: () => said, over };
+}
+
+/** A loop that may take an hour, whose runner was ended in its first iteration by `signal`. */
+async function left(p: Project, signal: NodeJS.Signals): Promise<string> {
+  const cmd = agent(p, 'test -f quick || exec sleep 30; echo fine');
+  task(p, 'max_iterations: 3\nbudget: { max_time: 1h }');
+  const runner = start(p, ['run', '--agent', cmd]);
+  await until('the agent runs', () => runs(p) === 1);
+  runner.child.kill(signal);
+  await runner.over;
+  p.write('quick', '');
+  return cmd;
+}
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`a run that ${signal} ended goes on after a night under a max_time of an hour`, async (t) => {
+    const p = project(t);
+    const cmd = await left(p, signal);
+    letANightPass(p);
+    const { code, stdout, stderr } = p.ralph(['run', '--resume', '--agent', cmd]);
+    assert.equal(code, 2, stderr);
+    assert.match(stdout, /Stopped after 3 iterations/);
+    assert.match(stdout, /3 iterations of 3, [\dms ]+ \(without 8h[\dms ]* in which it was stopped\)/);
+  });
+}
+
+test('control: a killed run whose driver lived through the night has used its time', async (t) => {
+  const p = project(t);
+  const cmd = await left(p, 'SIGKILL');
+  letANightPass(p, true);
+  const { code, stdout, stderr } = p.ralph(['run', '--resume', '--agent', cmd]);
+  assert.equal(code, 2, stderr);
+  assert.match(stdout, /the budget max_time is exhausted: 8h[\dms ]* of 1h\./);
+});
+
+test('a router loop that the user paused goes on after a night, and status names the time', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 3\nbudget: { max_time: 1h }');
+  assert.equal(p.ralph(['router', 'start']).code, 0);
+  assert.equal(p.ralph(['pause']).code, 0);
+  letANightPass(p);
+  assert.equal(p.ralph(['resume']).code, 0);
+  assert.match(p.ralph(['status']).stdout, /started +.*\(without 8h[\dms ]* in which it was stopped\)/);
+  p.write('said.txt', 'Some work.\n');
+  const more = p.ralph(['router', 'report', '--spawn', '1', '--file', 'said.txt']).json;
+  assert.equal(more['action'], 'spawn', JSON.stringify(more));
+  letANightPass(p);
+  const over = p.ralph(['router', 'report', '--spawn', '2', '--file', 'said.txt']).json;
+  assert.deepEqual([over['action'], over['status']], ['stop', 'budget-exhausted'], 'control: without a pause');
+});
+
+test('a runner whose machine slept leaves that time out, and says so', async (t) => {
+  const p = project(t);
+  const cmd = agent(p, 'sleep 0.3; echo fine');
+  task(p, 'max_iterations: 100\nbudget: { max_time: 1h }');
+  const runner = start(p, ['run', '--plain', '--agent', cmd]);
+  await until('the agent runs', () => runs(p) > 0);
+  runner.child.kill('SIGSTOP');
+  await pause(7_000);
+  runner.child.kill('SIGCONT');
+  await until('it says so', () => /The loop did not run for \d+s, because the machine slept/.test(runner.said()));
+  assert.ok(Number(stateOf(p)['stoppedMs']) > 5_000);
+  runner.child.kill('SIGTERM');
+  await runner.over;
+  assert.match(p.ralph(['logs']).stdout, /slept/);
+});

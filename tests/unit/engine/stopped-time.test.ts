@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { EngineEvent } from '../../../src/engine/events.ts';
+import { initialState, resumeState } from '../../../src/engine/initial-state.ts';
+import { timeSpent, timeStopped } from '../../../src/engine/policy/loop-time.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { transition } from '../../../src/engine/transition.ts';
+import { validateLoopState } from '../../../src/state/loop-files.ts';
+import { at, paused, policy, running, turnEnded, verifying, waiting } from './support/loop.ts';
+
+const HOUR = 3_600;
+const NIGHT = 8 * HOUR;
+/** A loop that may take an hour. */
+const ONE_HOUR = policy({
+  budget: { maxCostUsd: null, maxTokens: null, maxTimeMs: HOUR * 1_000, warnAt: 0.8 },
+});
+
+const resume = (by: 'user' | 'launcher', seconds: number): EngineEvent => ({
+  type: 'operator',
+  at: at(seconds),
+  command: { kind: 'resume', ...(by === 'launcher' && { by }) },
+});
+
+/** How the iteration ends that began after the night. */
+function nextEnd(state: LoopState, seconds = NIGHT + 60): string {
+  const next = transition({ ...state, turn: 'agent' } as LoopState, turnEnded('Work.', { at: at(seconds) }), ONE_HOUR);
+  return next.state.status === 'ended' ? next.state.ended.as : next.state.status;
+}
+
+const pausedAt = (seconds: number, reason: 'operator' | 'rate-limited' | 'api-error' = 'operator'): LoopState => {
+  const state = paused(reason);
+  return state.status === 'paused' ? { ...state, paused: { ...state.paused, since: at(seconds) } } : state;
+};
+
+describe('the time in which a loop was stopped', () => {
+  test('does not end a paused loop that is resumed after a night', () => {
+    const { state } = transition(pausedAt(60), resume('user', NIGHT), ONE_HOUR);
+    assert.equal(timeSpent(state, at(NIGHT + 30)), 90_000);
+    assert.equal(nextEnd(state), 'running');
+    const { stoppedMs: _, ...forgetful } = state;
+    assert.equal(nextEnd(forgetful as LoopState), 'budget-exhausted', 'control: with the night in it');
+  });
+
+  test('does not end an ended or killed loop that is resumed after a night', () => {
+    const ended = transition(running(), { type: 'agent-failed', at: at(60), message: 'No.' }, ONE_HOUR).state;
+    for (const [before, seen] of [
+      [ended, at(NIGHT)],
+      [running(), at(60)],
+      [waiting(), at(60)],
+      [verifying(), at(60)],
+      [pausedAt(60), at(NIGHT)],
+    ] as const) {
+      const state = resumeState(before, at(NIGHT), true, seen);
+      assert.equal(timeSpent(state, at(NIGHT + 30)), 90_000, before.status);
+      assert.equal(nextEnd(state), 'running', before.status);
+    }
+    const state = resumeState(running(), at(NIGHT), true, at(NIGHT));
+    assert.equal(nextEnd(state), 'budget-exhausted', 'control: a driver that lived through the night');
+  });
+
+  test('adds up over several nights, and stays readable', () => {
+    const once = resumeState(running(), at(NIGHT), true, at(60));
+    const twice = resumeState(once, at(2 * NIGHT), true, at(NIGHT + 60));
+    assert.equal(timeSpent(twice, at(2 * NIGHT)), 120_000);
+    assert.equal(timeStopped(twice, at(2 * NIGHT)), (2 * NIGHT - 120) * 1_000);
+    assert.equal(validateLoopState(twice), null);
+  });
+
+  test('includes the wait for consent, of a new loop and of a resumed one', () => {
+    const consent = { type: 'operator', at: at(NIGHT), command: { kind: 'consent', contractHash: 'h' } } as const;
+    const known = { loopId: 'a', name: null, mode: 'hook', taskPath: 'a.md', contractHash: null } as const;
+    const asked = initialState({ ...known, maxIterations: 5, at: at(0), consented: false });
+    assert.equal(timeSpent(asked, at(NIGHT)), 0);
+    assert.equal(timeSpent(transition(asked, consent, ONE_HOUR).state, at(NIGHT + 5)), 5_000);
+    const again = resumeState(running(), at(HOUR), false, at(60));
+    assert.equal(timeSpent(transition(again, consent, ONE_HOUR).state, at(NIGHT + 5)), 65_000);
+  });
+
+  test('stands still in a pause, and at the end', () => {
+    assert.equal(timeSpent(pausedAt(60), at(NIGHT)), 60_000);
+    assert.equal(timeStopped(pausedAt(60), at(100)), 40_000);
+    const cancelled = { type: 'operator', at: at(NIGHT), command: { kind: 'cancel' } } as const;
+    const { state } = transition(pausedAt(60), cancelled, ONE_HOUR);
+    assert.deepEqual(
+      [timeSpent(state, at(2 * NIGHT)), timeStopped(state, at(2 * NIGHT))],
+      [60_000, (NIGHT - 60) * 1_000],
+    );
+  });
+
+  test('has no rate limit and no server error in it for which the driver waited', () => {
+    for (const reason of ['rate-limited', 'api-error'] as const) {
+      const own = transition(pausedAt(60, reason), resume('launcher', NIGHT), ONE_HOUR).state;
+      assert.equal(timeSpent(own, at(NIGHT)), NIGHT * 1_000);
+      const users = transition(pausedAt(60, reason), resume('user', NIGHT), ONE_HOUR).state;
+      assert.equal(timeSpent(users, at(NIGHT)), 60_000);
+    }
+    const key = transition(pausedAt(60), resume('launcher', NIGHT), ONE_HOUR).state;
+    assert.equal(timeSpent(key, at(NIGHT)), 60_000, 'a pause that the user made at the launcher');
+  });
+
+  test('has the sleep of the machine in it, once', () => {
+    const slept = { type: 'slept', since: at(60), at: at(NIGHT) } as const;
+    const { state, effects } = transition(waiting(), slept, ONE_HOUR);
+    assert.equal(timeSpent(state, at(NIGHT)), 60_000);
+    const [recorded] = effects;
+    assert.equal(recorded?.type === 'record-event' && recorded.event.type, 'slept');
+    const paused = pausedAt(60);
+    const after = transition(transition(paused, slept, ONE_HOUR).state, resume('user', NIGHT), ONE_HOUR).state;
+    assert.equal(timeSpent(after, at(NIGHT)), 60_000, 'a pause in which the machine slept');
+  });
+
+  test('is never negative after the clock was set back', () => {
+    const state = resumeState(running(), at(0), true, at(60));
+    assert.equal(timeSpent(state, at(-30)), 0);
+    assert.equal(state.stoppedMs, undefined);
+  });
+});
