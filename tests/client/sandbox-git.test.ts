@@ -86,12 +86,17 @@ confinedTest('a plan in the sandbox is committed task by task, and the hooks of 
     const hook = project.workspace.path('.git/hooks/pre-commit');
     const lines = ['#!/bin/sh', `touch '${outside}' 2> /dev/null`, 'echo ran >> .git/hook-ran', 'exit 0', ''];
     writeFileSync(hook, lines.join('\n'), { mode: 0o755 });
+    // It judges the messages before the start as well.
+    const judged = join(project.workspace.root, 'written-by-a-judge');
+    const judge = ['#!/bin/sh', `touch '${judged}' 2> /dev/null`, 'grep -q "^feat: " "$1"', ''];
+    writeFileSync(project.workspace.path('.git/hooks/commit-msg'), judge.join('\n'), { mode: 0o755 });
     const run = await runRunner(project, { args: [PLAN, '--plan', '--sandbox'], json: false });
     assert.equal(run.code, 3, run.stdout + run.stderr);
     assertCommits(plan, ORDER_OF_SIX);
+    assert.ok(!existsSync(judged));
     assert.equal(project.workspace.read('.git/hook-ran'), 'ran\n'.repeat(ORDER_OF_SIX.length));
     assert.ok(!existsSync(outside));
-    plan.git('commit', '-q', '--allow-empty', '-m', 'By hand');
-    assert.ok(existsSync(outside), 'control: a commit of the user');
+    plan.git('commit', '-q', '--allow-empty', '-m', 'feat: By hand');
+    assert.ok(existsSync(outside) && existsSync(judged), 'control: a commit of the user');
   });
 });

@@ -103,10 +103,38 @@ test('outside git the start and an undo say that there is none', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   const { stderr, stdout } = p.ralph(['run', '--plain', '--agent', agent(p, `echo ${SIGNAL}`)]);
-  assert.match(stderr, /There will be no undo: the project is not in a git repository with a commit\./);
+  assert.match(stderr, /There will be no undo: the project is not in a git repository\. Create one: git init/);
   assert.doesNotMatch(stdout, /Undo:/);
   assert.match(p.ralph(['undo', '--yes']).stderr, /This loop has no record of its start/);
 });
+
+for (const [what, prepare, reason] of [
+  [
+    'refused to record the files',
+    'touch .git/refs/ralph-loop',
+    /git could not record the files of the project: .*refs\/ralph-loop/,
+  ],
+  ['has no commit yet', 'rm -rf .git; git init -q', /the repository has no commit yet\./],
+  ['has no working tree', 'git config core.bare true', /the repository has no working tree\./],
+  [
+    'did not answer in time',
+    `mkdir slow; printf '#!/bin/sh\\ncase "$*" in *status*) exec sleep 60;; esac\\nexec %s "$@"\\n' "$(command -v git)" > slow/git; chmod +x slow/git`,
+    /git did not answer within 10 s\./,
+  ],
+] as const) {
+  test(`a start whose git ${what} says so, and not that there is no repository`, (t) => {
+    const p = project(t);
+    task(p, 'max_iterations: 1');
+    const command = agent(p, `echo ${SIGNAL}`);
+    commitFolder(p.dir);
+    assert.equal(p.sh(prepare).code, 0);
+    const path = [join(p.dir, 'slow'), p.env['PATH']].join(':');
+    const { stderr } = p.ralph(['run', '--plain', '--agent', command], { PATH: path });
+    const [, said = ''] = /There will be no undo: (.*)/.exec(stderr) ?? [];
+    assert.match(said, reason, stderr);
+    assert.doesNotMatch(said, /not in a git repository/);
+  });
+}
 
 test('an undo changes nothing, and names the file, where what it rests on is lost', (t) => {
   const { p } = ranLoop(t, 'echo agent >> kept.txt');

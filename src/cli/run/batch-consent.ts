@@ -31,6 +31,7 @@ import { approveSettings, askSandboxMode, warningTexts } from '../start/approve.
 import { runFirstChecks } from '../start/first-checks.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startTarget } from '../start/start-request.ts';
+import { tryCommits } from '../start/try-commits.ts';
 import { atOnceOf, limitsOf, refuseForeign, wordsOf } from './batch-options.ts';
 import { setUpRequest } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
@@ -117,6 +118,7 @@ export async function agreedBatch(
   );
   const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
   approveSettings(files, { ...first.request, name: null }, settings);
+  if (batch.plan !== undefined && context.values['resume'] !== true) await tryCommits(context, first.request);
   const bare = asked.filter(({ prepared }) => prepared.terms.unsandboxed === 'not-set');
   const sandbox = bare.length === 0 ? null : await askSandboxMode(context);
   if (sandbox !== null) for (const { words } of bare) words.push(`--set=sandbox.mode=${sandbox}`);

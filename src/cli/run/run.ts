@@ -19,11 +19,12 @@ import { advise, RalphError } from '../../text/message.ts';
 import { askForMode, once } from '../ask.ts';
 import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
-import { approveStart, askSandbox, printWarnings, withStartPoint } from '../start/approve.ts';
+import { askSandbox, printWarnings, withStartPoint } from '../start/approve.ts';
 import { LEFT, runFirstChecks } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart, refuseAlone, refuseOverLoop } from '../start/start-plan.ts';
 import { startFlags, startRequest, startTarget, withInput } from '../start/start-request.ts';
+import { agreedStart } from '../start/try-commits.ts';
 import { noWeb } from '../web/no-web.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree } from './in-worktree.ts';
@@ -121,8 +122,7 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
     mode: 'runner',
     fixed,
   });
-  const request = await askSandbox(context, asked);
-  const approved = approveStart(files, request);
+  const request = await agreedStart(context, files, await askSandbox(context, asked));
   // Throws where a permission mode is missing, before anything is shown.
   const { terms } = prepareContract(request);
   if (context.values['worktree-setup'] !== undefined && worktree === null && terms.verifyIn === undefined)
@@ -132,7 +132,7 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
     : withGivenBaseline(request, part.baseline));
   if (ready === null) return LEFT;
   const noted = await withStartPoint(context, ready, worktree === null);
-  const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
+  const start = (): StartedLoop => startLoop(noted);
   const { tell, live, close } = await loopView(context);
   let bell = false;
   try {

@@ -21,11 +21,12 @@ import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../run/runner-lines.ts';
-import { approveStart, printWarnings, withStartPoint } from '../start/approve.ts';
+import { printWarnings, withStartPoint } from '../start/approve.ts';
 import { LEFT, runFirstChecks } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart } from '../start/start-plan.ts';
 import { startRequest, startTarget, withInput } from '../start/start-request.ts';
+import { agreedStart } from '../start/try-commits.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
 export const ROUTER_COMMAND: Command = {
@@ -88,14 +89,16 @@ async function start(context: CommandContext): Promise<LoopFiles | null> {
   const { plan, from } = context.values;
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   if (isDriven(files, { ...request, plan: requested })) return files;
-  const planned = { ...request, plan: await planToStart(context, files, task, false) };
-  const approved = approveStart(files, planned);
+  const planned = await agreedStart(context, files, {
+    ...request,
+    plan: await planToStart(context, files, task, false),
+  });
   const ready = await runFirstChecks(context, (options) =>
     withBaseline(planned, { ...options, mayRun: (contract) => consented || !needsConsent(files, contract) }),
   );
   if (ready === null) return null;
   const noted = await withStartPoint(context, ready, false);
-  const started = startRouter(files, { ...noted, ...(approved && { approved }) });
+  const started = startRouter(files, noted);
   if (started === null) return files;
   printWarnings(context, started);
   return files;

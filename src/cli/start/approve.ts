@@ -2,7 +2,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clientSandboxProblem, failOpenText } from '../../claude/find-client.ts';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
-import { requireConfinedSignature } from '../../drive/plan/plan-start.ts';
 import type { RiskySetting } from '../../drive/start/agreed-settings.ts';
 import { rememberAgreed, settingsRefusal, unagreedSettings } from '../../drive/start/agreed-settings.ts';
 import { preparedTerms } from '../../drive/start/consent.ts';
@@ -34,6 +33,7 @@ import { changedPins, readGitPins } from '../../task/git/git-pins.ts';
 import { formerView } from '../../task/git/git-view.ts';
 import { readStartPoint } from '../../task/git/start-point.ts';
 import { configFiles, DEFAULT_TASK, taskKind } from '../../task/task-file.ts';
+import { printable } from '../../term/format.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
 import { ask, askInPerson } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
@@ -149,8 +149,7 @@ function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): stri
 
 /**
  * Records the way back to the current commit, and names uncommitted changes. A resume keeps the way back of its start.
- * Throws RalphError `task-invalid` for a plan whose commits cannot be signed in its sandbox, `refused` for one whose settings
- * of git cannot be read: without them nothing shows what its agent changes there.
+ * Throws RalphError `refused` for a plan whose settings of git cannot be read: without them nothing shows what its agent changes there.
  */
 export async function withStartPoint<T extends StartRequest>(
   { env, err, values }: CommandContext,
@@ -158,8 +157,6 @@ export async function withStartPoint<T extends StartRequest>(
   canWorktree: boolean,
 ): Promise<T> {
   const { projectDir, name } = request;
-  const { sandbox } = request.plan ? prepareContract(request).terms : {};
-  if (sandbox) await requireConfinedSignature(projectDir, sandbox, env);
   const options = { env, signal: AbortSignal.timeout(START_POINT_MS) };
   if (request.existing === 'resume' || values['resume'] === true) {
     const gitPins = await readGitPins(projectDir, options).catch(() => null);
@@ -171,16 +168,24 @@ export async function withStartPoint<T extends StartRequest>(
     if (changed.length > 0) err(withPrefix(START_TEXTS.gitChanged(changed)));
     return { ...request, gitPins };
   }
-  const found = await readStartPoint(projectDir, options).catch(() => null);
-  if (request.plan && !found?.point.pins) throw new RalphError('refused', START_TEXTS.noGitSettings);
-  if (found === null) {
-    err(withPrefix(START_TEXTS.noUndo));
+  const found = await readStartPoint(projectDir, options).catch(whyNone);
+  if (request.plan && (typeof found === 'string' || !found.point.pins))
+    throw new RalphError('refused', START_TEXTS.noGitSettings);
+  if (typeof found === 'string') {
+    err(withPrefix(START_TEXTS.noUndo(printable(found))));
     return request;
   }
   const own = dirname(request.task ?? DEFAULT_TASK);
   const changed = found.changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith(`${own}/`));
   if (changed.length > 0) err(withPrefix(START_TEXTS.uncommitted(changed, canWorktree)));
   return { ...request, startPoint: found.point };
+}
+
+/** Says why git gave no start point: it was too slow, or it refused. */
+function whyNone(error: Error): string {
+  return error.name === 'TimeoutError'
+    ? `git did not answer within ${START_POINT_MS / 1000} s. See how long "git status" takes here.`
+    : `git could not record the files of the project: ${error.message}`;
 }
 
 /** Returns whether a completion would be accepted unverified. A required gate may consist of outputs and open questions only. */

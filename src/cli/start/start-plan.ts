@@ -1,27 +1,23 @@
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
-import { lastLoopIn, readTaskFile } from '../../drive/start/find-task.ts';
-import { readConfigs } from '../../drive/start/read-settings.ts';
+import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { planName } from '../../engine/plan/commit-subject.ts';
 import { hideRuntimeDir, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
-import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
-import { chooseCommitForm } from '../../task/git/commit-form.ts';
-import { resolvePolicy } from '../../task/settings/resolve.ts';
+import { formOfRepository } from '../../task/git/commit-form.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { existingLoopPolicy, startFlags } from './start-request.ts';
+import { existingLoopPolicy } from './start-request.ts';
 
-/** Checks a start with --plan; null for any other task. `mayAsk`: a new branch may be offered. */
+/** Checks a start with --plan, and runs nothing of the repository; null for any other task. `mayAsk`: a new branch may be offered. */
 export async function planToStart(
   context: CommandContext,
   files: LoopFiles,
   task: string | null,
   mayAsk: boolean,
-): Promise<{ readonly from: string | null; readonly commitForm?: string } | null> {
+): Promise<{ readonly from: string | null; readonly commitForm: string } | null> {
   const { values, env, projectDir } = context;
   const resumes = values['resume'] === true;
   // A resumed or approved loop is already known to be one over a plan.
@@ -48,23 +44,7 @@ export async function planToStart(
   }
   // The loop's own state would leave the tree unclean after each task.
   hideRuntimeDir(files);
-  // An agent that asks for a loop runs nothing of the repository's.
-  const next = isAgent(env) ? [] : start.open.slice(0, JUDGED_MESSAGES);
-  const chosen = await chooseCommitForm(projectDir, planName(task), next, givenForm(context, task), env);
-  if ('rejected' in chosen) throw new RalphError('task-invalid', PLAN_TEXTS.messageRejected(chosen.rejected));
-  return { from: start.from, commitForm: chosen.form };
-}
-
-/** Number of tasks whose commit messages the commit-msg hook judges before the start: linters take a second for each. */
-const JUDGED_MESSAGES = 3;
-
-/** Returns the form of commit messages in the settings; null without one, and for settings that the start refuses. */
-function givenForm(context: CommandContext, task: string): string | null {
-  const { projectDir, env } = context;
-  const { frontmatter } = checkTaskFile(task, readTaskFile(projectDir, task).toString('utf8'), 'plan');
-  const configs = readConfigs(projectDir, task, env, true);
-  const resolved = resolvePolicy({ kind: 'plan', flags: startFlags(context), env, frontmatter, ...configs });
-  return resolved.ok ? resolved.settings.commitMessage : null;
+  return { from: start.from, commitForm: await formOfRepository(projectDir, env) };
 }
 
 /** Throws RalphError for a plan with a running loop, before any problem of the loop's files is reported. */

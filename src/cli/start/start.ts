@@ -22,19 +22,13 @@ import { askInPerson } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { handleRunningLoop } from '../run/handle-running-loop.ts';
-import {
-  approveStart,
-  askSandbox,
-  printManualStartWarnings,
-  printWarnings,
-  REQUEST_HEADING,
-  withStartPoint,
-} from './approve.ts';
+import { askSandbox, printManualStartWarnings, printWarnings, REQUEST_HEADING, withStartPoint } from './approve.ts';
 import { LEFT, runFirstChecks } from './first-checks.ts';
 import { withSandbox } from './sandbox-settings.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget, withInput } from './start-request.ts';
+import { agreedStart } from './try-commits.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
@@ -101,12 +95,11 @@ export const START_COMMAND: Command = {
     const own = { launched, consented: !byAgent, clientVersion, mode, plan };
     const headless = values['headless'] === true;
     const asked = startRequest(context, { ...target, files }, { ...own, headless });
-    const request = await askSandbox(context, asked);
-    const approved = approveStart(files, request);
+    const request = await agreedStart(context, files, await askSandbox(context, asked));
     const ready = await runFirstChecks(context, (options) => withBaseline(request, options));
     if (ready === null) return LEFT;
     const noted = await withStartPoint(context, ready, false);
-    const loop = startLoop({ ...noted, ...(approved && { approved }) });
+    const loop = startLoop(noted);
     printWarnings(context, loop, client?.version ?? null);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
     return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);

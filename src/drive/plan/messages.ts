@@ -45,6 +45,8 @@ export const PLAN_TEXTS = {
     `a git hook changed files after they were committed, and they could not be added to the commit: ${listed(paths)}. ${said}`,
   messageRejected: (said: string): string =>
     `the commit-msg hook of this repository rejects the message of a task's commit. Set its form: commit_message: "{type}: {title}" in the plan's frontmatter (also {id} and {plan}). ${said}`,
+  otherForm: (rejected: string, form: string): string =>
+    `the commit-msg hook of this repository rejects the form "${rejected}", so the commits of the plan have the form "${form}".`,
   notFolded: (said: string): string => `your commits could not be folded into the loop's commit: ${said}`,
   noRepository: (why: string): string => `a plan needs one commit per task, which is not possible here: ${why}`,
   noProgressFile: (path: string): string =>

@@ -1,10 +1,8 @@
 import { lstatSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { planOf } from '../../engine/plan/attempt.ts';
 import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
-import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import { filesAtEnd } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
@@ -32,7 +30,7 @@ interface PlanStartRequest {
 }
 
 /**
- * Checks that a plan can be executed here; changes nothing. Throws RalphError with all problems. Returns the main branch if
+ * Checks that a plan can be executed here; changes nothing and runs nothing of the repository. Throws RalphError with all problems. Returns the main branch if
  * the repository is on it (no plan runs there), or null; `from` as written in the plan; and notes.
  */
 export async function checkPlanStart(request: PlanStartRequest) {
@@ -50,10 +48,7 @@ export async function checkPlanStart(request: PlanStartRequest) {
   if (typeof stands === 'string') problems.push(PLAN_TEXTS.noRepository(stands));
   else if (stands.head === null) problems.push(PLAN_TEXTS.noCommit);
   else {
-    const hasName = await hasIdentity(projectDir, env);
-    if (!hasName) problems.push(PLAN_TEXTS.noIdentity);
-    const unsigned = hasName ? await whyUnsigned(projectDir, env) : null;
-    if (unsigned !== null) problems.push(PLAN_TEXTS.cannotSign(unsigned));
+    if (!(await hasIdentity(projectDir, env))) problems.push(PLAN_TEXTS.noIdentity);
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
     else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
     const own = ownPaths(projectDir, planPath);
@@ -65,13 +60,9 @@ export async function checkPlanStart(request: PlanStartRequest) {
     if (mainBranch !== null) problems.push(PLAN_TEXTS.mainBranch(mainBranch, planBranch(planPath)));
     throw new RalphError('task-invalid', problems.join('\n'));
   }
-  const isFirst = ({ id }: { readonly id: string }): boolean => planKey(id) === planKey(request.from ?? '');
-  const open = plan.tasks.filter(({ status }) => status === 'open');
   const warnings = plan.problems.filter(({ severity }) => severity === 'warning');
   return {
     mainBranch,
-    /** The tasks that come next, without a limit. */
-    open: open.slice(Math.max(0, open.findIndex(isFirst))),
     from: plan.tasks.find(({ id }) => request.from !== null && planKey(id) === planKey(request.from))?.id ?? null,
     notes: warnings.map(({ line, message }) => `line ${line}: ${message}`),
   };
@@ -116,34 +107,14 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
   return answers.every(({ ok }) => ok);
 }
 
-/** Returns git's error if commits must be signed and cannot be. Asks for a passphrase while the user is present. */
-async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv, sandbox?: Confinement): Promise<string | null> {
-  const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], { env });
-  if (wanted.kind !== 'answer' || wanted.text.trim() !== 'true') return null;
-  const words = ['commit-tree', '-S', '-m', 'Can this be signed?', 'HEAD^{tree}'];
-  const signed = await changeByGit({ directory, words, env, sandbox });
-  return signed.ok ? null : signed.said;
-}
-
-/** Throws RalphError `task-invalid` if commits must be signed and cannot be in the sandbox, where a key's agent is out of reach. */
-export async function requireConfinedSignature(
-  directory: string,
-  terms: Sandbox,
-  env: NodeJS.ProcessEnv,
-): Promise<void> {
-  const objects = await runGit(directory, ['rev-parse', '--git-path', 'objects'], { env });
-  const gitDir = objects.kind === 'answer' ? dirname(resolve(directory, objects.text.trim())) : '';
-  const said = await whyUnsigned(directory, env, { terms, writable: directory, readable: directory, gitDir });
-  if (said !== null) throw new RalphError('task-invalid', PLAN_TEXTS.cannotSign(said, true));
-}
-
 export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const found = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], { env });
   return found.kind === 'answer';
 }
 
+/** Creates the branch at HEAD and switches to it, which changes no file. No hook runs: the user has agreed to the branch alone. */
 export async function makePlanBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env, hooks: true });
+  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
   if (!made.ok) throw new RalphError('refused', made.said);
 }
 

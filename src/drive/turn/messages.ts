@@ -88,7 +88,7 @@ export const START_TEXTS = {
     `git settings changed since the loop started: ${names.join(', ')}. They apply from now on.`,
   noGitSettings:
     'a plan needs the settings of git at its start, and git did not give them in time. See that "git status" works here, then run the command again.',
-  noUndo: 'There will be no undo: the project is not in a git repository with a commit.',
+  noUndo: (why: string): string => `There will be no undo: ${why}`,
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
     const more = paths.length > 5 ? ` and ${paths.length - 5} more` : '';
     const apart = canWorktree ? ' To work without them, add --worktree.' : '';

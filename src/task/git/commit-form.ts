@@ -1,52 +1,39 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CONVENTIONAL_FORM, commitSubject, PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
+import { CONVENTIONAL_FORM, PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
 import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { changeByGit, runGit } from './run-git.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Titled {
-  readonly id: string;
-  readonly title: string;
+/** Returns the form that the commit messages of the repository seem to have. Runs nothing of it. */
+export async function formOfRepository(projectDir: string, env: Environment): Promise<string> {
+  const isConventional = hasCommitlint(projectDir) || (await isHistoryConventional(projectDir, env));
+  return isConventional ? CONVENTIONAL_FORM : PLAIN_FORM;
 }
 
 /**
- * Chooses the form of the commit messages of a plan: the given one, else that of the repository. Its commit-msg hook judges
- * the messages of the next tasks before any model call: `rejected` is what it says, if no form passes.
+ * Returns the first of the forms in which the repository's commit-msg hook accepts the messages of all tasks; `rejected` is what
+ * it says, if no form passes.
  */
-export async function chooseCommitForm(
-  projectDir: string,
-  plan: string,
-  tasks: readonly Titled[],
-  given: string | null,
+export async function acceptedForm(
+  directory: string,
+  subjectsIn: (form: string) => readonly string[],
+  forms: readonly string[],
   env: Environment,
+  sandbox: Confinement | undefined,
 ): Promise<{ readonly form: string } | { readonly rejected: string }> {
-  const isConventional =
-    given === null && (hasCommitlint(projectDir) || (await isHistoryConventional(projectDir, env)));
-  const defaults = isConventional ? [CONVENTIONAL_FORM, PLAIN_FORM] : [PLAIN_FORM, CONVENTIONAL_FORM];
-  const forms = given === null ? defaults : [given];
   let said = '';
   for (const form of forms) {
-    const rejected = await firstRejected(
-      projectDir,
-      tasks.map((task) => commitSubject(form, task, plan)),
-      env,
-    );
+    let rejected: string | null = null;
+    for (const subject of subjectsIn(form))
+      rejected ??= await whyRejected(directory, `${subject}\n\nProof: the checks pass.\n`, env, sandbox);
     if (rejected === null) return { form };
     said ||= rejected;
   }
   return { rejected: said };
-}
-
-async function firstRejected(directory: string, subjects: readonly string[], env: Environment): Promise<string | null> {
-  for (const subject of subjects) {
-    const said = await whyRejected(directory, `${subject}\n\nProof: the checks pass.\n`, env);
-    if (said !== null) return said;
-  }
-  return null;
 }
 
 /** Returns what the commit-msg hook says against a message; null if it accepts it, or if there is none. */
@@ -56,7 +43,8 @@ export async function whyRejected(
   env: Environment,
   sandbox?: Confinement,
 ): Promise<string | null> {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-message-'));
+  // A sandbox has a folder of temporary files of its own, and the git folder of the commit.
+  const folder = mkdtempSync(join(sandbox?.gitDir || tmpdir(), 'ralph-message-'));
   try {
     const file = join(folder, 'COMMIT_EDITMSG');
     writeFileSync(file, message);

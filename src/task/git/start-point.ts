@@ -28,18 +28,20 @@ const COMMIT = /^[0-9a-f]{40,64}$/;
 
 /**
  * Reads the start point, with the project's files, untracked ones included, in a tree of its own; leaves working tree, index
- * and stash unchanged. null outside a repository and without a commit.
+ * and stash unchanged. Returns a sentence that says why where there is none. Rejects with the abort's reason, and if git refuses.
  */
 export async function readStartPoint(
   projectDir: string,
   options: GitOptions,
-): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | null> {
+): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | string> {
   const [repository, pins, around] = await Promise.all([
     readRepository(projectDir, options),
     readGitPins(projectDir, options).catch(() => null),
     repositoryAround(projectDir, options.env),
   ]);
-  if (typeof repository === 'string' || around === null) return null;
+  if (typeof repository === 'string') return repository;
+  if (repository.head === null) return 'the repository has no commit yet. Commit its files first.';
+  if (around === null) return 'git did not say where the project stands in its repository.';
   const loopId = `loop-${randomUUID()}`;
   const tree = await recordTree(around, refOf(loopId, 'start'), 'Before the start of a loop');
   return { point: { loopId, tree, pins }, changed: repository.changed };

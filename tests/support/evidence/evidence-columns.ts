@@ -82,7 +82,8 @@ const inFolder =
 
 /** Returns the state of a repository at the start, which a start records. */
 async function startPointOf({ directory, env }: Project): Promise<StartPoint | null> {
-  return (await readStartPoint(directory, { env, signal: AbortSignal.timeout(60_000) }))?.point ?? null;
+  const found = await readStartPoint(directory, { env, signal: AbortSignal.timeout(60_000) });
+  return typeof found === 'string' ? null : found.point;
 }
 
 /** One loop on a plan, in the project or, as part of a parallel run, in a worktree of it. */
