@@ -105,7 +105,9 @@ export type Settings = readonly (readonly [string, string])[];
 function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings = []) {
   const { timeMs: timeout = 30_000, signal, sandbox: terms, view, inView, writable } = given;
   const places = writable === undefined ? { writable: view?.folder ?? '' } : { writable, gitDir: inView?.gitDir ?? '' };
-  const sandbox = terms && { terms, ...places, readable: repositoryAround(cwd) };
+  // A copy of the work tree has its objects in the repository of the view.
+  const around = repositoryAround(inView && view ? view.pins.top : cwd);
+  const sandbox = terms && { terms, ...places, readable: around };
   const own = { program, words, directory: cwd, env: gitEnvironment(given, more) };
   const { env, ...call } = confine(sandbox, own);
   const options = { cwd, env: { ...env }, timeout, killSignal: 'SIGKILL' as const, windowsHide: true, signal };
