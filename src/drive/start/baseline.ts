@@ -12,7 +12,7 @@ import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
 import { passingView } from '../../task/git/git-view.ts';
-import { changesSinceStart, readStartFiles } from '../../task/progress/start-files.ts';
+import { changesBetween, readStartFiles } from '../../task/progress/start-files.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -97,8 +97,8 @@ export async function takeBaseline(
   const { results, evidence, problems } = await runChecksNow(files, contract, options);
   if (problems.length > 0) throw new RalphError('refused', START_TEXTS.cannotRun(problems));
   const runsCommands = contract.validation.length > 0 || evidence.length > 0;
-  const written = runsCommands ? (await changesSinceStart(projectDir, before, git)).files : [];
   const after = runsCommands ? await readStartFiles(projectDir, taskDir, git) : before;
+  const written = await changesBetween(projectDir, before, after, git);
   const all = isTdd ? [unprovedScenarios(), ...results] : results;
   return { baseline: baselineOf(all), record: { files: after, written }, evidence };
 }

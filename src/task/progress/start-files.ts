@@ -60,6 +60,28 @@ export async function changesSinceStart(
   };
 }
 
+/** Returns the files that differ between two reads, as `changesSinceStart` does; asks git only if HEAD has moved. */
+export async function changesBetween(
+  projectDir: string,
+  before: StartFiles,
+  after: StartFiles,
+  options: GitOptions,
+): Promise<readonly string[]> {
+  if (before.git?.head !== after.git?.head) return (await changesSinceStart(projectDir, before, options)).files;
+  const [marks, now] = [before.git?.marks ?? {}, after.git?.marks ?? {}];
+  // A file without a mark is as committed.
+  const paths = Object.keys({ ...marks, ...now }).filter((path) => !hasSameMark(marks[path], now[path]));
+  const inFolders = Object.entries(before.folders).flatMap(([folder, found]) => {
+    const again = after.folders[folder];
+    return again ? compareMarks(found, again).changed : Object.keys(found.files);
+  });
+  return [...new Set([...paths, ...inFolders])].toSorted();
+}
+
+function hasSameMark(one: string | undefined, other: string | undefined): boolean {
+  return one !== undefined && other !== undefined && isSameMark(one, other);
+}
+
 async function changesInGit(
   root: string,
   { head, marks }: NonNullable<StartFiles['git']>,
