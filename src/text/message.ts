@@ -18,7 +18,8 @@ interface Advice {
   readonly inSession?: string;
   /** `resume`, `start`, `restart` and `consent` depend on the loop's mode; other commands are literal words. */
   readonly command: string;
-  readonly options?: Readonly<Record<string, string | true>>;
+  /** Values of options; true is one without a value, and false leaves it out. */
+  readonly options?: Readonly<Record<string, string | boolean>> | undefined;
 }
 
 export interface LoopRef {
@@ -72,7 +73,7 @@ export function commandLine(
 ): string {
   const loop = name === null ? [] : ['--loop', name];
   const given = Object.entries(options).flatMap(([key, value]) =>
-    value === true ? [`--${key}`] : [`--${key}`, value],
+    typeof value === 'string' ? [`--${key}`, value] : value ? [`--${key}`] : [],
   );
   return [program, ...wordsOf(command, mode, loop), ...given].join(' ');
 }

@@ -215,10 +215,10 @@ export function usageMeter() {
     },
     /** Records the client's totals of the run so far, which include tokens missing from its stream. */
     total: (usage: UsageDelta, costUsd: number | null): void => {
-      // The client's totals lack interrupted requests.
+      // The client's totals lack interrupted requests: without a token, they say nothing about the cost.
       sum = tokens((kind) => Math.max(usage[kind], streamed[kind]));
       cost = costUsd;
-      isPriced = costUsd !== null;
+      isPriced = costUsd !== null && (costUsd > 0 || isAny(usage));
     },
     /** Returns the usage; null if nothing is known to be billed. `costUsd` is null if part of it has an unknown cost. */
     read: () => ({

@@ -106,9 +106,9 @@ export function standingOf(
   driverAlive: boolean | null | 'archived',
 ): Pick<Explanation, 'why' | 'next' | 'proof'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
-    const { as, at, message: why, verified, proof } = state.ended;
+    const { as, at, message: why, proof } = state.ended;
     const left = undeliveredText(state);
-    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(as, verified) };
+    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state.ended) };
     return { status: as, at, ...(proof && { proof }), ...advised(texts, state) };
   }
   if (driverAlive === 'archived') {

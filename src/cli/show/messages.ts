@@ -64,16 +64,20 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
     'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.',
   'budget-exhausted': resume("Raise the budget in the task file's frontmatter."),
   'rate-limited': resume('Wait until the limit has reset.'),
-  blocked: 'A task that others depend on is blocked. Unblock it in the plan, then start again.',
-  'needs-verification': 'Only manual work is left. Do it, tick it off in the plan, then start again.',
+  blocked: resume('A task that others depend on is blocked. Unblock it in the plan.'),
+  'needs-verification': resume('Only manual work is left. Do it, and tick it off in the plan.'),
   'paused-for-review': resume('Review its work.'),
   timeout: resume('The iteration exceeded its timeout. Raise the timeout or make the task smaller.'),
   error: resume('Fix what the message names.'),
 };
 
 /** Advises what to do after a loop has ended. */
-export function afterEnd(as: TerminalStatus, verified: boolean): Message | string {
-  if (as !== 'complete') return AFTER[as];
+export function afterEnd({ as, verified, next }: StateOf<'ended'>['ended']): Message | string {
+  if (as !== 'complete') {
+    const message = AFTER[as];
+    if (next?.command !== 'start' || typeof message === 'string') return message;
+    return { text: message.text, advice: [{ verb: 'Continue', ...next }] };
+  }
   return verified
     ? 'Nothing; review the result and commit it.'
     : 'Review the result: no check proves it. Next time, add one under "validation:" that fails until the task is done.';

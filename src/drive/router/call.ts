@@ -17,14 +17,14 @@ import { RalphError } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
-import { standing } from '../status/ended-loop.ts';
+import { endedState, standing } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
 import { announceWentBack, loadedUnder, newTurn } from '../turn/turn.ts';
 import { holdOf, takeBusyLock, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { type Report, report } from './report.ts';
+import { type Report, report, uncounted } from './report.ts';
 import {
   assignedSpawn,
   type Router,
@@ -64,20 +64,20 @@ export async function routerCall(
 
 async function call(files: LoopFiles, options: RouterOptions, told: Report | null): Promise<RouterAnswer> {
   const opened = openRouter(files, options);
-  if ('action' in opened) return opened;
+  if ('action' in opened) return unheard(files, opened, told);
   const { state } = opened.turn.loaded;
   // A waiting call holds the lock for long, and its answer is known.
   const busyWait = waitsUntil(state, options.now()) === null ? BUSY_WAIT_MS : 0;
   const until = Math.max(options.sitUntil, Date.now() + busyWait);
   const done = await takeBusyLock(files, state.epoch, until, options.signal);
-  if (done === null) return meanwhile(files, options);
+  if (done === null) return meanwhile(files, options, told);
   try {
     const contract = opened.turn.loaded.stored?.contract;
     const isOurs = ({ loopId }: LoopState): boolean => loopId === contract?.loopId;
     if (contract !== undefined) applyFlagFiles(files, options.env, options.now(), contract, { isOurs });
     // The loop may have changed while another call worked on it.
     const router = openRouter(files, options);
-    if ('action' in router) return router;
+    if ('action' in router) return unheard(files, router, told);
     router.notes.unshift(...opened.notes);
     const answer = await (told === null ? answerNow(router) : report(router, told));
     const { state: now } = standing(files, state.loopId);
@@ -88,10 +88,19 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   }
 }
 
-function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
+/** Names a report to a loop that has ended or that this host does not hold, unless it only repeats the last one. */
+function unheard(files: LoopFiles, answer: StopAnswer | WaitAnswer, told: Report | null): RouterAnswer {
+  if (told === null) return answer;
+  const state = answer.loopId === null ? null : endedState(files, answer.loopId);
+  return { ...answer, notes: [...answer.notes, ...uncounted(state, told)] };
+}
+
+function meanwhile(files: LoopFiles, options: RouterOptions, told: Report | null): RouterAnswer {
   const router = openRouter(files, options);
-  if ('action' in router) return router;
-  const until = waitsUntil(router.turn.loaded.state, options.now());
+  if ('action' in router) return unheard(files, router, told);
+  const { state } = router.turn.loaded;
+  if (told !== null && uncounted(state, told).length > 0) router.notes.push(ROUTER_TEXTS.notTaken);
+  const until = waitsUntil(state, options.now());
   return until === null ? workingAnswer(router) : waitingAnswer(router, until);
 }
 

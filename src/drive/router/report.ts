@@ -35,13 +35,15 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
     throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
   }
   if (assigned === null || (told.spawn !== null && told.spawn !== assigned.answer.spawn)) {
-    if (told.spawn !== null && !isRepeated(state, told)) router.notes.push(ROUTER_TEXTS.countedAlready(told.spawn));
+    router.notes.push(...uncounted(state, told));
     return answerNow(router);
   }
   if (told.error !== null) return answerAfter(router, await retryLater(router, assigned, told.error));
   if (told.agent !== null && told.agent === assigned.heardOf) {
-    // Without a number it is the same report again.
-    if (told.spawn === null) return answerNow(router);
+    if (told.spawn === null) {
+      router.notes.push(...uncounted(state, told));
+      return answerNow(router);
+    }
     throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
   }
   if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) {
@@ -60,9 +62,12 @@ function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn 
   return true;
 }
 
-function isRepeated({ lastTurn }: LoopState, { spawn, text, error }: Report): boolean {
-  if (spawn === null || lastTurn === null || error !== null) return false;
-  return lastTurn.transcriptMark === spawnMark(spawn) && lastTurn.text === digest(text);
+/** Returns the note about a report that is not counted; none for the last counted one, which the host repeats. */
+export function uncounted(state: LoopState | null, { spawn, text, error }: Report): string[] {
+  const last = error === null ? (state?.lastTurn ?? null) : null;
+  const isSameSpawn = spawn === null || last?.transcriptMark === spawnMark(spawn);
+  if (last !== null && isSameSpawn && last.text === digest(text)) return [];
+  return [spawn === null || state === null ? ROUTER_TEXTS.uncounted : ROUTER_TEXTS.countedAlready(spawn)];
 }
 
 /** Number of subagents that may fail on one spawn before the loop ends. */

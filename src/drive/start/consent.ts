@@ -42,11 +42,12 @@ export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: 
   return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
 
-/** Returns the contract that awaits consent. Throws RalphError `contract-missing` or `contract-changed`. */
+/** Returns the contract that awaits consent. Throws RalphError `refused` if no loop is live, `contract-missing` or `contract-changed`. */
 export function pendingContract(files: LoopFiles): Contract {
   const stored = readContract(files);
-  const ended = stored === null ? lastLoopIn(files) : null;
-  if (ended?.status === 'ended') throw new RalphError('refused', START_TEXTS.nothingPending(ended.ended.as));
+  const last = stored === null ? lastLoopIn(files) : null;
+  if (last?.status === 'ended') throw new RalphError('refused', START_TEXTS.nothingPending(last.ended.as));
+  if (stored === null && last === null) throw new RalphError('refused', START_TEXTS.nonePending);
   return proved(stored).contract;
 }
 

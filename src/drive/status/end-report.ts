@@ -96,10 +96,11 @@ async function gathered(
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   const isLimit = ended.as === 'max-iterations' || ended.as === 'no-progress-exhaustion';
   const more = isLimit ? { options: { 'max-iterations': 'N' } } : {};
-  const resume = commandLine(
-    { command: 'resume', ...more },
-    { name: state.name, mode: state.mode, program: programName() },
-  );
+  const resume = commandLine(ended.next ?? { command: 'resume', ...more }, {
+    name: state.name,
+    mode: state.mode,
+    program: programName(),
+  });
   return {
     outcome: ended.as,
     reason: ended.message,

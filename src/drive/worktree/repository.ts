@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { realPathOf } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
-import { unopenedText } from '../../task/git/read-repository.ts';
+import { isDevice, unopenedText } from '../../task/git/read-repository.ts';
 import { withoutPlace } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
@@ -156,8 +156,10 @@ export function changedFiles(
   for (const entry of text.split('\0')) {
     if (entry === '') continue;
     const [index, tree] = [entry[0], entry[1]];
+    const path = entry.slice(3 + prefix.length);
+    if (index === '?' && isDevice(resolve(directory, path))) continue;
     const isGone = tree === 'D' || (index === 'D' && tree === ' ');
-    (isGone ? removed : changed).push(entry.slice(3 + prefix.length));
+    (isGone ? removed : changed).push(path);
   }
   return { changed, removed };
 }

@@ -216,6 +216,10 @@ export const statusPart = z.discriminatedUnion('status', [
       message: z.string(),
       /** The message without its advice, if it differs. */
       text: z.string().optional(),
+      /** Command of the message that continues the work; absent if the message names none. */
+      next: z
+        .object({ command: z.string(), options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional() })
+        .optional(),
       /** True if the completion has a proof other than `none`. */
       verified: z.boolean(),
       /** What a completion rests on; absent for other ends, and in states of former versions. */

@@ -38,22 +38,30 @@ export function end(
   text = typeof why === 'string' ? why : why.text,
 ): Transition {
   const message = render(why, state);
+  const next = nextCommand(why);
   const verified = proof !== null && proof !== 'none';
   const proved = proof === null ? {} : { proof };
-  const next: LoopState = {
+  const ended: LoopState = {
     ...common(state),
     status: 'ended',
-    ended: { at, as, message, verified, ...proved, ...(text !== message && { text }) },
+    ended: { at, as, message, verified, ...proved, ...(text !== message && { text }), ...(next && { next }) },
     lastDecision: { at, kind: 'allow', detail: as },
   };
   return {
-    state: next,
+    state: ended,
     effects: [
-      event(next, at, 'loop.ended', { status: as, message, verified, ...proved }),
+      event(ended, at, 'loop.ended', { status: as, message, verified, ...proved }),
       { type: 'archive', as, message: text },
       { type: 'allow', message },
     ],
   };
+}
+
+/** Returns the command of a message that continues the work: report and explanation name the same one. */
+function nextCommand(why: Message | string): StateOf<'ended'>['ended']['next'] {
+  const advice = typeof why === 'string' ? [] : (why.advice ?? []);
+  const found = advice.find(({ command }) => command === 'start' || command === 'resume');
+  return found && { command: found.command, ...(found.options && { options: found.options }) };
 }
 
 export const NO_NOTICES: LoopState['notices'] = { rejection: [], misplacedSignal: null, warnings: [] };

@@ -43,8 +43,8 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   const { branch, head } = headIn(status.text);
   const pinned = head === null ? null : head === known ? underKnown : await statusUnderPins(projectDir, head, options);
   if (pinned !== null && pinned.kind !== 'answer') return `git status did not answer (${pinned.kind}).`;
-  const { changed, halfStaged } = changedIn(status.text, prefix);
-  const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix).changed).filter(
+  const { changed, halfStaged } = changedIn(status.text, prefix, projectDir);
+  const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix, projectDir).changed).filter(
     (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
   );
   return { branch, head, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
@@ -60,11 +60,13 @@ function headIn(status: string): Pick<Repository, 'branch' | 'head'> {
 /** Pattern for `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path` and `? path`. */
 const CHANGE = /^(?:1 (\S\S) (?:\S+ ){6}|u (\S\S) (?:\S+ ){8}|\? )(.+)$/s;
 
-function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
+function changedIn(status: string, prefix: string, projectDir: string): Pick<Repository, 'changed' | 'halfStaged'> {
   const lines = status.split('\0').flatMap((line) => {
     const [, changed, unmerged, name] = CHANGE.exec(line) ?? [];
     const path = name === undefined ? null : fromProject(name, prefix);
-    return path === null || isLoopsOwn(path) ? [] : [{ marks: changed ?? unmerged ?? '?', path }];
+    if (path === null || isLoopsOwn(path)) return [];
+    const marks = changed ?? unmerged ?? '?';
+    return marks === '?' && isDevice(join(projectDir, path)) ? [] : [{ marks, path }];
   });
   const unknown = new Set(lines.filter(({ marks }) => marks === '?').map(({ path }) => path));
   // A file that is staged as new and present is a change as well; status would not list it if git ignores it.
@@ -74,6 +76,11 @@ function changedIn(status: string, prefix: string): Pick<Repository, 'changed' |
     changed: [...new Set(lines.map(({ path }) => path))].sort(),
     halfStaged: lines.filter(isHalf).map(({ path }) => path),
   };
+}
+
+/** Returns whether a device is mounted at a path: within a client's sandbox git lists those at missing files, and can add none. */
+export function isDevice(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isCharacterDevice() === true;
 }
 
 function fromProject(path: string, prefix: string): string {

@@ -105,13 +105,13 @@ function toolCall(view: View, event: RunnerEventOf<'tool.ended'>): View {
 }
 
 function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
-  const { outcome, message, turns, costUsd, usage } = event;
+  const { outcome, message, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
   const why = isSaidLater(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
   return {
     ...heading(why, LIVE_TEXTS.border(runFigures(event))),
     costUsd: costUsd === null ? view.costUsd : (view.costUsd ?? 0) + costUsd,
-    isCostPartial: view.isCostPartial || ((turns !== null || usage !== null) && costUsd === null),
+    isCostPartial: view.isCostPartial || (usage !== null && costUsd === null),
     tokens: view.tokens + (usage === null ? view.runTokens : billedTokens(usage)),
     runTokens: 0,
     // Only its own runner tells of the pause that begins now.

@@ -35,10 +35,20 @@ test('takes the client’s own totals where they are higher, and its cost', () =
   assert.deepEqual(meter.read(), { usage: tokens(140, 12), costUsd: 0.75 });
 });
 
-test('a run that the client reports as free costs nothing', () => {
+test('totals without a token, as of an interrupted first request, leave the cost unknown', () => {
   const meter = usageMeter();
   meter.total(tokens(0, 0), 0);
-  assert.deepEqual(meter.read(), { usage: tokens(0, 0), costUsd: 0 });
+  assert.deepEqual(meter.read(), { usage: null, costUsd: null });
+  meter.begin('a');
+  meter.note('a', tokens(100, 1));
+  meter.total(tokens(0, 0), 0);
+  assert.deepEqual(meter.read(), { usage: tokens(100, 1), costUsd: null });
+});
+
+test('control: totals that count tokens cost what the client says, even nothing', () => {
+  const meter = usageMeter();
+  meter.total(tokens(100, 1), 0);
+  assert.deepEqual(meter.read(), { usage: tokens(100, 1), costUsd: 0 });
 });
 
 test('token counts only grow and cover all messages, in any order of their lines', () => {

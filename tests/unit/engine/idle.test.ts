@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { idleLimitText } from '../../../src/engine/messages.ts';
 import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../../../src/engine/policy/idle.ts';
 import type { IdlePolicy } from '../../../src/engine/schema/contract.ts';
 import type { IdleState, LoopState } from '../../../src/engine/schema/state.ts';
@@ -401,4 +402,12 @@ test('an idle loop with nothing left of its maximum ends at once', () => {
   assert.equal(state.status === 'ended' && state.ended.as, 'idle-limit');
   assert.equal(state.status === 'ended' && state.ended.message, 'Stopped after being idle for 1h (idle.max is 1h).');
   assert.equal(step(effects)?.type, 'allow');
+});
+
+test('an end after more idle time than the maximum says what it includes', () => {
+  assert.equal(
+    idleLimitText(13_000, 7_000),
+    'Stopped after being idle for 13s, the last iteration included (idle.max is 7s).',
+  );
+  assert.equal(idleLimitText(7_000, 7_000), 'Stopped after being idle for 7s (idle.max is 7s).');
 });

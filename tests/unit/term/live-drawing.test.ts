@@ -163,3 +163,12 @@ test('someone who attached sees that a paused loop finishes its iteration, then 
   screen.tell({ ...run, turns: 1, model: null, costUsd: 0.5, usage: null }).draw();
   assert.match((await screen.rows()).join('\n'), /│ paused by you │/);
 });
+
+test('an iteration without known usage, such as one that timed out, has an unknown cost and no sum', async () => {
+  const screen = liveScreen({ columns: 100, rows: 12 });
+  const run = { type: 'agent.ended', iteration: 1, message: '', durationMs: 10, toolCalls: 0, model: null } as const;
+  screen.tell(began, { ...run, outcome: 'out-of-time', turns: 2, costUsd: null, usage: null }).draw();
+  const rows = (await screen.rows()).join('\n');
+  assert.match(rows, /─── 10ms │ 2 turns │ cost unknown ───/);
+  assert.doesNotMatch(rows, /\$/);
+});

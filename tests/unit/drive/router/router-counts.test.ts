@@ -90,7 +90,16 @@ test('checks a claim, puts the reasons into the next prompt, and ends the loop o
   assert.deepEqual(
     { ...end, message: '' },
     {
-      ...{ action: 'stop', status: 'complete', message: '', verified: true, exitCode: 0, loop: null, notes: [] },
+      ...{
+        action: 'stop',
+        status: 'complete',
+        message: '',
+        verified: true,
+        proof: 'green',
+        exitCode: 0,
+        loop: null,
+        notes: [],
+      },
       ...{ loopId: rejected.loopId, next: end.next },
     },
   );
@@ -362,4 +371,32 @@ test('control: a script outside any client is its own holder', async (t) => {
   await spawned(project, null, { env });
   const end = await called(project, { spawn: 1, text: DONE }, { env });
   assert.ok(end.action === 'stop' && end.status === 'complete', JSON.stringify(end));
+});
+
+test('a second report with another text is named as not counted, wherever the loop stands', async (t) => {
+  stopClock(t);
+  const project = aProject(t, '---\nidle: {delay: 15m}\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, text: 'Some work.' });
+  const again = await spawned(project, { spawn: 1, text: 'Other work.' });
+  assert.match(again.notes.join(), /Spawn 1 has already been counted/);
+  const idle = await called(project, { spawn: 2, text: '<!-- ralph:state idle -->' });
+  assert.equal(idle.action, 'wait');
+  assert.deepEqual((await called(project, { text: 'Something else.' })).notes.length, 1, 'no spawn is in progress');
+  operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
+  const over = await called(project, { spawn: 2, text: 'Much more.' });
+  assert.equal(over.action, 'stop');
+  assert.match(over.notes.join(), /Spawn 2 has already been counted, so this report was ignored/);
+});
+
+test('control: the report that ended the loop is answered again without a note', async (t) => {
+  const project = aProject(t, CHECKED);
+  startedRouter(project);
+  await spawned(project);
+  put(join(project.directory, 'done'), '');
+  for (let time = 0; time < 2; time++) {
+    const end = await called(project, { spawn: 1, text: DONE });
+    assert.deepEqual([end.action, end.notes], ['stop', []]);
+  }
 });
