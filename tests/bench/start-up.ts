@@ -22,7 +22,7 @@ import {
  * that a machine that gets slower gets slower for all of them. Where a Stop calls git, the bare node of the comparison
  * starts the same git commands. Prints medians; with --check it exits 1 over a budget. --cpu counts processor time, that
  * of git included, which says more on a machine that has other work. --only measures what a budget with this text needs.
- * A single round only shows that everything answers: a test has one.
+ * A single round only shows that everything answers.
  *   node --import tsx tests/bench/start-up.ts [--rounds 60] [--bundle dist/plugin] [--cpu] [--only TEXT] [--check]
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');

@@ -4,6 +4,7 @@ import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { thenQuick } from '../support/client/then-quick.ts';
 import { bash, type Reply, status, text } from '../support/model/scripted-model.ts';
+import { someOf } from '../support/short-form.ts';
 
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;
 
@@ -47,7 +48,7 @@ const KINDS: readonly {
   },
 ];
 
-for (const { kind, reply, args = [], told, ends, standIn } of KINDS) {
+for (const { kind, reply, args = [], told, ends, standIn } of someOf(KINDS, 2)) {
   const becomes = ends ? 'ends the loop with what to do' : 'is an iteration that failed, and the loop goes on';
   test(`a run that ends by ${kind} is recorded as such and ${becomes}`, async () => {
     // However often the client asks again, or compacts and asks again.

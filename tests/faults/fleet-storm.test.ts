@@ -9,8 +9,8 @@ import fc from '../support/property.ts';
 
 /** `npm run stress:fleet` has the long form: 100 loops, 5 iterations, 20 kills, 5 freezes, 3 restarts of the server. */
 const size = (name: string, otherwise: number): number => Number(process.env[`RALPH_STORM_${name}`] ?? otherwise);
-const LOOPS = size('LOOPS', 4);
-const ITERATIONS = size('ITERATIONS', 3);
+const LOOPS = size('LOOPS', 3);
+const ITERATIONS = size('ITERATIONS', 2);
 const KILLS = size('KILLS', 2);
 const FREEZES = size('FREEZES', 1);
 const RESTARTS = size('RESTARTS', 1);

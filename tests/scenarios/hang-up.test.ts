@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
@@ -75,7 +76,7 @@ const WAITS: Readonly<Record<string, readonly [frontmatter: string, script: stri
   'the wait before a retry': ['max_iterations: 3', 'exit 3'],
 };
 
-for (const [wait, [frontmatter, script]] of Object.entries(WAITS)) {
+for (const [wait, [frontmatter, script]] of someOf(Object.entries(WAITS), 2)) {
   test(`one Ctrl+C during ${wait} ends the loop as stopped, without another run`, async (t) => {
     const p = project(t);
     task(p, frontmatter);

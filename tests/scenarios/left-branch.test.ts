@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { someOf } from '../support/short-form.ts';
 import { repository } from './support/in-worktree.ts';
 import { git } from './support/side-by-side.ts';
 
@@ -17,7 +18,7 @@ const LEFT: readonly (readonly [string, string, RegExp | null])[] = [
   ['the branch of the start (control)', 'git checkout -qb own; git checkout -q main', null],
 ];
 
-for (const [where, work, says] of LEFT) {
+for (const [where, work, says] of someOf(LEFT, 2)) {
   test(`a claim on ${where} is judged on what is checked out, and the report says so`, (t) => {
     const p = repository(t);
     p.write(

@@ -3,6 +3,7 @@ import { appendFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 
 const RUNTIME = '.claude/context/runtime';
 const STATE = `${RUNTIME}/ralph-state.json`;
@@ -104,7 +105,7 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
   ]),
 ];
 
-for (const [when, state, why, next] of LIVE) {
+for (const [when, state, why, next] of someOf(LIVE, 3)) {
   test(`explain of a live loop when ${when}`, (t) => {
     const p = project(t);
     started(p);
@@ -134,7 +135,7 @@ const ENDS: readonly [as: string, next: RegExp][] = [
   ['error', /Fix what the message names/],
 ];
 
-for (const [as, next] of ENDS) {
+for (const [as, next] of someOf(ENDS, 3)) {
   test(`explain of a loop that ended as ${as}, from the archive, says what to do next`, (t) => {
     const p = project(t);
     const { loopId, ...state } = started(p);

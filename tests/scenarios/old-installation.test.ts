@@ -11,6 +11,7 @@ import {
   writeAgentStudio,
 } from '../support/agent-studio.ts';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 
 const SETTINGS = '.claude/settings.json';
 const LOCAL = '.claude/settings.local.json';
@@ -96,7 +97,7 @@ const OLD_HOOKS: Readonly<Record<string, readonly [file: string, settings: strin
   'in the user’s settings': ['../home/loop.cjs', '../home/.claude/settings.json', 'node ~/loop.cjs'],
 };
 
-for (const [how, [file, settings, command]] of Object.entries(OLD_HOOKS)) {
+for (const [how, [file, settings, command]] of someOf(Object.entries(OLD_HOOKS), 2)) {
   test(`doctor and the starts refuse an old Stop hook ${how}, recognised by its content`, (t) => {
     const p = project(t);
     p.write('.claude/ralph/PROMPT.md', JOB);

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { AGENT, type PlanPlace, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
 
 /** Hides a change outside the scope from git, and plants a hook that says when it ran. */
@@ -26,7 +27,7 @@ function place(context: TestContext, shell: string): PlanPlace {
   return planPlace(context, task(1), `${AGENT}${HIDE}\n${outside}\n`);
 }
 
-for (const [what, shell, names] of DAMAGE) {
+for (const [what, shell, names] of someOf(DAMAGE, 2)) {
   test(`pauses a plan whose agent ${what}, names it, and runs no planted hook`, (t) => {
     const p = place(t, shell);
     const { code, stdout } = p.run(null);

@@ -5,6 +5,7 @@ import { commandHelp } from '../../src/cli/help.ts';
 import { paintedCells, wrapText } from '../../src/term/write-text.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { shownRows } from '../support/terminal/shown-rows.ts';
 import { assertWholeWords, type Shown, wordsOfOne } from '../support/terminal/whole-words.ts';
 import { agent, task } from './support/command-agent.ts';
@@ -302,7 +303,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 };
 
-for (const [name, { prepare, script, typed, shows }] of Object.entries(SCENES)) {
+for (const [name, { prepare, script, typed, shows }] of someOf(Object.entries(SCENES), 3)) {
   test(`no line breaks inside a word: ${name}`, async (t) => {
     await assertWholeWords(name, shows, async (columns) => {
       const p = project(t);

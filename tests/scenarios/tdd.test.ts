@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClient } from '../support/fake-client.ts';
 import { type Answer, type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
@@ -84,7 +85,7 @@ const NO_RED: readonly (readonly [string, string, RegExp])[] = [
   ['one that takes too long', 'sleep 600', /timed out/],
   ['one that is killed', 'kill -9 $$', /ended by SIGKILL/],
 ];
-for (const [what, command, why] of NO_RED) {
+for (const [what, command, why] of someOf(NO_RED, 2)) {
   test(`not red: ${what}`, (t) => {
     const where = aProject(t);
     where.write('check', 'x', 0o644);
@@ -282,7 +283,7 @@ const LISTS: readonly (readonly [string, string])[] = [
   ['list.md', '# Scenarios\n\n- [ ] first: `exit 1`\n- [ ] second\n- [ ] third\n'],
   ['bullets.md', 'What must hold:\n\n* first: ``exit 1``\n* second\n* third\n'],
 ];
-for (const [file, text] of LISTS) {
+for (const [file, text] of someOf(LISTS, 2)) {
   test(`a list of scenarios is read from ${file}`, (t) => {
     const where = aProject(t);
     where.write(file, text);

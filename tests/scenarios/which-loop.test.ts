@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Answer, type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
 
 const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
@@ -70,7 +71,7 @@ const COMMANDS: readonly [name: string, words: string[], done: (state: Record<st
   ['accept', [], ({ maxIterations }) => maxIterations === 7],
 ];
 
-for (const [name, words, done] of COMMANDS) {
+for (const [name, words, done] of someOf(COMMANDS, 3)) {
   test(`${name} takes the only live loop, asks where there are several, and takes a path or a name`, (t) => {
     const p = project(t);
     started(p, 'tasks/a');

@@ -12,10 +12,9 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
-const LONG =
-  'fleet-workers screens screens-fleet fleet-control system-calls plan-run start-up plan-parallel fleet-limits'.split(
-    ' ',
-  );
+const LONG = 'fleet-workers screens screens-fleet fleet-control system-calls plan-run plan-parallel fleet-limits'.split(
+  ' ',
+);
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves three files. */
 const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
 /** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fakeClient } from '../../support/fake-client.ts';
 import { type Answer, type Project, project } from '../../support/project.ts';
+import { someOf } from '../../support/short-form.ts';
 
 export const SETTINGS = '.claude/settings.json';
 export const STATE = '.claude/context/runtime/ralph-state.json';
@@ -64,7 +65,7 @@ export function stopHook(settings: Settings): { command: string; timeout?: numbe
 
 /** One test a case: doctor finds it, says what to do, and `--fix` mends it or leaves it. */
 export function doctorFinds(cases: readonly DoctorCase[]): void {
-  for (const { when, mutate, check, level, message, fix, fixed = false } of cases) {
+  for (const { when, mutate, check, level, message, fix, fixed = false } of someOf(cases, 3)) {
     test(`doctor finds that ${when}`, (t) => {
       const { p, env } = healthyProject(t);
       const changed = mutate(p, env);

@@ -44,8 +44,15 @@ function section(row: string, cells: readonly Cell[]): string {
   return `## ${row}: \`${fileOf(row)}\`\n\n${head}\n${lines.join('\n')}`;
 }
 
+/** Returns what the page says in the place of a cell. */
+export function toldOn(page: string, { row, damage, column }: Cell): string | undefined {
+  const table = page.split('\n## ').find((part) => part.startsWith(`${row}:`)) ?? '';
+  const line = table.split('\n').find((each) => each.startsWith(`| ${damage} |`)) ?? '';
+  return line.split(' | ')[Object.keys(COLUMNS).indexOf(column) + 1]?.replace(/ \|$/, '');
+}
+
 /** Shortens an outcome that names the row's own file. */
-function told(row: string, outcome: string): string {
+export function told(row: string, outcome: string): string {
   const [, file, cause = ''] = /^pauses: (\S+) (.+)$/.exec(outcome) ?? [];
   const short = TEXTS[cause];
   if (short === undefined) return outcome;

@@ -17,6 +17,7 @@ import { after, before, test } from 'node:test';
 import type { Sandbox } from '../../../src/engine/schema/contract.ts';
 import { sandboxProblem } from '../../../src/sandbox/bubblewrap.ts';
 import { type CommandOutcome, runCommand } from '../../../src/task/commands/run-command.ts';
+import { someOf } from '../../support/short-form.ts';
 import { until } from '../../support/until.ts';
 import { whenTimeIsUp } from '../task/support/when-time-is-up.ts';
 
@@ -105,7 +106,7 @@ const ATTACKS: Readonly<Record<string, () => string>> = {
 
 const strict: Sandbox = { ...NOTHING, denyWrite: [join(project, 'kept')], denyRead: [join(project, 'secret')] };
 
-for (const [what, text] of Object.entries(ATTACKS)) {
+for (const [what, text] of someOf(Object.entries(ATTACKS), 2)) {
   test(`a sandboxed command cannot ${what}`, async () => {
     const { end } = await run(text(), strict);
     assert.ok(end.kind === 'exit' && end.code !== 0, JSON.stringify(end));
@@ -125,7 +126,7 @@ const HONEST: Readonly<Record<string, string>> = {
   'start a server and call it': `node -e "const s = require('http').createServer((_, r) => r.end('ok')).listen(0, '127.0.0.1', async () => { const r = await fetch('http://127.0.0.1:' + s.address().port); process.exit(await r.text() === 'ok' ? 0 : 1) })"`,
 };
 
-for (const [what, text] of Object.entries(HONEST)) {
+for (const [what, text] of someOf(Object.entries(HONEST), 2)) {
   test(`a sandboxed command can ${what}`, async () => {
     const { end, output } = await run(text, NOTHING);
     assert.deepEqual(end, { kind: 'exit', code: 0 }, output.text());

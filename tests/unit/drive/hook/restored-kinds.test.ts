@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
 import { aHook, aStop, type Project, put } from '../../../support/drive/drive-project.ts';
+import { someOf } from '../../../support/short-form.ts';
 import { aProtectedLoop, call, treeOf } from '../../../support/snapshot/guarded-project.ts';
 import '../../../support/starts-processes.ts';
 
@@ -36,7 +37,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   'a link where the draft is written': 'echo x > tests/file-0.ts && ln -s ../src/work.ts tests/.ralph-restore.tmp',
 };
 
-for (const [what, command] of Object.entries(REPLACED))
+for (const [what, command] of someOf(Object.entries(REPLACED), 2))
   test(`restores a protected file after ${what}`, async (t) => {
     const project = aProtectedLoop(t);
     const [before, work] = [testsOf(project), workOf(project)];
@@ -79,7 +80,7 @@ const HELD: Readonly<Record<string, readonly [hold: string, release: string]>> =
   'on a read-only mount': ['mount --bind tests tests && mount -o remount,ro,bind tests', 'umount tests'],
 };
 
-for (const [what, [hold, release]] of Object.entries(HELD))
+for (const [what, [hold, release]] of someOf(Object.entries(HELD), 2))
   test(`reports a protected file that is ${what}, and restores it at its next change`, async (t) => {
     const project = aProtectedLoop(t);
     t.after(() => shell(project, `${release} 2>/dev/null`));
@@ -129,7 +130,7 @@ const LOSSES: Readonly<Record<string, (pack: string) => void>> = {
   changed: (pack) => writeFileSync(pack, Buffer.alloc(statSync(pack).size, 'x')),
 };
 
-for (const [what, lose] of Object.entries(LOSSES))
+for (const [what, lose] of someOf(Object.entries(LOSSES), 2))
   test(`only reading is allowed while the kept contents are ${what}, and nothing is put in their place`, async (t) => {
     const project = aProtectedLoop(t);
     const { path, pack } = keptIn(project);
