@@ -171,6 +171,8 @@ export async function fleet(t: TestContext, { tasks, agent, files = {} }: FleetF
     async reaches(id, what, condition, ms) {
       // By the server itself: a program that asks costs a start, and is asked once the answer is known.
       const server = await FleetServer.connect(loadPackages(root, root), redis.url, 'wait');
+      // A test that has timed out leaves a request behind that would wait for its server for ever.
+      t.after(() => server.redis.disconnect());
       try {
         const look = async (): Promise<FleetLoop | null> => {
           const loop = await loopStatus(server, await loopNamed(server, id));
