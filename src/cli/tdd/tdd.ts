@@ -124,6 +124,7 @@ function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): vo
     const why = [...notes, ...(problem === null ? [] : [problem])];
     const head = ok ? `${phase}: its command exits with ${exitCode}.` : `not ${phase}: ${why.join(' ')}`;
     const next = ok ? NEXT[phase] : advise('', 'Try again', `tdd ${phase}`);
+    if (ok) for (const note of notes) context.err(withPrefix(note));
     if (ran) sayStep(context, `${scenario?.id} is ${head}`, output, next);
     else context.out(why.map((line) => withPrefix(line)).join('\n'));
     return;

@@ -1,10 +1,13 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddScenario } from '../../engine/schema/tdd.ts';
+import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { recordBroken } from '../../engine/tdd/phases.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { runScenario } from '../../task/tdd/run-scenario.ts';
+import { changedTests } from '../../task/tdd/test-files.ts';
 import { guardOf } from './prove-phase.ts';
 import { listOf, SCENARIOS, tddChecks } from './scenario-list.ts';
 
@@ -16,7 +19,7 @@ interface AgainOptions {
 
 /**
  * Checks at a claim that every scenario is proved and still passes: each command that is no check of the loop runs once more,
- * since the list only says what was seen before. A scenario that fails is at work again. Empty for other loops. Throws
+ * since the list only says what was seen before, and its test has to be the one that was red. A scenario that fails is at work again. Empty for other loops. Throws
  * `evidence-lost`; rejects with the abort's reason.
  */
 export async function proveAgain(
@@ -28,6 +31,15 @@ export async function proveAgain(
   if (!proved.every(({ outcome }) => outcome === 'ok') || contract.tdd === undefined) return proved;
   const { projectDir } = files;
   const { record } = withTdd(files, now(), (found) => ({ next: 'keep', result: listOf(found, files.name) }));
+  const weakened = (): CheckResult[] =>
+    record.scenarios.flatMap(({ id }) => {
+      const what = changedTests(projectDir, record.provedTests?.[id] ?? {}).join(', ');
+      if (what === '') return [];
+      const detail = show(TDD_TEXTS.testsWeakened(id, what), { name: files.name, mode: 'hook' });
+      return [{ name: SCENARIOS, outcome: 'failed' as const, detail }];
+    });
+  const before = weakened();
+  if (before.length > 0) return before.slice(0, 1);
   const options = { projectDir, signal, env, sandbox: contract.sandbox, blockingRule: guardOf(contract) };
   for (const scenario of oncePerCommand(record.scenarios, contract)) {
     const { problem, ended, output } = await runScenario(record, scenario, 'claim', options);
@@ -41,7 +53,9 @@ export async function proveAgain(
     }
     return [{ name: SCENARIOS, outcome: ended ? 'failed' : 'unavailable', detail: `${id}: ${problem}\n${output}` }];
   }
-  return proved;
+  // A process of the agent may have shown a command another test.
+  const during = weakened();
+  return during.length > 0 ? during.slice(0, 1) : proved;
 }
 
 /** Returns a scenario for each command that is not among the checks, which the gate runs. */

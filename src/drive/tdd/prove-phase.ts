@@ -1,13 +1,28 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../../engine/schema/tdd.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
-import { mayRun, recordBroken, recordPhase, scenarioAtWork, standingOf } from '../../engine/tdd/phases.ts';
+import {
+  isComplete,
+  type MayRun,
+  mayRun,
+  recordBroken,
+  recordPhase,
+  scenarioAtWork,
+  standingOf,
+} from '../../engine/tdd/phases.ts';
 import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
-import { changedTests, testFiles, testsOf } from '../../task/tdd/test-files.ts';
+import {
+  changedTests,
+  type TestFiles,
+  testFiles,
+  testsInCode,
+  testsOf,
+  unreadableIn,
+} from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { listOf } from './scenario-list.ts';
@@ -39,29 +54,41 @@ export interface PhaseAnswer extends Pick<ScenarioRun, 'problem' | 'bytes' | 'ex
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
   const { phase, id, again, env, signal, now } = request;
   const say = (message: Message | string): string => show(message, { name: files.name, mode: 'hook' });
-  const { record, notes, may } = withTdd(files, now(), (found) => {
-    const list = listOf(found, files.name);
-    return { next: 'keep', result: { ...list, may: mayRun(list.record, phase, id, again) } };
-  });
-  if (may.kind === 'refused') return refusal(record, id, say(may.why), notes);
-  if (may.kind === 'done')
-    return standing(record, may.scenario, phase, [...notes, say(TDD_TEXTS.nothingRan(may.scenario.id, phase))]);
   const { projectDir } = files;
+  const allowed = (found: TddRecord): MayRun => {
+    const proved = id === null ? undefined : found.provedTests?.[id];
+    const hasOther = again && proved !== undefined && changedTests(projectDir, proved).length > 0;
+    return mayRun(found, phase, id, again, hasOther);
+  };
+  const {
+    record,
+    notes: repairs,
+    may,
+  } = withTdd(files, now(), (found) => {
+    const list = listOf(found, files.name);
+    return { next: 'keep', result: { ...list, may: allowed(list.record) } };
+  });
+  if (may.kind === 'refused') return refusal(record, id, say(may.why), repairs);
+  if (may.kind === 'done')
+    return standing(record, may.scenario, phase, [...repairs, say(TDD_TEXTS.nothingRan(may.scenario.id, phase))]);
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
   const redTests = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
-  const otherTests = (): string[] => (phase === 'green' ? changedTests(projectDir, redTests ?? {}) : []);
+  const notes = phase === 'red' ? [...repairs, ...redNotes(record, may.scenario, redTests ?? {}, projectDir)] : repairs;
+  const unread = unreadableIn(redTests ?? {});
+  if (phase === 'red' && unread.length > 0) return refusal(record, id, TDD_TEXTS.testsUnreadable(unread), notes);
+  const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
   const before = otherTests();
-  if (before.length > 0) return refusal(record, id, say(TDD_TEXTS.testsChanged(before.join(', '))), notes);
+  if (before !== null) return refusal(record, id, say(before), notes);
   const ran = await runScenario(record, may.scenario, phase, options);
   // A process of the agent may have shown the command another test.
-  const during = ran.problem === null ? otherTests() : [];
-  const problem = during.length === 0 ? ran.problem : say(TDD_TEXTS.testsChanged(during.join(', ')));
+  const during = ran.problem === null ? otherTests() : null;
+  const problem = during === null ? ran.problem : say(during);
   const run = { ...ran, problem };
   return withTdd(files, now(), (found) => {
     const current = listOf(found, files.name);
-    const still = mayRun(current.record, phase, id, again);
+    const still = allowed(current.record);
     const all = [...notes, ...current.notes];
     const sameList = current.record.listId === record.listId;
     // Another process proved the same phase meanwhile.
@@ -75,10 +102,13 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     }
     const proved = after(current.record, may.scenario.id, phase, run, now());
     const tests = phase === 'green' ? testFiles(projectDir) : current.record.tests;
+    const provedTests = provedTestsAfter(current.record, may.scenario.id, phase, redTests ?? {});
     const next = proved && {
       ...proved,
-      ...(redScripts && { redScripts }),
-      ...(redTests && { redTests }),
+      provedTests,
+      // A proved scenario whose test changed leaves those of the scenario at work as they are.
+      ...(!isComplete(current.record, may.scenario.id) && redScripts && { redScripts }),
+      ...(!isComplete(current.record, may.scenario.id) && redTests && { redTests }),
       ...(tests && { tests }),
     };
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
@@ -92,9 +122,58 @@ export function guardOf(contract: Contract | undefined): (run: string, directory
   return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
+/** Says which test of the scenario is not the one that was red; null before green, and if all are. */
+function otherTest(projectDir: string, record: TddRecord, id: string, phase: TddPhase): Message | null {
+  if (phase === 'red') return null;
+  const then = phase === 'green' ? record.redTests : record.provedTests?.[id];
+  const what = changedTests(projectDir, then ?? {}).join(', ');
+  if (what === '') return null;
+  return phase === 'green' ? TDD_TEXTS.testsChanged(what) : TDD_TEXTS.testsWeakened(id, what);
+}
+
+/** Names what a red run cannot see, once for each list, and tests of proved scenarios that changed with this one. */
+function redNotes(record: TddRecord, scenario: TddScenario, tests: TestFiles, projectDir: string): string[] {
+  const inCode = record.log.length === 0 ? testsInCode(scenario, projectDir) : null;
+  const changed = Object.entries(record.provedTests ?? {}).flatMap(([id, then]) => {
+    const paths = Object.keys(tests).filter((path) => then[path] !== undefined && then[path] !== tests[path]);
+    return id === scenario.id || paths.length === 0 ? [] : [{ id, paths }];
+  });
+  const paths = [...new Set(changed.flatMap((one) => one.paths))];
+  return [
+    ...(inCode === null ? [] : [TDD_TEXTS.testsInCode(inCode)]),
+    ...(changed.length === 0
+      ? []
+      : [
+          TDD_TEXTS.testsOfOthers(
+            paths,
+            changed.map(({ id }) => id),
+          ),
+        ]),
+  ];
+}
+
+/** Returns the tests of all proved scenarios after a phase. A file that several share may grow with the red test of one. */
+function provedTestsAfter(
+  record: TddRecord,
+  id: string,
+  phase: TddPhase,
+  tests: TestFiles,
+): NonNullable<TddRecord['provedTests']> {
+  const { provedTests: proved = {} } = record;
+  if (phase === 'refactored') return proved;
+  if (phase === 'green') return { ...proved, [id]: tests };
+  const others = Object.entries(proved).map(([of, then]) => {
+    const now = Object.entries(then).map(([path, hash]) => [path, tests[path] ?? hash] as const);
+    return [of, Object.fromEntries(now)] as const;
+  });
+  return { ...Object.fromEntries(others), ...(isComplete(record, id) && { [id]: tests }) };
+}
+
 /** Returns the record after a run; null if it proves nothing. */
 function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: ScenarioRun, at: string): TddRecord | null {
   const { problem, ended, output, bytes, exitCode } = run;
+  if (problem === null && phase === 'red' && isComplete(record, scenarioId))
+    return recordBroken(record, scenarioId, output);
   if (problem === null) {
     const entry: TddLogEntry = { scenarioId, phase, output, timestamp: at, bytes, exitCode: exitCode ?? 0 };
     return recordPhase(record, entry);

@@ -61,6 +61,8 @@ export const tddRecord = z.strictObject({
   tests: z.record(z.string(), z.string()).optional(),
   /** SHA-256 of the test files of the last red run, by path. A green run with others proves nothing. */
   redTests: z.record(z.string(), z.string()).optional(),
+  /** The same of each proved scenario, by its id. With others nothing of it is proved any more. */
+  provedTests: z.record(z.string(), z.record(z.string(), z.string())).optional(),
   /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),

@@ -37,6 +37,19 @@ export const TDD_TEXTS = {
       'tdd red',
       { again: true },
     ),
+  testsWeakened: (id: string, what: string): Message =>
+    advise(
+      `the test of ${id} is not the one that was red: ${what}. Put it back as it was.`,
+      'Or see the new test fail without the code, then prove the scenario again',
+      `tdd red ${id}`,
+      { again: true },
+    ),
+  testsUnreadable: (paths: readonly string[]): string =>
+    `these test files cannot be read: ${paths.join(', ')}. Make them readable, or remove them.`,
+  testsInCode: (path: string): string =>
+    `tests that are in one file with the code, as in ${path}, may change between red and green without a word: keep them in files of their own.`,
+  testsOfOthers: (paths: readonly string[], ids: readonly string[]): string =>
+    `changed with this test: ${paths.join(', ')}, which ${ids.length === 1 ? 'proves' : 'prove'} ${ids.join(', ')} as well.`,
   contradicts: (why: string): string => `the command ${why}`,
   blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
   timedOut: 'the command timed out, which is neither a failing nor a passing test.',

@@ -68,8 +68,17 @@ export type MayRun =
   | { readonly kind: 'done'; readonly scenario: TddScenario }
   | { readonly kind: 'refused'; readonly why: Message | string };
 
-/** Returns whether a phase may run: green after red, refactored after green. `id` null: the current one; `again`: red again. */
-export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
+/**
+ * Returns whether a phase may run: green after red, refactored after green. `id` null: the current one; `again`: red again, also
+ * of a complete scenario whose test has changed.
+ */
+export function mayRun(
+  record: TddRecord,
+  phase: TddPhase,
+  id: string | null,
+  again: boolean,
+  hasOtherTest = false,
+): MayRun {
   const refused = (why: Message | string): MayRun => ({ kind: 'refused', why });
   if (!record.consented) return refused(TDD_TEXTS.noConsent);
   // A green scenario makes room for the next one.
@@ -79,6 +88,8 @@ export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, ag
   const standing = standingOf(record, scenario.id);
   const broken = record.broken?.scenarioId === scenario.id;
   if (standing === phase && !broken && !(again && phase === 'red')) return { kind: 'done', scenario };
+  if (again && phase === 'red' && hasOtherTest && isComplete(record, scenario.id) && (broken || record.broken === null))
+    return { kind: 'run', scenario };
   if (scenario.id !== atWork?.id) {
     const complete = isComplete(record, scenario.id);
     return refused(complete ? TDD_TEXTS.complete(scenario.id) : TDD_TEXTS.notNow(scenario.id, atWork?.id ?? null));

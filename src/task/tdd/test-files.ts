@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, normalize, relative } from 'node:path';
 import type { TddScenario } from '../../engine/schema/tdd.ts';
 import { regularFile } from '../../state/files/regular-file.ts';
@@ -6,8 +6,15 @@ import { sha256 } from '../../state/hash-contract.ts';
 import { listFiles } from '../../state/snapshot/list-files.ts';
 import { isProjectFile } from '../project-file.ts';
 
-/** SHA-256 of test files, by path relative to the project. */
+/** SHA-256 of test files, by path relative to the project; `UNREADABLE` for one that is there and cannot be read. */
 export type TestFiles = Readonly<Record<string, string>>;
+
+const UNREADABLE = 'unreadable';
+
+/** Returns the test files that are there and cannot be read. */
+export function unreadableIn(tests: TestFiles): string[] {
+  return Object.keys(tests).filter((path) => tests[path] === UNREADABLE);
+}
 
 const IN_FOLDER = /(?:^|\/)(?:__)?(?:tests?|specs?|testing|e2e|features)(?:__)?\//i;
 const BY_NAME =
@@ -25,7 +32,7 @@ export function testFiles(projectDir: string): TestFiles {
   const { files } = listFiles({
     roots: [projectDir],
     covers: (path) => isTest(within(path)) && CODE.test(path),
-    skips: (folder) => /(?:^|\/)\.[^/]+$/.test(within(folder)) || BUILT.has(within(folder)),
+    skips: (folder) => isLeftOut(within(folder)),
   });
   return hashes(projectDir, files.map(within));
 }
@@ -48,27 +55,54 @@ export function testsOf({ run }: TddScenario, projectDir: string, before: TestFi
 export function changedTests(projectDir: string, then: TestFiles): string[] {
   const now = hashes(projectDir, Object.keys(then));
   return Object.keys(then).flatMap((path) => {
-    if (now[path] === then[path]) return [];
-    return [`${path} was ${now[path] === undefined ? 'removed' : 'changed'}`];
+    const hash = now[path];
+    if (hash === then[path] && hash !== UNREADABLE) return [];
+    return [`${path} ${hash === undefined ? 'was removed' : hash === UNREADABLE ? 'cannot be read' : 'was changed'}`];
   });
+}
+
+/** Returns the path of a source file with tests of its own, which no hash covers; null without one. */
+export function testsInCode({ run }: TddScenario, projectDir: string): string | null {
+  const [, ending, mark] = IN_CODE.find(([program]) => program.test(run)) ?? [];
+  if (ending === undefined || mark === undefined) return null;
+  const within = (path: string): string => relative(projectDir, path);
+  const { files } = listFiles({
+    roots: [projectDir],
+    covers: (path) => path.endsWith(ending) && !isTest(within(path)),
+    skips: (folder) => isLeftOut(within(folder)),
+  });
+  const found = files.find((path) => mark.test(bytesOf(path)?.toString('utf8') ?? ''));
+  return found === undefined ? null : within(found);
+}
+
+/** Programs that run tests inside the code: by the command, the ending of the files, and what begins a test there. */
+const IN_CODE: readonly (readonly [program: RegExp, ending: string, mark: RegExp])[] = [
+  [/\bcargo\b/, '.rs', /#\[(?:cfg\(test\)|(?:\w+::)*test\b)/],
+  [/\bzig\b/, '.zig', /^[ \t]*test\s+["{\w]/m],
+];
+
+function isLeftOut(folder: string): boolean {
+  return /(?:^|\/)\.[^/]+$/.test(folder) || BUILT.has(folder);
 }
 
 function isTest(path: string): boolean {
   return BY_NAME.test(path) || IN_FOLDER.test(path);
 }
 
-/** Hashes files; leaves out those that are missing or cannot be read. */
+/** Hashes files; leaves out those that are missing. */
 function hashes(projectDir: string, paths: readonly string[]): TestFiles {
   return Object.fromEntries(
     paths.flatMap((path) => {
       const bytes = bytesOf(join(projectDir, path));
-      return bytes === null ? [] : [[path, sha256(bytes)]];
+      if (bytes !== null) return [[path, sha256(bytes)]];
+      return lstatSync(join(projectDir, path), { throwIfNoEntry: false }) === undefined ? [] : [[path, UNREADABLE]];
     }),
   );
 }
 
 const UNREAD = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'EISDIR'];
 
+/** Returns the content of a file; null for one that is missing or cannot be read. */
 function bytesOf(path: string): Buffer | null {
   try {
     return readFileSync(regularFile(path));

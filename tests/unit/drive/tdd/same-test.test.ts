@@ -1,11 +1,11 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
-import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
+import type { TddPhase, TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { withTdd } from '../../../../src/state/tdd-store.ts';
 import { makeList } from '../../../../src/task/tdd/make-list.ts';
 import { AT, aProject, aStop, type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
@@ -44,9 +44,9 @@ function write({ directory }: Project, files: Readonly<Record<string, string>>):
   for (const [path, text] of Object.entries(files)) put(join(directory, path), text);
 }
 
-async function prove(project: Project, phase: 'red' | 'green', again = false) {
+async function prove(project: Project, phase: TddPhase, again = false, id: string | null = null) {
   const { signal } = new AbortController();
-  return provePhase(project.files, { phase, id: null, again, env: withPath(project), signal, now: () => AT });
+  return provePhase(project.files, { phase, id, again, env: withPath(project), signal, now: () => AT });
 }
 
 const RUN = 'node --test tests/add.test.js';
@@ -200,17 +200,111 @@ test('at a claim the commands of all scenarios run again', async (t) => {
   assert.match(refused?.reason ?? '', /sc-001: it passed when it was proved and fails now \(exit code 1\)/);
   assert.match(refused?.reason ?? '', /It was green, and fails now/, 'the scenario is at work again');
   write(project, { 'src/add.js': RIGHT });
-  const { signal } = new AbortController();
-  const repaired = {
-    phase: 'refactored',
-    id: null,
-    again: false,
-    env: withPath(project),
-    signal,
-    now: () => AT,
-  } as const;
-  assert.equal((await provePhase(project.files, repaired)).problem, null);
+  assert.equal((await prove(project, 'refactored')).problem, null);
   const again = { last_assistant_message: `It passes.\n\n${CLAIM.last_assistant_message}` };
   const last = await aStop(project, again, OURS);
   assert.match(last?.systemMessage ?? '', /Complete/, 'control');
+});
+
+/** What an agent does with a proved test before it claims; `put` gives it back. */
+const WEAKENED: Readonly<Record<string, { what: RegExp; trick: (path: string) => void }>> = {
+  overwritten: { what: /was changed/, trick: (path) => writeFileSync(path, EMPTY) },
+  removed: { what: /was removed/, trick: (path) => rmSync(path) },
+  'made unreadable': {
+    what: /cannot be read/,
+    trick: (path) => {
+      rmSync(path);
+      symlinkSync(path, path);
+    },
+  },
+};
+
+for (const [name, { what, trick }] of Object.entries(WEAKENED))
+  test(`a test that is ${name} after green holds the refactoring and the claim`, async (t) => {
+    const project = listed(t, ALL, { 'tests/add.test.js': ADDS, 'tests/keep.test.js': EMPTY });
+    began(project);
+    assert.equal((await prove(project, 'red')).problem, null);
+    write(project, { 'src/add.js': RIGHT });
+    assert.equal((await prove(project, 'green')).problem, null);
+    const path = join(project.directory, 'tests/add.test.js');
+    trick(path);
+    const said = new RegExp(`the test of sc-001 is not the one that was red: tests/add\\.test\\.js ${what.source}`);
+    assert.match((await prove(project, 'refactored')).problem ?? '', said);
+    const refused = await aStop(project, CLAIM, OURS);
+    assert.match(refused?.reason ?? '', said);
+    rmSync(path, { force: true });
+    write(project, { 'tests/add.test.js': ADDS });
+    const last = await aStop(
+      project,
+      { last_assistant_message: `It is back.\n\n${CLAIM.last_assistant_message}` },
+      OURS,
+    );
+    assert.match(last?.systemMessage ?? '', /Complete/, 'control: put back');
+  });
+
+test('a proved test that changed counts once it was seen to fail without the code', async (t) => {
+  const project = listed(t, RUN, { 'tests/add.test.js': ADDS });
+  began(project);
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
+  assert.match((await prove(project, 'red', true, 'sc-001')).problem ?? '', /is complete/, 'control: the same test');
+  write(project, { 'tests/add.test.js': EMPTY });
+  assert.match(
+    (await prove(project, 'red', true, 'sc-001')).problem ?? '',
+    /already passes/,
+    'control: it cannot fail',
+  );
+  write(project, { 'tests/add.test.js': `${ADDS}${ADDS.replace('1, 2), 3', '2, 2), 4')}` });
+  assert.match((await prove(project, 'red', true, 'sc-001')).problem ?? '', /already passes/);
+  write(project, { 'src/add.js': WRONG });
+  assert.equal((await prove(project, 'red', true, 'sc-001')).problem, null);
+  const refused = await aStop(project, CLAIM, OURS);
+  assert.match(refused?.reason ?? '', /sc-001 was green and fails now/);
+  write(project, { 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'refactored')).problem, null);
+  const last = await aStop(project, { last_assistant_message: `Again.\n\n${CLAIM.last_assistant_message}` }, OURS);
+  assert.match(last?.systemMessage ?? '', /Complete/);
+});
+
+test('a file of tests that grows with the next scenario is named, and holds nothing', async (t) => {
+  const project = listed(t, ALL, {});
+  withTdd(project.files, AT, (found) => {
+    assert.ok(found.kind === 'list');
+    const [first] = found.record.scenarios;
+    assert.ok(first);
+    return { next: { ...found.record, scenarios: [first, { ...first, id: 'sc-002' }] }, result: undefined };
+  });
+  began(project);
+  write(project, { 'tests/add.test.js': ADDS });
+  assert.deepEqual([(await prove(project, 'red')).problem, (await prove(project, 'red')).notes.length], [null, 1]);
+  write(project, { 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
+  write(project, { 'tests/add.test.js': `${ADDS}${ADDS.replace('1, 2), 3', '-1, -2), 3')}` });
+  const red = await prove(project, 'red');
+  assert.equal(red.problem, null);
+  assert.match(red.notes.join(), /changed with this test: tests\/add\.test\.js, which proves sc-001 as well/);
+  write(project, { 'src/add.js': 'module.exports = (one, other) => Math.abs(one + other);\n' });
+  assert.equal((await prove(project, 'green')).problem, null);
+  const last = await aStop(project, CLAIM, OURS);
+  assert.match(last?.systemMessage ?? '', /Complete/);
+});
+
+test('a red test that cannot be read is named, and tests inside the code are', async (t) => {
+  const project = listed(t, ALL, { 'tests/add.test.js': ADDS });
+  const path = join(project.directory, 'tests/loop.test.js');
+  symlinkSync(path, path);
+  assert.match((await prove(project, 'red')).problem ?? '', /cannot be read: tests\/loop\.test\.js/);
+  rmSync(path);
+  assert.equal((await prove(project, 'red')).problem, null, 'control');
+
+  for (const [run, file, text] of [
+    ['cargo test', 'src/lib.rs', '#[cfg(test)]\nmod tests {}\n'],
+    ['zig build test', 'src/root.zig', 'test "adds" {}\n'],
+  ] as const) {
+    const other = listed(t, run, { [file]: text });
+    assert.match((await prove(other, 'red')).notes.join(), new RegExp(`in one file with the code, as in ${file}`));
+    const without = listed(t, run, { [file]: 'fn main() {}\n' });
+    assert.deepEqual((await prove(without, 'red')).notes, [], 'control: no test there');
+  }
 });
