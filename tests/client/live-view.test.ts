@@ -32,11 +32,15 @@ const live = (
     standIn = false,
   } = {},
 ): Promise<void> =>
-  inTerminal({ init: false, frontmatter, standIn }, script, async (loop) => {
-    const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
-    const command = [mainPath, 'run', ...by];
-    await body(await loop.open(process.execPath, command, env, size), loop);
-  });
+  inTerminal(
+    { init: false, git: true, frontmatter: `baseline: false\n${frontmatter}`, standIn },
+    script,
+    async (loop) => {
+      const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
+      const command = [mainPath, 'run', ...by];
+      await body(await loop.open(process.execPath, command, env, size), loop);
+    },
+  );
 
 /** What differs from run to run, such as times, and what only the oldest client is warned of. */
 const masked = (screen: string): string =>
@@ -237,11 +241,11 @@ describe('the live view', { concurrency: 2 }, () => {
     );
   });
 
-  test('a wait counts down, and Ctrl+C ends it', async () => {
+  test('a wait counts down, and Ctrl+C stops the loop', async () => {
     const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
-    const script = steps([text(`Nothing to do.\n\n${idle}`), done]);
+    const script = steps([text(`Nothing to do.\n\n${idle}`)]);
     const body = async (terminal: Terminal): Promise<void> => {
-      const wait = /idle: wakes in (\d)m ?(\d*)s?\n[\s\S]*Ctrl\+C: continue now · twice: stop/;
+      const wait = /idle: wakes in (\d)m ?(\d*)s?\n[\s\S]*Enter: continue now[^\n]*Ctrl\+C: stop/;
       const left = (screen: string): number => {
         const [, minutes = Number.NaN, seconds] = wait.exec(screen) ?? [];
         return 60 * Number(minutes) + Number(seconds);
@@ -249,7 +253,7 @@ describe('the live view', { concurrency: 2 }, () => {
       const first = left(await terminal.waitFor(wait));
       await terminal.waitFor((screen) => left(screen) < first);
       await terminal.key('C-c');
-      assert.equal(await terminal.waitForExit(), 0);
+      assert.equal(await terminal.waitForExit(), 3);
     };
     await live(script, body, { frontmatter, standIn: true });
   });
@@ -275,15 +279,15 @@ describe('the live view', { concurrency: 2 }, () => {
     await live(script, body, { frontmatter, standIn: true });
   });
 
-  test('the wait before a failed run is retried counts down, and Ctrl+C ends it', async () => {
+  test('the wait before a failed run is retried counts down, and Ctrl+C stops the loop', async () => {
     const overloaded = status(529, { headers: { 'x-should-retry': 'false' } });
     const body = async (terminal: Terminal): Promise<void> => {
       const shown = await terminal.waitFor(/retrying in \d+m/);
       assert.equal(count(flat(shown), 'overloaded or broken'), 1, shown);
       await terminal.key('C-c');
-      assert.equal(await terminal.waitForExit(), 0);
+      assert.equal(await terminal.waitForExit(), 3);
     };
-    await live(steps([...Array(CLIENT.triesOfOverloaded).fill(overloaded), done]), body, {
+    await live(steps([...Array(CLIENT.triesOfOverloaded).fill(overloaded)]), body, {
       env: { RALPH_RETRY_WAIT: '5m', CLAUDE_CODE_MAX_RETRIES: '1' },
       standIn: true,
     });

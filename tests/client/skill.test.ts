@@ -44,7 +44,7 @@ test('a session that is asked to run, continue or show a plan finds the way in t
     await runClient({ workspace, model, prompt: `zeig mir, wie weit ralph mit "${PLAN}" ist` });
     const heard = model.mainRequests().map(({ sinceText }) => sinceText);
     assert.ok(heard[1]?.includes(body), 'the skill is not handed over');
-    assert.match(heard[2] ?? '', /^0 of 2 done\. Next: Task 1, Make 1\.$/m);
+    assert.match(heard[2] ?? '', /"done":0,"total":2,"next":\{"id":"Task 1","title":"Make 1"\}/);
     assert.match(
       heard[3] ?? '',
       /Mein Plan\.md:1: warning: this plan has no validation commands[\s\S]*0 of 2 done\. Next: Task 1, Make 1\./,

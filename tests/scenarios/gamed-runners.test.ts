@@ -339,7 +339,7 @@ for (const [file, command, rule] of SWAPPED)
       const p = project(t);
       p.write(file, isSwapped ? 'exit 1\n' : 'exit 0\n');
       const check = `touch begun; until [ -e set ]; do sleep 0.02; done; ${command} && until [ -e back ]; do sleep 0.02; done`;
-      task(p, `max_iterations: 1\nvalidation: [${JSON.stringify(check)}]\n${rule}`);
+      task(p, `max_iterations: 1\nbaseline: false\nvalidation: [${JSON.stringify(check)}]\n${rule}`);
       const swap = `touch away; until [ -e begun ]; do sleep 0.02; done; cp ${file} kept; echo "touch ran" > ${file}; touch set; until [ -e ran ]; do sleep 0.02; done; cp kept ${file}; touch back`;
       // The iteration's end kills the agent's process group, which the swap has left once it runs.
       const trick = isSwapped
