@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { OLDEST_CLIENT } from '../../src/claude/find-client.ts';
+import { atLeast } from '../../src/text/version.ts';
 import { runClient, startClient } from '../support/client/client.ts';
-import { clientVersion } from '../support/client/client-binary.ts';
+import { clientVersion, IS_NAMED } from '../support/client/client-binary.ts';
 import { clientEnvironment } from '../support/client/client-environment.ts';
 import { startInteractiveClient } from '../support/client/interactive-client.ts';
 import { isRunning } from '../support/client/process-tree.ts';
@@ -36,8 +38,10 @@ const inWorkspace = async (
   }
 };
 
-test('the client is the one that the facts were measured on, or the one that the run names', () => {
-  assert.equal(clientVersion(), process.env['RALPH_TEST_CLAUDE'] === undefined ? '2.1.330' : OLDEST_CLIENT);
+test('the client is the pinned one, on which the facts were measured, or a supported one that the run names', () => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  if (!IS_NAMED) assert.equal(clientVersion(), devDependencies['@anthropic-ai/claude-code']);
+  assert.ok(atLeast(clientVersion(), OLDEST_CLIENT), `${clientVersion()} is older than ${OLDEST_CLIENT}`);
 });
 
 test('a headless run makes one request a step, also for parallel tool calls, and its tool calls are carried out', async () => {

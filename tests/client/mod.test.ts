@@ -27,6 +27,15 @@ function thinking(): { readonly replies: (reply: Reply) => () => Promise<Reply>;
 }
 
 const SLOW = 'while [ ! -e go ]; do sleep 0.1; done\nrm go\necho "slugify keeps 3 dashes"\nexit 1\n';
+/** What the pane says, at the right of the screen, however its lines wrap. */
+const inPane = (text: RegExp) => (screen: string) => text.test(paneText(screen));
+const paneText = (screen: string): string =>
+  screen
+    .split('\n')
+    .flatMap((row) => (row.includes('│') ? (row.split('│').at(-1) ?? '').trim() : []))
+    .filter(Boolean)
+    .join(' ');
+
 /** The client tells these hooks of every notification. */
 const NOTIFICATION = [
   { hooks: [{ type: 'command', command: 'cat >> notifications.jsonl; echo >> notifications.jsonl' }] },
@@ -61,8 +70,8 @@ for (const columns of [80, 150]) {
       // Unasked, the client draws a pane from 144 columns; one that a command opens at any width.
       if (columns >= 144) {
         await terminal.waitFor(
-          /│.*Next: [\s\S]*│.*The last check, slow, failed:[\s\S]*│.*slugify keeps 3 dashes[\s\S]*│.*Iteration 1: /,
-          /│.*Iteration 1: \d+s, (?:\$[\d.]+ reported, )?0 tool calls; the agent claimed/,
+          inPane(/Next: .*The last check, slow, failed: .*slugify keeps 3 dashes.*Iteration 1: /),
+          inPane(/Iteration 1: (?:\d+m )?\d+s, (?:\$[\d.]+ reported, )?0 tool calls; the agent claimed/),
         );
       } else await terminal.waitFor(/ralph-status opens the pane/);
       // While it works, the band's cost is that of the status line.
@@ -175,10 +184,23 @@ test('the client runs the tests of the band and the pane', (context) => {
   const folder = emptyFolder(context);
   cpSync(bundle, folder, { recursive: true });
   cpSync('plugin/band.test.tsx', join(folder, 'band.test.tsx'));
-  const { status, stdout, stderr } = spawnSync(findClientBinary(), ['plugin', 'test', folder, '--trust-plugin'], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'], HOME: folder },
-  });
-  assert.equal(status, 0, stdout + stderr);
-  assert.match(stdout, /4 pass/);
+  const runTests = () =>
+    spawnSync(findClientBinary(), ['plugin', 'test', folder, '--trust-plugin'], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], HOME: folder },
+    });
+  let run = runTests();
+  // The client gives each test 5 s, whatever else the machine does.
+  for (let tries = 1; tries < MOST_TRIES && run.stdout.includes('timed out after 5000 ms'); tries++) run = runTests();
+  assert.equal(run.status, 0, run.stdout + run.stderr);
+  assert.match(run.stdout, /4 pass/);
+});
+
+const MOST_TRIES = 5;
+
+test('the text of the pane is found however it wraps, and control: the rest of the screen is none of it', () => {
+  const screen =
+    'Iteration 1: │ Iteration 1: 25s, $0.0008\n● Bash        │ reported, 0 tool calls; the\n        │ agent claimed';
+  assert.ok(inPane(/^Iteration 1: 25s, \$0\.0008 reported, 0 tool calls; the agent claimed$/)(screen));
+  assert.equal(inPane(/Bash/)(screen), false);
 });

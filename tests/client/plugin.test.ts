@@ -43,9 +43,9 @@ function marketplace({ workspace }: LoopProject) {
     commit();
   };
   const installed = (): string[] =>
-    (JSON.parse(claude('list', '--json')) as { id: string; version: string }[]).map(
-      ({ id, version }) => `${id} ${version}`,
-    );
+    (JSON.parse(claude('list', '--json')) as { id: string; version: string }[])
+      .map(({ id, version }) => `${id} ${version}`)
+      .sort();
   return { claude, bump, installed };
 }
 
@@ -57,9 +57,11 @@ test('the plugin from a git repository runs a loop, updates, and leaves no trace
       const { workspace, model } = project;
       const { claude, bump, installed } = marketplace(project);
       const { version } = JSON.parse(readFileSync(join(bundle, '.claude-plugin', 'plugin.json'), 'utf8'));
+      // Newer clients list plugins that they bring themselves.
+      const brought = installed();
       claude('marketplace', 'add', 'owner/ralph');
       claude('install', 'ralph-loop@ralph');
-      assert.deepEqual(installed(), [`ralph-loop@ralph ${version}`]);
+      assert.deepEqual(installed(), [...brought, `ralph-loop@ralph ${version}`].sort());
 
       const byHand = () => runClient({ workspace, model, prompt: 'Begin.', env: { RALPH_ACTIVE: '1' } });
       await byHand();
@@ -83,11 +85,11 @@ test('the plugin from a git repository runs a loop, updates, and leaves no trace
       bump('9.9.9');
       claude('marketplace', 'update', 'ralph');
       claude('update', 'ralph-loop@ralph');
-      assert.deepEqual(installed(), ['ralph-loop@ralph 9.9.9']);
+      assert.deepEqual(installed(), [...brought, 'ralph-loop@ralph 9.9.9'].sort());
 
       claude('uninstall', 'ralph-loop@ralph');
       claude('marketplace', 'remove', 'ralph');
-      assert.deepEqual(installed(), []);
+      assert.deepEqual(installed(), brought);
       const settings = readFileSync(join(workspace.configDir, 'settings.json'), 'utf8');
       assert.doesNotMatch(settings, /ralph/);
       const data = join(workspace.configDir, 'plugins', 'data');
