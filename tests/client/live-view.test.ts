@@ -33,7 +33,7 @@ const live = (
   } = {},
 ): Promise<void> =>
   inTerminal(
-    { init: false, git: true, frontmatter: `baseline: false\n${frontmatter}`, standIn },
+    { init: false, frontmatter: `baseline: false\n${frontmatter}`, standIn },
     script,
     async (loop) => {
       const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
@@ -46,6 +46,8 @@ const live = (
 const masked = (screen: string): string =>
   screen
     .replace(/^ralph-loop: claude \S+ is older than [^:]+:[^:]+: claude update\.\n/m, '')
+    // The project is in no repository.
+    .replace(/^ralph-loop: There will be no undo: (?:.+\n)+?(?=ralph-loop: )/m, '')
     .replace(/\b\d+(?:ms|s|m)(?: \d+s)?(?=[ ).,]|$)/gm, 'TIME')
     .replace(/\$(\d\.\d{4})/g, (_, price: string) => dollarText(Number(price) / CLIENT.priceFactor))
     .replace(/ +$/gm, '')
