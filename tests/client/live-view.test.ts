@@ -32,15 +32,11 @@ const live = (
     standIn = false,
   } = {},
 ): Promise<void> =>
-  inTerminal(
-    { init: false, frontmatter: `baseline: false\n${frontmatter}`, standIn },
-    script,
-    async (loop) => {
-      const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
-      const command = [mainPath, 'run', ...by];
-      await body(await loop.open(process.execPath, command, env, size), loop);
-    },
-  );
+  inTerminal({ init: false, frontmatter: `baseline: false\n${frontmatter}`, standIn }, script, async (loop) => {
+    const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
+    const command = [mainPath, 'run', ...by];
+    await body(await loop.open(process.execPath, command, env, size), loop);
+  });
 
 /** What differs from run to run, such as times, and what only the oldest client is warned of. */
 const masked = (screen: string): string =>

@@ -7,6 +7,7 @@ import type { HookAnswer } from '../../src/claude/hook-io/stdio.ts';
 import { hookDriver } from '../../src/drive/hook/hook-driver.ts';
 import { stop } from '../../src/drive/hook/stop.ts';
 import { isStep, newTurn, type Step } from '../../src/drive/turn/turn.ts';
+import { countersOf } from '../../src/engine/counters.ts';
 import type { Effect, EngineEvent } from '../../src/engine/events.ts';
 import { outOfTime } from '../../src/engine/policy/budget.ts';
 import type { Policy } from '../../src/engine/schema/contract.ts';
@@ -150,6 +151,7 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
     const state = asOurs(one.state, begun.state, at);
     if (state.status === 'ended' && state.ended.as === 'complete') return; // restored, since nothing proves it
     put(project.files.state, JSON.stringify(state));
+    put(project.files.counters, JSON.stringify(countersOf(state)));
     rmSync(project.files.events, { force: true });
     const want = engine(state, endOfTurn(one, state, policy, at), policy);
     const answer = await decided(project, one, at);
