@@ -23,8 +23,14 @@ export type AgentMessage =
       readonly nested: boolean;
     }
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
-  /** The client or a hook refused a call; its result follows. */
-  | { readonly kind: 'denied'; readonly by: 'client' | 'hook'; readonly id: string; readonly reason: string }
+  /** The client or a hook refused a call; its result follows. `rule`: the kind of the user's rule that the client applied. */
+  | {
+      readonly kind: 'denied';
+      readonly by: 'client' | 'hook';
+      readonly id: string;
+      readonly reason: string;
+      readonly rule?: 'deny' | 'ask';
+    }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | { readonly kind: 'hook'; readonly event: string }
   | {

@@ -39,7 +39,7 @@ function system(message: Fields): AgentMessage[] {
     case 'hook_started':
       return [{ kind: 'hook', event: textOf(message['hook_event']) }];
     case 'permission_denied':
-      return [{ kind: 'denied', by: 'client', id: textOf(message['tool_use_id']), reason: textOf(message['message']) }];
+      return [denied(message)];
     case 'api_retry':
       return [{ kind: 'retry', attempt: countOf(message['attempt']), error: textOf(message['error']) }];
     case 'compact_boundary':
@@ -48,6 +48,21 @@ function system(message: Fields): AgentMessage[] {
       return [];
   }
 }
+
+function denied(message: Fields): AgentMessage {
+  const reason = textOf(message['message']);
+  const rule = FORBIDDEN.test(reason) ? 'deny' : message['decision_reason_type'] === 'rule' ? 'ask' : null;
+  return {
+    kind: 'denied',
+    by: 'client',
+    id: textOf(message['tool_use_id']),
+    reason,
+    ...(rule !== null && { rule }),
+  };
+}
+
+/** Pattern for a refusal by a deny rule; a refusal by the permission mode names the mode. */
+const FORBIDDEN = /^Permission to use .+ has been denied\.$/s;
 
 function streamed(event: Fields): AgentMessage[] {
   switch (event['type']) {

@@ -1,5 +1,7 @@
+import type { PermissionRule } from '../../claude/permission-rules.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
+import { shownPath } from '../control/messages.ts';
 
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded' | 'options';
 
@@ -45,8 +47,15 @@ export const RUNNER_TEXTS = {
   refused: (kind: Refusal, message: string): Message => advise(`Stopped: ${message}`, REMEDIES[kind], 'resume'),
   restored: (moved: string): string =>
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
-  checkDenied: (check: string, option: string | null): string =>
-    `The agent may not run the check ${check}, so it cannot test its work.${option === null ? '' : ` Allow it with the option: ${option}`}`,
+  checkDenied: (check: string, option: string | null, ruled: string): string =>
+    `The agent may not run the check ${check}, so it cannot test its work.${option === null ? '' : ` Allow it with the option: ${option}`}${ruled === '' ? '' : ` ${ruled}`}`,
+  /** Names the rule that refused a call, or those that may have; none of them is known if it came with an option. */
+  ruled: (kind: PermissionRule['kind'], rules: readonly PermissionRule[], projectDir: string): string => {
+    const does = kind === 'deny' ? 'forbids it' : 'has a person approve it';
+    const named = rules.map(({ rule, path }) => `${rule} in ${shownPath(path, projectDir)}`).join(', ');
+    if (named === '') return `A rule under "${kind}" ${does}: look at your options after --.`;
+    return `${rules.length > 1 ? 'One of your rules' : 'Your rule'} ${named} ${does}; an option cannot allow it. Change the rule.`;
+  },
   checkVaried: (check: string, option: string): string =>
     `The agent may run the check ${check} only in these words. Allow this call, too: ${option}`,
   lostLines: (lines: number): string =>

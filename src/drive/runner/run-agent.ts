@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import { type PermissionRule, permissionRules, refusingRules } from '../../claude/permission-rules.ts';
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
@@ -33,7 +34,8 @@ export async function runAgent(
   const bound = bind(turn, sessionId);
   const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
-  const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir);
+  const rules = (): PermissionRule[] => permissionRules(files.projectDir, options.env);
+  const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
   const { loopId, iteration, idleIterations } = bound.loaded.state;
   const trace = await traceEnvironment(loopId, iteration + idleIterations + 1, options.env);
   const agent = options.startAgent(sessionId, {
@@ -118,12 +120,16 @@ function bind(turn: Turn, sessionId: string): Turn {
   });
 }
 
-/** Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. */
+/**
+ * Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. `rulesNow` reads the
+ * rules of the user's settings.
+ */
 export function watchAgent(
   tell: Tell,
   onHeard: (id: string) => void,
   checks: readonly string[] = [],
   projectDir: string | null = null,
+  rulesNow: () => readonly PermissionRule[] = () => [],
 ): (message: AgentMessage) => void {
   const denials = new Map<string, Extract<AgentMessage, { kind: 'denied' }>>();
   const announced = new Set<string>();
@@ -185,14 +191,20 @@ export function watchAgent(
         }
         denials.delete(id);
         const command = String(input['command'] ?? '').trim();
-        const { by, reason } = denial;
-        const option = by === 'hook' ? null : allowOption(name, PART.exec(reason)?.[1] ?? command);
+        const { by, rule } = denial;
+        const own = rule === undefined ? null : refusingRules(rulesNow(), rule, name, command);
+        const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir ?? '');
+        const reason = ruled === '' ? denial.reason : `${denial.reason} ${ruled}`;
+        const option =
+          by === 'hook' || own !== null ? null : allowOption(name, PART.exec(denial.reason)?.[1] ?? command);
         tell({ ...call, outcome: 'denied', reason, ...(option !== null && { allow: option }) });
         const check = checks.find((run) => command.includes(run));
         if (check === undefined || announced.has(check)) return;
         announced.add(check);
         const isVaried = option !== null && command !== check;
-        const said = isVaried ? RUNNER_TEXTS.checkVaried(check, option) : RUNNER_TEXTS.checkDenied(check, option);
+        const said = isVaried
+          ? RUNNER_TEXTS.checkVaried(check, option)
+          : RUNNER_TEXTS.checkDenied(check, option, ruled);
         tell({ type: 'agent.notice', message: said });
         return;
       }

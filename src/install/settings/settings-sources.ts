@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { clientConfigDir } from '../../state/home-folder.ts';
+import { settingsFiles } from '../../claude/permission-rules.ts';
 import { RalphError } from '../../text/message.ts';
 import { readText } from '../files/project-files.ts';
 import { readSettings } from './settings-json.ts';
@@ -19,13 +18,8 @@ export function settingsSources(
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform,
 ): SettingsSource[] {
-  const claude = join(projectDir, '.claude');
-  return [
-    source('project', join(claude, 'settings.json')),
-    source('local', join(claude, 'settings.local.json')),
-    source('user', join(clientConfigDir(env), 'settings.json')),
-    source('managed', join(managedDir(platform), 'managed-settings.json')),
-  ];
+  const files = settingsFiles(projectDir, env, platform);
+  return (['project', 'local', 'user', 'managed'] as const).map((name) => source(name, files[name]));
 }
 
 /** Returns whether a name in `enabledPlugins`, followed by its marketplace, is that of our plugin. */
@@ -39,11 +33,6 @@ export function isPluginEnabled(sources: readonly SettingsSource[]): boolean {
       .map(([, enabled]) => enabled === true),
   );
   return decided[0] ?? false;
-}
-
-function managedDir(platform: NodeJS.Platform): string {
-  if (platform === 'darwin') return '/Library/Application Support/ClaudeCode';
-  return platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code';
 }
 
 function source(name: SettingsSource['name'], path: string): SettingsSource {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentMessage } from '../../../../src/claude/agent/agent-message.ts';
 import { readMessages } from '../../../../src/claude/agent/read-messages.ts';
+import type { PermissionRule } from '../../../../src/claude/permission-rules.ts';
 import { watchAgent } from '../../../../src/drive/runner/run-agent.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 
 const told = (
   messages: readonly AgentMessage[],
   checks: readonly string[] = [],
+  rules: readonly PermissionRule[] = [],
 ): { events: RunnerEvent[]; heard: string[] } => {
   const events: RunnerEvent[] = [];
   const heard: string[] = [];
@@ -16,6 +18,7 @@ const told = (
     (id) => heard.push(id),
     checks,
     '/home/me/project',
+    () => rules,
   );
   for (const message of messages) watch(message);
   return { events, heard };
@@ -130,6 +133,69 @@ test('a denied call is not a failed one: it has a reason and the option that all
       ['failed', undefined, undefined],
     ],
   );
+});
+
+test('a call that a rule of the user refuses names the rule and its file, and no option', () => {
+  const rules = [
+    { kind: 'deny', rule: 'Bash(git push:*)', path: '/home/me/project/.claude/settings.json' },
+    { kind: 'deny', rule: 'Bash(node of-user.mjs)', path: '/home/me/.claude/settings.json' },
+    { kind: 'ask', rule: 'Bash(npm *)', path: '/home/me/project/.claude/settings.local.json' },
+    { kind: 'deny', rule: 'Bash(curl *)', path: '/home/me/.claude/settings.json' },
+  ] as const;
+  const refusal = (command: string): string => `Permission to use Bash with command ${command} has been denied.`;
+  const asked = "Claude requested permissions to use Bash, but you haven't granted it yet.";
+  const byMode =
+    "Permission to use Bash has been denied because Claude Code is running in don't ask mode. IMPORTANT: no.";
+  const calls = [
+    ['git push origin', refusal('git push origin')],
+    ['echo hi && FOO=1 timeout 5 git push', refusal('echo hi && FOO=1 timeout 5 git push')],
+    ['node of-user.mjs', refusal('node of-user.mjs')],
+    ['npm publish', asked, 'rule'],
+    ['touch z', refusal('touch z')],
+    ['node x', asked],
+    ['node x', byMode, 'mode'],
+  ] as const;
+  const { events } = told(
+    calls.flatMap(([command, message, type], index) =>
+      [
+        called(String(index), 'Bash', { command }),
+        { ...denial(String(index), message), decision_reason_type: type },
+        failed(String(index)),
+      ].flatMap(line),
+    ),
+    ['npm publish'],
+    rules,
+  );
+  const ended = events.flatMap((event) => (event.type === 'tool.ended' ? [event] : []));
+  const named = ended.map(({ reason = '', allow }) => [reason.replace(/^.*?(?:denied|yet)\. ?/, ''), allow]);
+  assert.deepEqual(named.slice(0, 6), [
+    [
+      'Your rule Bash(git push:*) in .claude/settings.json forbids it; an option cannot allow it. Change the rule.',
+      undefined,
+    ],
+    [
+      'Your rule Bash(git push:*) in .claude/settings.json forbids it; an option cannot allow it. Change the rule.',
+      undefined,
+    ],
+    [
+      'Your rule Bash(node of-user.mjs) in /home/me/.claude/settings.json forbids it; an option cannot allow it. Change the rule.',
+      undefined,
+    ],
+    [
+      'Your rule Bash(npm *) in .claude/settings.local.json has a person approve it; an option cannot allow it. Change the rule.',
+      undefined,
+    ],
+    [
+      'One of your rules Bash(git push:*) in .claude/settings.json, Bash(node of-user.mjs) in /home/me/.claude/settings.json, Bash(curl *) in /home/me/.claude/settings.json forbids it; an option cannot allow it. Change the rule.',
+      undefined,
+    ],
+    ['', "-- --allowedTools 'Bash(node x)'"],
+  ]);
+  assert.equal(ended[6]?.allow, "-- --allowedTools 'Bash(node x)'", 'control: the mode, which an option overrides');
+  const notices = events.flatMap((event) => (event.type === 'agent.notice' ? [event.message] : []));
+  assert.deepEqual(notices, [
+    'The agent may not run the check npm publish, so it cannot test its work. Your rule Bash(npm *) in .claude/settings.local.json has a person approve it; an option cannot allow it. Change the rule.',
+  ]);
 });
 
 test('announces a denied check once and at once', () => {
