@@ -40,6 +40,8 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'agent.interrupting': (view) => ({ ...view, interrupting: true }),
   'agent.after-iteration': (view, { next }) => ({ ...(next === 'pause' ? atWork(view) : view), next }),
   'loop.paused': (view, { reason }) => {
+    // The runner, which reads the state, can tell of a pause before the event of the one who asked for it.
+    if (reason === 'operator' && view.next === 'pause' && view.status === 'running') return view;
     return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [] };
   },
   'agent.notice': (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),

@@ -152,16 +152,29 @@ test('the further rows of a report’s line are indented as its first', async ()
 });
 
 test('someone who attached sees that a paused loop finishes its iteration, then that it is paused', async () => {
-  const screen = liveScreen({ columns: 100, rows: 12 });
-  const call = { id: 'a', tool: 'Bash', about: 'ls', nested: false };
-  screen.tell(began, { type: 'iteration.started', begins: 1, maxIterations: 7 });
-  // As in the journal of a runner: the loop is paused while its agent works.
-  screen.tell({ type: 'loop.paused', reason: 'operator' }, { type: 'agent.after-iteration', next: 'pause' }).draw();
-  assert.match((await screen.rows()).join('\n'), /│ pauses after this iteration │/);
-  screen.tell({ type: 'tool.started', ...call }, { type: 'tool.ended', ...call, outcome: 'ok', durationMs: 10 });
-  const run = { type: 'agent.ended', iteration: 1, outcome: 'ok', message: '', durationMs: 10, toolCalls: 1 } as const;
-  screen.tell({ ...run, turns: 1, model: null, costUsd: 0.5, usage: null }).draw();
-  assert.match((await screen.rows()).join('\n'), /│ paused by you │/);
+  // As in the journal of a runner: the loop is paused while its agent works. Either process may record it first.
+  const pause = [
+    { type: 'loop.paused', reason: 'operator' },
+    { type: 'agent.after-iteration', next: 'pause' },
+  ] as const;
+  for (const events of [pause, pause.toReversed()]) {
+    const screen = liveScreen({ columns: 100, rows: 12 });
+    const call = { id: 'a', tool: 'Bash', about: 'ls', nested: false };
+    screen.tell(began, { type: 'iteration.started', begins: 1, maxIterations: 7 });
+    screen.tell(...events).draw();
+    assert.match((await screen.rows()).join('\n'), /│ pauses after this iteration │/);
+    screen.tell({ type: 'tool.started', ...call }, { type: 'tool.ended', ...call, outcome: 'ok', durationMs: 10 });
+    const run = {
+      type: 'agent.ended',
+      iteration: 1,
+      outcome: 'ok',
+      message: '',
+      durationMs: 10,
+      toolCalls: 1,
+    } as const;
+    screen.tell({ ...run, turns: 1, model: null, costUsd: 0.5, usage: null }).draw();
+    assert.match((await screen.rows()).join('\n'), /│ paused by you │/);
+  }
 });
 
 test('an iteration without known usage, such as one that timed out, has an unknown cost and no sum', async () => {
