@@ -182,7 +182,8 @@ describe('an end', () => {
     assert.ok(state.status === 'ended');
     const { message } = state.ended;
     const text = 'Stopped after 1 iteration, the limit (max-iterations), without completion.';
-    assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, text, verified: false });
+    const next = { command: 'resume', options: { 'max-iterations': 'N' } };
+    assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, text, next, verified: false });
     assert.deepEqual(state.lastDecision, { at: at(60), kind: 'allow', detail: 'max-iterations' });
     assert.deepEqual(effect(effects, 'archive'), {
       type: 'archive',
