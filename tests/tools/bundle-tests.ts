@@ -14,6 +14,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export async function bundleTests(files: readonly string[], folder: string): Promise<string[]> {
   await esbuild.build({
     entryPoints: files.map((file) => resolve(root, file)),
+    inject: [join(root, 'tests', 'support', 'left-open.ts')],
     absWorkingDir: root,
     outdir: folder,
     outbase: 'tests',
