@@ -15,6 +15,12 @@ const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 const LONG = 'fleet-workers screens screens-fleet fleet-control system-calls plan-run plan-parallel fleet-limits'.split(
   ' ',
 );
+/** Files about fleets that only the long form plays: each of their tests starts dozens of programs. */
+const ONLY_IN_LONG_FORM =
+  'fleet-add fleet-checkpoint fleet-control fleet-doctor fleet-limits fleet-set-up fleet-storm screens-fleet'.split(
+    ' ',
+  );
+const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves three files. */
 const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
 /** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */
@@ -79,6 +85,7 @@ async function bundled(files) {
 function testFiles(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .filter(({ name }) => IS_LONG || !ONLY_IN_LONG_FORM.includes(name.replace('.test.ts', '')))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort();
 }
@@ -121,9 +128,9 @@ function watchFiles() {
 
 /** The files of all folders, those of each spread over the whole: what waits runs beside what computes. */
 function mixed(lists) {
-  const isLong = (file) => LONG.some((name) => file.endsWith(`${name}.test.ts`));
+  const isFirst = (file) => LONG.some((name) => file.endsWith(`${name}.test.ts`));
   const placed = lists.flatMap((list) =>
-    list.map((file, at) => ({ file, place: isLong(file) ? -1 : at / list.length })),
+    list.map((file, at) => ({ file, place: isFirst(file) ? -1 : at / list.length })),
   );
   return placed.sort((a, b) => a.place - b.place).map(({ file }) => file);
 }
