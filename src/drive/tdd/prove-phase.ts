@@ -22,6 +22,7 @@ import {
   testsInCode,
   testsOf,
   unreadableIn,
+  withoutOutput,
 } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
@@ -74,14 +75,16 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
-  const redTests = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
-  const notes = phase === 'red' ? [...repairs, ...redNotes(record, may.scenario, redTests ?? {}, projectDir)] : repairs;
-  const unread = unreadableIn(redTests ?? {});
+  const testsBefore = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
+  const notes =
+    phase === 'red' ? [...repairs, ...redNotes(record, may.scenario, testsBefore ?? {}, projectDir)] : repairs;
+  const unread = unreadableIn(testsBefore ?? {});
   if (phase === 'red' && unread.length > 0) return refusal(record, id, TDD_TEXTS.testsUnreadable(unread), notes);
   const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
   const before = otherTests();
   if (before !== null) return refusal(record, id, say(before), notes);
   const ran = await runScenario(record, may.scenario, phase, options);
+  const redTests = phase === 'red' && testsBefore ? withoutOutput(projectDir, testsBefore) : testsBefore;
   // A process of the agent may have shown the command another test.
   const during = ran.problem === null ? otherTests() : null;
   const problem = during === null ? ran.problem : say(during);

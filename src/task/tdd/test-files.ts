@@ -31,7 +31,7 @@ export function testFiles(projectDir: string): TestFiles {
   const within = (path: string): string => relative(projectDir, path);
   const { files } = listFiles({
     roots: [projectDir],
-    covers: (path) => isTest(within(path)) && CODE.test(path),
+    covers: (path) => isTestCode(within(path)),
     skips: (folder) => isLeftOut(within(folder)),
   });
   return hashes(projectDir, files.map(within));
@@ -49,6 +49,13 @@ export function testsOf({ run }: TddScenario, projectDir: string, before: TestFi
   // A set that grows while it is read.
   for (const path of own) for (const each of requiredBy(path, projectDir)) own.add(each);
   return hashes(projectDir, [...own].toSorted());
+}
+
+/** Returns the tests without what their own command has just written, such as a report that it names. Test code stays. */
+export function withoutOutput(projectDir: string, tests: TestFiles): TestFiles {
+  const now = hashes(projectDir, Object.keys(tests));
+  const kept = Object.entries(tests).filter(([path, hash]) => isTestCode(path) || now[path] === hash);
+  return Object.fromEntries(kept);
 }
 
 /** Returns what happened to test files since they were hashed, one text each. */
@@ -83,6 +90,10 @@ const IN_CODE: readonly (readonly [program: RegExp, ending: string, mark: RegExp
 
 function isLeftOut(folder: string): boolean {
   return /(?:^|\/)\.[^/]+$/.test(folder) || BUILT.has(folder);
+}
+
+function isTestCode(path: string): boolean {
+  return isTest(path) && CODE.test(path);
 }
 
 function isTest(path: string): boolean {

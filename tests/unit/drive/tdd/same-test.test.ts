@@ -129,6 +129,20 @@ test('a test that is made stricter is seen to fail again, and then is green', as
   assert.equal((await prove(project, 'green')).problem, null);
 });
 
+test('a file that the command itself writes is no test', async (t) => {
+  const run = `echo "$(date +%s%N)" >> runs.log; ${RUN}`;
+  const project = listed(t, run, { 'tests/add.test.js': ADDS, 'runs.log': 'earlier\n' });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
+  assert.equal((await prove(project, 'refactored')).problem, null);
+  // Control: one that it only reads.
+  const other = listed(t, `cat cases.txt; ${RUN}`, { 'tests/add.test.js': ADDS, 'cases.txt': '1 2 3\n' });
+  assert.equal((await prove(other, 'red')).problem, null);
+  write(other, { 'cases.txt': '', 'src/add.js': RIGHT });
+  assert.match((await prove(other, 'green')).problem ?? '', /cases\.txt was changed/);
+});
+
 test('control: what has no part in the test may change between red and green', async (t) => {
   const project = listed(t, RUN, { 'tests/add.test.js': ADDS, 'tests/other.test.js': ADDS, 'tests/out.log': 'a' });
   assert.equal((await prove(project, 'red')).problem, null);
