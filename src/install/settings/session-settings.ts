@@ -53,9 +53,12 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
       ...(loop.userStatusLine === null ? {} : { RALPH_USER_STATUS_LINE: loop.userStatusLine }),
     },
     hooks: fullRegistration(dirname(dirname(loop.mainPath)), platform),
-    statusLine: { type: 'command', command: statusLineCommand(loop, platform), refreshInterval: 1 },
+    statusLine: { type: 'command', command: statusLineCommand(loop, platform), refreshInterval: STATUS_LINE_SECONDS },
   };
 }
+
+/** A client starts the status line anew after this time, also while it still runs: a slow machine needs longer than a second. */
+const STATUS_LINE_SECONDS = 2;
 
 function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Platform): string {
   const program = join(dirname(mainPath), 'statusline.cjs');

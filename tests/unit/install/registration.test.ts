@@ -190,5 +190,5 @@ test('the command of the status line works with spaces and quotes in paths', () 
   const main = join(dir, 'main.cjs');
   const { statusLine } = launcherSettings({ ...LOOP, name: null, node: process.execPath, mainPath: main }, 'linux');
   assert.equal(sh(statusLine.command, { NODE_EXTRA_CA_CERTS: '/x' }).stdout, '""\n');
-  assert.equal(statusLine.refreshInterval, 1);
+  assert.equal(statusLine.refreshInterval, 2);
 });
