@@ -129,6 +129,7 @@ const ELSEWHERE = ' in another terminal, then send any message in the session';
 
 export const PAUSED_BY_USER = resumable('Paused by the user.', ELSEWHERE);
 export const PAUSED_INTERRUPTED = resumable('Paused: the turn was interrupted.', ELSEWHERE);
+
 export function sleptText(milliseconds: number): string {
   return `The loop did not run for ${formatDuration(milliseconds)}, because the machine slept or the process was stopped; max_time does not count this time.`;
 }

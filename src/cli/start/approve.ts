@@ -149,7 +149,8 @@ function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): stri
 
 /**
  * Records the way back to the current commit, and names uncommitted changes. A resume keeps the way back of its start.
- * Throws RalphError `refused` for a plan whose settings of git cannot be read: without them nothing shows what its agent changes there.
+ * Throws RalphError `refused` for a plan whose settings of git cannot be read: without them nothing shows what its agent changes
+ * there.
  */
 export async function withStartPoint<T extends StartRequest>(
   { env, err, values }: CommandContext,

@@ -18,8 +18,8 @@ import { isAgent } from '../refuse-agent.ts';
 import { approveStart } from './approve.ts';
 
 /**
- * Asks the user to approve a start, and tries the commits of a plan only then: nothing of the repository runs before. Returns the
- * request with the approval, and with the form of commit messages that the repository accepts. Throws `refused` and `task-invalid`.
+ * Asks the user to approve a start, and tries the commits of a plan only then: nothing of the repository runs before. Returns
+ * the request with the approval, and with the form of commit messages that the repository accepts. Throws `refused` and `task-invalid`.
  */
 export async function agreedStart(
   context: CommandContext,

@@ -30,8 +30,9 @@ interface PlanStartRequest {
 }
 
 /**
- * Checks that a plan can be executed here; changes nothing and runs nothing of the repository. Throws RalphError with all problems. Returns the main branch if
- * the repository is on it (no plan runs there), or null; `from` as written in the plan; and notes.
+ * Checks that a plan can be executed here; changes nothing and runs nothing of the repository. Throws RalphError with all
+ * problems. Returns the main branch if the repository is on it (no plan runs there), or null; `from` as written in the plan;
+ * and notes.
  */
 export async function checkPlanStart(request: PlanStartRequest) {
   const { projectDir, planPath, env } = request;

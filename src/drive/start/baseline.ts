@@ -12,7 +12,7 @@ import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
 import { passingView } from '../../task/git/git-view.ts';
-import { changesBetween, readStartFiles } from '../../task/progress/start-files.ts';
+import { filesThatDiffer, readStartFiles } from '../../task/progress/start-files.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -98,7 +98,7 @@ export async function takeBaseline(
   if (problems.length > 0) throw new RalphError('refused', START_TEXTS.cannotRun(problems));
   const runsCommands = contract.validation.length > 0 || evidence.length > 0;
   const after = runsCommands ? await readStartFiles(projectDir, taskDir, git) : before;
-  const written = await changesBetween(projectDir, before, after, git);
+  const written = await filesThatDiffer(projectDir, before, after, git);
   const all = isTdd ? [unprovedScenarios(), ...results] : results;
   return { baseline: baselineOf(all), record: { files: after, written }, evidence };
 }

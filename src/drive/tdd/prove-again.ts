@@ -19,8 +19,8 @@ interface AgainOptions {
 
 /**
  * Checks at a claim that every scenario is proved and still passes: each command that is no check of the loop runs once more,
- * since the list only says what was seen before, and its test has to be the one that was red. A scenario that fails is at work again. Empty for other loops. Throws
- * `evidence-lost`; rejects with the abort's reason.
+ * since the list only says what was seen before, and its test has to be the one that was red. A scenario that fails is at work
+ * again. Empty for other loops. Throws `evidence-lost`; rejects with the abort's reason.
  */
 export async function proveAgain(
   files: LoopFiles,

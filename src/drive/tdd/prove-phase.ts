@@ -17,12 +17,12 @@ import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
 import {
   changedTests,
+  outputIn,
   type TestFiles,
   testFiles,
   testsInCode,
   testsOf,
   unreadableIn,
-  withoutOutput,
 } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
@@ -76,15 +76,18 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
   const testsBefore = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
-  const notes =
-    phase === 'red' ? [...repairs, ...redNotes(record, may.scenario, testsBefore ?? {}, projectDir)] : repairs;
+  const notes = [...repairs];
+  if (phase === 'red') notes.push(...redNotes(record, may.scenario, testsBefore ?? {}, projectDir));
   const unread = unreadableIn(testsBefore ?? {});
   if (phase === 'red' && unread.length > 0) return refusal(record, id, TDD_TEXTS.testsUnreadable(unread), notes);
   const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
   const before = otherTests();
   if (before !== null) return refusal(record, id, say(before), notes);
   const ran = await runScenario(record, may.scenario, phase, options);
-  const redTests = phase === 'red' && testsBefore ? withoutOutput(projectDir, testsBefore) : testsBefore;
+  const output = phase === 'red' ? outputIn(projectDir, testsBefore ?? {}) : [];
+  const redTests =
+    testsBefore && Object.fromEntries(Object.entries(testsBefore).filter(([path]) => !output.includes(path)));
+  if (output.length > 0) notes.push(TDD_TEXTS.notCompared(output));
   // A process of the agent may have shown the command another test.
   const during = ran.problem === null ? otherTests() : null;
   const problem = during === null ? ran.problem : say(during);

@@ -48,6 +48,8 @@ export const TDD_TEXTS = {
     `these test files cannot be read: ${paths.join(', ')}. Make them readable, or remove them.`,
   testsInCode: (path: string): string =>
     `tests that are in one file with the code, as in ${path}, may change between red and green without a word: keep them in files of their own.`,
+  notCompared: (paths: readonly string[]): string =>
+    `changed while the command ran, so not compared later: ${paths.join(', ')}.`,
   testsOfOthers: (paths: readonly string[], ids: readonly string[]): string =>
     `changed with this test: ${paths.join(', ')}, which ${ids.length === 1 ? 'proves' : 'prove'} ${ids.join(', ')} as well.`,
   contradicts: (why: string): string => `the command ${why}`,

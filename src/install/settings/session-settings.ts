@@ -57,7 +57,7 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
   };
 }
 
-/** A client starts the status line anew after this time, also while it still runs: a slow machine needs longer than a second. */
+/** Time after which the client runs the status line again. On a slow machine one run takes longer than a second. */
 const STATUS_LINE_SECONDS = 2;
 
 function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Platform): string {

@@ -61,7 +61,7 @@ export async function changesSinceStart(
 }
 
 /** Returns the files that differ between two reads, as `changesSinceStart` does; asks git only if HEAD has moved. */
-export async function changesBetween(
+export async function filesThatDiffer(
   projectDir: string,
   before: StartFiles,
   after: StartFiles,

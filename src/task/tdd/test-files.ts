@@ -51,11 +51,10 @@ export function testsOf({ run }: TddScenario, projectDir: string, before: TestFi
   return hashes(projectDir, [...own].toSorted());
 }
 
-/** Returns the tests without what their own command has just written, such as a report that it names. Test code stays. */
-export function withoutOutput(projectDir: string, tests: TestFiles): TestFiles {
+/** Returns which of these files changed while their own command ran, such as a report that it names. Test code is none. */
+export function outputIn(projectDir: string, tests: TestFiles): string[] {
   const now = hashes(projectDir, Object.keys(tests));
-  const kept = Object.entries(tests).filter(([path, hash]) => isTestCode(path) || now[path] === hash);
-  return Object.fromEntries(kept);
+  return Object.keys(tests).filter((path) => !isTestCode(path) && now[path] !== tests[path]);
 }
 
 /** Returns what happened to test files since they were hashed, one text each. */
