@@ -45,7 +45,7 @@ const KILLS = `${CHECK}if [ -e work/2.txt ] && [ ! -e "$XDG_STATE_HOME/../killed
   touch "$XDG_STATE_HOME/../killed"; kill -9 $PPID
 fi\n`;
 const FORMATS =
-  '#!/bin/sh\nfor file in $(git diff --cached --name-only work); do grep -q formatted $file || echo formatted >> $file; done\n';
+  '#!/bin/sh\nfor file in $(git diff --cached --name-only -- work); do grep -q formatted $file || echo formatted >> $file; done\n';
 
 function checkedPlace(t: Parameters<typeof planPlace>[0], check: string, hook: string | null): PlanPlace {
   const p = planPlace(t, CHECKED);
@@ -95,15 +95,25 @@ for (const moment of ['after commit', 'in the check']) {
   });
 }
 
-test('control: a commit that nobody checked counts where its record does not name the one that was', (t) => {
-  const p = checkedPlace(t, `${CHECK}! grep -rq formatted work\n`, FORMATS);
-  assert.equal(p.run('after commit').code, null);
-  const [path = ''] = recordsOf(p);
-  const { proved: _, ...record } = JSON.parse(readFileSync(path, 'utf8'));
-  writeFileSync(path, JSON.stringify(record));
-  p.run(null, '--resume');
-  assert.match(p.git('log', '--format=%s'), /Task 2/);
-});
+/** Puts into the second task's commit what its check rejects. */
+const REJECTED =
+  '#!/bin/sh\nif git diff --cached --name-only -- work | grep -q 2.txt; then echo formatted >> work/2.txt; git add work/2.txt; fi\n';
+
+for (const [what, names] of [
+  ['a commit that nobody checked does not count after a kill', true],
+  ['control: a commit that nobody checked counts where its record does not name the one that was', false],
+] as const) {
+  test(what, (t) => {
+    const p = checkedPlace(t, `${CHECK}! grep -rq formatted work\n`, REJECTED);
+    assert.equal(p.run('after commit').code, null);
+    const [path = ''] = recordsOf(p);
+    const { proved, ...record } = JSON.parse(readFileSync(path, 'utf8'));
+    assert.match(String(proved), /^[0-9a-f]{40}$/);
+    if (!names) writeFileSync(path, JSON.stringify(record));
+    p.run(null, '--resume');
+    assert.equal(/Task 2/.test(p.git('log', '--format=%s')), !names);
+  });
+}
 
 function recordsOf({ state }: PlanPlace): string[] {
   const outside = join(state, 'ralph-loop');

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, realpathSync, truncateSync } 
 import { join } from 'node:path';
 import { evidenceBytes, evidenceJson } from '../../state/evidence/lost.ts';
 import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { filesSince, lastCommit } from '../../task/git/read-repository.ts';
+import { filesSince, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
@@ -31,8 +31,8 @@ export function readIntent({ files: { commitIntent: path } }: PlanPlace): Commit
 }
 
 /**
- * Recovers an interrupted commit: returns the task's id if the commit was made and has the files that passed the checks (its
- * record stays), else rolls back. Throws RalphError `refused` if git refuses.
+ * Recovers an interrupted commit: returns the task's id if the commit was made, has the files that passed the checks (its
+ * record stays) and has all that its hooks changed, else rolls back. Throws RalphError `refused` if git refuses.
  */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
@@ -41,13 +41,21 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
     const last = await lastCommit(files.projectDir, gitOptions(place));
     if (last?.parent === intent.parent && last.subject === intent.subject) {
       const unproved = await unprovedFiles(place, intent.proved ?? null);
-      if (unproved.length === 0) return intent.task;
+      if (unproved.length === 0 && (await isTakenIn(place, intent))) return intent.task;
       await moveBranch(place, intent.parent);
     }
     await rollBack(place, intent);
   }
   if (intent !== null) removeIfThere(files.commitIntent);
   return null;
+}
+
+/** Returns whether no file of the commit has changed since, apart from the loop's own two: hooks may format what is committed. */
+async function isTakenIn(place: PlanPlace, { parent }: CommitIntent): Promise<boolean> {
+  const stands = await readRepository(place.files.projectDir, gitOptions(place));
+  if (typeof stands === 'string') throw new RalphError('refused', stands);
+  const committed = await unprovedFiles(place, parent);
+  return !stands.changed.some((path) => committed.includes(path) && !stands.concealed.includes(path));
 }
 
 /** Returns the files in which HEAD differs from the commit that passed the checks, apart from the loop's own two. */

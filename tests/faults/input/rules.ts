@@ -101,8 +101,8 @@ const KEYS: Readonly<Record<HookName, readonly string[]>> = {
   SessionStart: ['systemMessage', 'hookSpecificOutput'],
   StopFailure: ['systemMessage'],
   PreToolUse: ['continue', 'stopReason', 'systemMessage', 'hookSpecificOutput'],
-  PostToolUse: ['hookSpecificOutput'],
-  PostToolUseFailure: ['hookSpecificOutput'],
+  PostToolUse: ['systemMessage', 'hookSpecificOutput'],
+  PostToolUseFailure: ['systemMessage', 'hookSpecificOutput'],
 };
 
 /** One JSON object or nothing, and no word that its event does not know. */
