@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, realpathSync, truncateSync } 
 import { join } from 'node:path';
 import { evidenceBytes, evidenceJson } from '../../state/evidence/lost.ts';
 import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { filesSince, lastCommit, readRepository } from '../../task/git/read-repository.ts';
+import { filesSince, isInHistory, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
@@ -17,6 +17,8 @@ export interface CommitIntent {
   readonly message: string;
   /** Commit on which the checks passed, with the files of this one. null or absent if they passed in the project, or there are none. */
   readonly proved?: string | null;
+  /** The task's commit, once nothing remains to be done for it. */
+  readonly made?: string;
   /** Text of the plan before and after the tick. */
   readonly before: string;
   readonly after: string;
@@ -38,10 +40,12 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
   const intent = readIntent(place);
   if (intent?.loopId === contract.loopId) {
+    if (intent.made !== undefined && (await isInHistory(files.projectDir, intent.made, gitOptions(place)))) {
+      return intent.task;
+    }
     const last = await lastCommit(files.projectDir, gitOptions(place));
     if (last?.parent === intent.parent && last.subject === intent.subject) {
-      const unproved = await unprovedFiles(place, intent.proved ?? null);
-      if (unproved.length === 0 && (await isTakenIn(place, intent))) return intent.task;
+      if ((await isProved(place, intent)) && (await isTakenIn(place, intent))) return intent.task;
       await moveBranch(place, intent.parent);
     }
     await rollBack(place, intent);
@@ -50,21 +54,25 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   return null;
 }
 
-/** Returns whether no file of the commit has changed since, apart from the loop's own two: hooks may format what is committed. */
+/** Returns whether HEAD has the files of the commit that passed the checks, if there is one. */
+export async function isProved(place: PlanPlace, { proved = null }: CommitIntent): Promise<boolean> {
+  return proved === null || (await othersSince(place, proved))?.length === 0;
+}
+
+/** Returns whether no file of the commit has changed since: hooks may format what is committed. */
 async function isTakenIn(place: PlanPlace, { parent }: CommitIntent): Promise<boolean> {
+  const committed = await othersSince(place, parent);
   const stands = await readRepository(place.files.projectDir, gitOptions(place));
-  if (typeof stands === 'string') throw new RalphError('refused', stands);
-  const committed = await unprovedFiles(place, parent);
+  if (committed === null || typeof stands === 'string') return false;
   return !stands.changed.some((path) => committed.includes(path) && !stands.concealed.includes(path));
 }
 
-/** Returns the files in which HEAD differs from the commit that passed the checks, apart from the loop's own two. */
-export async function unprovedFiles(place: PlanPlace, proved: string | null): Promise<string[]> {
-  if (proved === null) return [];
+/** Returns the files in which HEAD differs from a commit, apart from the loop's own two; null if git does not answer. */
+async function othersSince(place: PlanPlace, commit: string): Promise<string[] | null> {
   const { files, contract } = place;
   const own = ownPaths(files.projectDir, contract.taskPath);
-  const differs = await filesSince(files.projectDir, proved, gitOptions(place));
-  return differs.filter((path) => !own.includes(path));
+  const differs = await filesSince(files.projectDir, commit, gitOptions(place));
+  return differs?.filter((path) => !own.includes(path)) ?? null;
 }
 
 /** Moves the branch to a commit; index and files stay. Throws RalphError `refused` if git refuses. */

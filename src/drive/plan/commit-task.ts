@@ -4,18 +4,19 @@ import type { CheckResult } from '../../engine/events.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import { whyRejected } from '../../task/git/commit-form.ts';
 import { areHooksPinned } from '../../task/git/git-pins.ts';
-import { filesSince, readRepository } from '../../task/git/read-repository.ts';
+import { filesSince, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
-import { type CommitIntent, moveBranch, unprovedFiles } from './commit-journal.ts';
+import { type CommitIntent, isProved, moveBranch } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 
 export type TaskCommit =
-  | { readonly ok: true; readonly notes: readonly string[] }
+  /** `commit`: null if git does not name it. */
+  | { readonly ok: true; readonly notes: readonly string[]; readonly commit: string | null }
   /** `why`: what git said, or the checks that fail on the commit. */
   | { readonly ok: false; readonly why: string | readonly CheckResult[] }
   /** The commit-msg hook rejects the message, which is none of the agent's. */
@@ -28,15 +29,13 @@ export type TaskCommit =
 export async function commitTask(
   place: PlanPlace,
   task: OpenTask,
-  intent: CommitIntent,
+  { intent, changes }: { readonly intent: CommitIntent; readonly changes: readonly string[] },
   checks: PlanChecks,
 ): Promise<TaskCommit> {
-  const { files } = place;
-  const directory = files.projectDir;
-  const options = gitOptions(place);
-  const staged = await stageTask(place, task);
+  const directory = place.files.projectDir;
+  const staged = await stageTask(place, task, changes);
   if (!staged.ok) return { ok: false, why: staged.said };
-  const hooks = await areHooksPinned(directory, options);
+  const hooks = await areHooksPinned(directory, gitOptions(place));
   // One commit for each task, even if nothing changed, so that the history mirrors the plan.
   const committed = await changeByGit({
     ...changing(place),
@@ -50,11 +49,12 @@ export async function commitTask(
     if (said !== null) return { ok: false, why: PLAN_TEXTS.messageRejected(said), isMessage: true };
     return { ok: false, why: committed.said };
   }
-  const notes = await takeInWhatHooksChanged(place, staged.paths);
-  const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0);
+  const { notes, stands } = await takeInWhatHooksChanged(place, staged.paths);
+  const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0 ? stands : null);
   const failing = problem === null ? await proveAgain(place, intent, checks) : [];
   if (problem === null && failing.length === 0) {
-    return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks] };
+    const commit = typeof stands === 'string' ? null : stands.head;
+    return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks], commit };
   }
   // The work stays in the working tree.
   const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', task.commit, '--'] });
@@ -64,8 +64,8 @@ export async function commitTask(
 
 /** Runs the checks on the commit if hooks, or a process left running, changed files since they passed. Returns what fails. */
 async function proveAgain(place: PlanPlace, intent: CommitIntent, checks: PlanChecks): Promise<readonly CheckResult[]> {
-  const { proved = null, parent } = intent;
-  if ((await unprovedFiles(place, proved)).length === 0) return [];
+  const { parent } = intent;
+  if (await isProved(place, intent)) return [];
   const stands = await readRepository(place.files.projectDir, gitOptions(place));
   const made = typeof stands === 'string' ? null : stands.head;
   if (made === null) throw new RalphError('refused', String(stands));
@@ -79,23 +79,28 @@ async function proveAgain(place: PlanPlace, intent: CommitIntent, checks: PlanCh
 
 type Staged = { readonly ok: true; readonly paths: readonly string[] } | { readonly ok: false; readonly said: string };
 
-/** Stages all changes since the task began, and nothing else. `ownToo` includes plan and progress file. */
-export async function stageTask(place: PlanPlace, task: OpenTask, ownToo = true): Promise<Staged> {
+/**
+ * Stages all changes since the task began, and nothing else. `changes` are the files in which its work was found: those that
+ * git was made to ignore are staged as well. `ownToo` includes plan and progress file.
+ */
+export async function stageTask(
+  place: PlanPlace,
+  task: OpenTask,
+  changes: readonly string[],
+  ownToo = true,
+): Promise<Staged> {
   const { files, contract } = place;
   const directory = files.projectDir;
-  const options = gitOptions(place);
-  const stands = await readRepository(directory, options);
-  if (typeof stands === 'string') return { ok: false, said: stands };
   // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
   const reset = await changeByGit({ ...changing(place), words: ['reset', '--quiet'] });
   if (!reset.ok) return reset;
-  const unstaged = await readRepository(directory, options);
-  if (typeof unstaged === 'string') return { ok: false, said: unstaged };
+  const stands = await readRepository(directory, gitOptions(place));
+  if (typeof stands === 'string') return { ok: false, said: stands };
   const own = ownPaths(directory, contract.taskPath);
   const isOurs = (path: string): boolean => (own.includes(path) ? ownToo : isOfTask(directory, task, path));
-  const paths = unstaged.changed.filter((path) => isOurs(path) && !unstaged.concealed.includes(path));
+  const paths = stands.changed.filter((path) => isOurs(path) && !stands.concealed.includes(path));
   // Once unstaged, ignored files are missing from the status; git refuses to add what it was made to ignore.
-  const forced = stands.changed.filter(
+  const forced = changes.filter(
     (path) =>
       isOurs(path) &&
       !paths.includes(path) &&
@@ -107,50 +112,59 @@ export async function stageTask(place: PlanPlace, task: OpenTask, ownToo = true)
   return addedToo.ok ? { ok: true, paths: [...paths, ...forced] } : addedToo;
 }
 
-/** Returns a description of what a commit should not contain; null if it is exactly the verified work. */
+/**
+ * Returns a description of what a commit should not contain; null if it is exactly the verified work. `stands` is how the
+ * repository stands after it; null if not all that its hooks changed is in it.
+ */
 async function problemOfCommit(
   place: PlanPlace,
   task: OpenTask,
   paths: readonly string[],
-  isWhole: boolean,
+  stands: Repository | string | null,
 ): Promise<string | null> {
-  const directory = place.files.projectDir;
-  const options = gitOptions(place);
-  const held = await filesSince(directory, task.commit, options);
+  const held = await filesSince(place.files.projectDir, task.commit, gitOptions(place));
+  if (held === null) return 'git does not say which files the commit has.';
   const strange = held.filter((path) => !paths.includes(path) && !isInScope(path, task.scope));
   if (strange.length > 0) return PLAN_TEXTS.addedByHook(strange, task.id);
-  const stands = isWhole ? await readRepository(directory, options) : null;
   if (stands === null || typeof stands === 'string') return stands;
   const differs = stands.concealed.filter((path) => paths.includes(path));
   return differs.length === 0 ? null : PLAN_TEXTS.differs(differs, task.id);
 }
 
-/** Amends the commit with changes that its hooks (formatters, for example) left in the tree. */
-async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]): Promise<string[]> {
-  const stands = await readRepository(place.files.projectDir, gitOptions(place));
-  const changed =
-    typeof stands === 'string'
-      ? []
-      : stands.changed.filter((path) => paths.includes(path) && !stands.concealed.includes(path));
-  if (changed.length === 0) return [];
+/** Amends the commit with changes that its hooks (formatters, for example) left in the tree. Returns how the repository stands then. */
+async function takeInWhatHooksChanged(
+  place: PlanPlace,
+  paths: readonly string[],
+): Promise<{ readonly notes: readonly string[]; readonly stands: Repository | string }> {
+  const look = () => readRepository(place.files.projectDir, gitOptions(place));
+  const stands = await look();
+  if (typeof stands === 'string') return { notes: [], stands };
+  const changed = stands.changed.filter((path) => paths.includes(path) && !stands.concealed.includes(path));
+  if (changed.length === 0) return { notes: [], stands };
   const added = await add(place, ['--all'], changed);
   const words = ['commit', '--quiet', '--amend', '--no-edit', '--no-verify'];
   const amended = added.ok ? await changeByGit({ ...changing(place), words }) : added;
-  return amended.ok ? [] : [PLAN_TEXTS.notTakenIn(changed, amended.said)];
+  return amended.ok
+    ? { notes: [], stands: await look() }
+    : { notes: [PLAN_TEXTS.notTakenIn(changed, amended.said)], stands };
 }
 
 async function add(place: PlanPlace, words: readonly string[], paths: readonly string[]): Promise<GitChanged> {
   if (paths.length === 0) return { ok: true, text: '' };
-  return changeByGit({
-    ...changing(place),
-    words: ['--literal-pathspecs', 'add', ...words, ...((await isSparse(place)) ? ['--sparse'] : []), ...FROM_INPUT],
-    input: paths.join('\0'),
-  });
+  const stage = (...sparse: string[]) =>
+    changeByGit({
+      ...changing(place),
+      words: ['--literal-pathspecs', 'add', ...words, ...sparse, ...FROM_INPUT],
+      input: paths.join('\0'),
+    });
+  const added = await stage();
+  // Older versions of git do not know --sparse.
+  return !added.ok && (await isSparse(place)) ? stage('--sparse') : added;
 }
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 
-/** Returns whether the checkout is sparse: `git add` then needs --sparse, which older versions of git do not know. */
+/** Returns whether the checkout is sparse: `git add` then refuses files outside it without --sparse. */
 async function isSparse(place: PlanPlace): Promise<boolean> {
   const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
   const answer = await runGit(place.files.projectDir, words, gitOptions(place));

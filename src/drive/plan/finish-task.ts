@@ -33,12 +33,15 @@ export async function finishTask(
   writeTexts(place, begun);
   let committed: TaskCommit;
   try {
-    committed = await commitTask(place, task, begun, checks);
+    committed = await commitTask(place, task, { intent: begun, changes: work.changes }, checks);
   } catch (error) {
     await recoverCommit(place);
     throw error;
   }
-  if (committed.ok) return { notes: committed.notes };
+  if (committed.ok) {
+    if (committed.commit !== null) writeRecord(files.commitIntent, { ...begun, made: committed.commit });
+    return { notes: committed.notes };
+  }
   await rollBack(place, begun);
   removeIfThere(files.commitIntent);
   const problems = typeof committed.why === 'string' ? [failed(committed.why)] : committed.why;

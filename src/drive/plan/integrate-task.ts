@@ -50,7 +50,7 @@ export async function integrateTask(
     const main = readMain(place);
     if (main.tip === task.commit) task = adoptPlan(calm, task, main);
     else {
-      const { task: moved, conflicts } = await moveTask(calm, task, main);
+      const { task: moved, conflicts } = await moveTask(calm, task, main, work.changes);
       task = moved;
       if (conflicts.length > 0) return misfit(passed, PART_TEXTS.conflicts(conflicts, task.id), notes);
       const { results, changes } = await examineWork(place, task);
@@ -133,11 +133,17 @@ function movePath({ files }: PartPlace): string {
 
 /**
  * Moves the uncommitted work of a task to the tip of the plan's branch: the worktree then has both, with conflict markers
- * where they conflict, and the main project's plan and progress file. Not aborted. Throws RalphError `refused`.
+ * where they conflict, and the main project's plan and progress file. `changes` are the files of the work. Not aborted. Throws
+ * RalphError `refused`.
  */
-export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan): Promise<MovedTask> {
+export async function moveTask(
+  place: PartPlace,
+  task: OpenTask,
+  main: MainPlan,
+  changes: readonly string[],
+): Promise<MovedTask> {
   const { contract } = place;
-  const staged = await stageTask(place, task, false);
+  const staged = await stageTask(place, task, changes, false);
   if (!staged.ok) throw new RalphError('refused', staged.said);
   const work = await git(place, ['write-tree']);
   const commit = await git(place, ['commit-tree', work, '-p', task.commit, '-m', `Work on ${task.id}`]);

@@ -185,5 +185,5 @@ async function catchUp(place: PartPlace): Promise<void> {
   }
   if (stands.branch !== before.branch) return;
   if (main.tip === before.commit) adoptPlan(place, before, main);
-  else await moveTask(calm, before, main);
+  else await moveTask(calm, before, main, stands.changed);
 }

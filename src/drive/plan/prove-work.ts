@@ -39,7 +39,7 @@ async function candidateOf(place: PlanPlace, task: OpenTask, work: FoundWork): P
   writeRecord(files.commitIntent, intent);
   try {
     writeTexts(place, intent);
-    const staged = await stageTask(place, task);
+    const staged = await stageTask(place, task, work.changes);
     if (!staged.ok) throw new RalphError('refused', staged.said);
     const tree = await git(place, ['write-tree']);
     return await git(place, ['commit-tree', tree, '-p', task.commit], intent.message);

@@ -111,6 +111,12 @@ export async function lastCommit(
   return parent ? { parent, subject } : null;
 }
 
+/** Returns whether HEAD is this commit or comes after it. */
+export async function isInHistory(projectDir: string, commit: string, options: GitOptions): Promise<boolean> {
+  const answer = await runGit(projectDir, ['merge-base', '--is-ancestor', commit, 'HEAD'], options);
+  return answer.kind === 'answer';
+}
+
 export async function commitsSince(projectDir: string, since: string, options: GitOptions): Promise<number> {
   if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
   const words = ['rev-list', '--count', `${since}..HEAD`];
@@ -118,14 +124,12 @@ export async function commitsSince(projectDir: string, since: string, options: G
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
 
-/** Lists files in which HEAD differs from a commit, relative to the project. */
-export async function filesSince(projectDir: string, base: string, options: GitOptions): Promise<string[]> {
-  const words = ['diff-tree', '--name-only', '--no-renames', '-r', '-z', base, 'HEAD', '--'];
-  const [files, prefix] = [
-    await runGit(projectDir, words, options),
-    await runGit(projectDir, ['rev-parse', '--show-prefix'], options),
-  ];
-  if (files.kind !== 'answer' || prefix.kind !== 'answer') return [];
+/** Lists files in which HEAD differs from a commit, relative to the project; null if git does not answer. */
+export async function filesSince(projectDir: string, base: string, options: GitOptions): Promise<string[] | null> {
+  const ask = (words: readonly string[]) => runGit(projectDir, words, options);
+  const files = await ask(['diff-tree', '--name-only', '--no-renames', '-r', '-z', base, 'HEAD', '--']);
+  const prefix = await ask(['rev-parse', '--show-prefix']);
+  if (files.kind !== 'answer' || prefix.kind !== 'answer') return null;
   const begin = prefix.text.trim();
   return partsOf(files.text).map((path) => fromProject(path, begin));
 }
