@@ -1,7 +1,6 @@
 /**
  * Patterns of the user: the subset of RE2 that JavaScript interprets alike. A pattern may begin with the flags `(?i)`, `(?s)`
- * and `(?m)`. RE2 itself checks the syntax once, at the start of a loop; this module rejects what the two interpret
- * differently.
+ * and `(?m)`. JavaScript checks the syntax; this module rejects what RE2 does not know or interprets differently.
  */
 
 const LEADING_FLAGS = /^(?:\(\?[ims]+\))*/;
@@ -15,7 +14,12 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   '\\a': 'write \\x07',
   '\\Q': 'put a backslash before each special character',
   '\\C': 'write .',
+  '\\c': 'write \\x and two digits',
+  '\\u': 'write \\x and two digits, or the character itself',
+  '\\k': 'RE2 has no back-references',
 };
+/** Greatest number of repetitions that RE2 knows; nested ones multiply. */
+const MOST_REPEATED = 1000;
 
 /** Compiles a pattern, with `whole` for entire texts. Throws a SyntaxError that names the spelling to use instead. */
 export function compilePattern(pattern: string, whole = false): RegExp {
@@ -36,9 +40,12 @@ export function patternText(text: string): string {
 
 function unsupported(body: string, ignoreCase: boolean): string | null {
   let inClass = false;
+  let repeated = 1;
   for (const [token] of body.matchAll(TOKEN)) {
     const problem = tokenProblem(token, inClass, ignoreCase);
     if (problem !== null) return problem;
+    if (!inClass && /^\{\d/.test(token)) repeated *= Math.max(1, ...token.slice(1, -1).split(',').map(Number));
+    if (repeated > MOST_REPEATED) return `all repetitions together must be at most ${MOST_REPEATED}`;
     inClass = inClass ? token !== ']' : token.startsWith('[');
   }
   return null;
@@ -52,6 +59,7 @@ function tokenProblem(token: string, inClass: boolean, ignoreCase: boolean): str
   if (token === '[]' || token === '[^]') return 'a class cannot begin with ]: write \\]';
   if (/^[{}\]]$/.test(token)) return `a single ${token} is not supported: write \\${token}`;
   if (token.startsWith('(?P')) return 'named groups are not supported: write (?:…)';
+  if (/^\(\?<?[=!]$/.test(token)) return 'RE2 has no look-around, such as (?=…) or (?!…)';
   if (token.startsWith('(?') && !/^\(\?(?::|<\w)$/.test(token))
     return 'flags count only at the beginning of a pattern: (?i), (?s), (?m)';
   return null;
@@ -64,7 +72,10 @@ function escapeProblem(token: string, inClass: boolean, ignoreCase: boolean): st
     return `${token} is not supported: write it in braces, such as \\p{L} or \\P{L}`;
   if (token.startsWith('\\P') && (ignoreCase || inClass)) return `${token} is not supported under (?i) or in brackets`;
   if (token.startsWith('\\x{')) return `${token} is not supported: write \\x and two digits, or the character itself`;
-  if (/^\\[1-9]$/.test(token)) return `${token} is not supported: write \\x and two digits`;
+  if (/^\\[1-9]$/.test(token)) return `${token} is not supported: write \\x and two digits, RE2 has no back-references`;
+  if (/^\\[pP]/.test(token) && !/^\\[pP]\{(?:[LMNPSZ][a-z]?|C[cfos])\}$/.test(token))
+    return `${token} is not supported: write a general category, such as \\p{L} or \\p{Lu}`;
+  if (inClass && token === '\\b') return '\\b is not supported in brackets: write \\x08';
   const isPlain = inClass ? /^\\[^\w^$\\.*+?()[\]{}|/-]$/u : /^\\[^\w^$\\.*+?()[\]{}|/]$/u;
   return isPlain.test(token) || token === '\\_' ? `${token} is not supported: write ${token.slice(1)}` : null;
 }

@@ -1,4 +1,3 @@
-import { RE2JS } from 're2js';
 import * as z from 'zod';
 import { compilePattern } from '../../text/pattern.ts';
 import { formatDuration, parseDuration, parseSeconds } from '../../text/time.ts';
@@ -98,31 +97,15 @@ export function list<T extends z.ZodType>(of: T, what: string) {
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** Returns null if RE2 accepts the pattern and JavaScript compiles it, else the problem. */
+/** Returns null for a pattern that RE2 and JavaScript interpret alike, else the problem. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.trim() === '') return 'must not be blank';
   if (pattern.length > MAX_PATTERN_LENGTH) return `must have at most ${MAX_PATTERN_LENGTH} characters`;
   try {
-    RE2JS.compile(pattern);
-  } catch (error) {
-    return `must be a pattern in RE2 syntax (${unknownToRe2(pattern) ?? plainReason(error)})`;
-  }
-  try {
     compilePattern(pattern);
     return null;
   } catch (error) {
-    return `must be a pattern that RE2 and JavaScript interpret alike (${plainReason(error)})`;
+    const reason = (error as Error).message.replace(/^Invalid regular expression: /, '');
+    return `must be a pattern that RE2 and JavaScript interpret alike (${reason})`;
   }
-}
-
-function unknownToRe2(pattern: string): string | null {
-  const bare = pattern.replace(/\\[^1-9k]/gs, '');
-  if (/\(\?<?[=!]/.test(bare)) return 'RE2 has no look-around, such as (?=…) or (?!…)';
-  if (/\\[1-9]|\\k[<{']/.test(bare)) return 'RE2 has no back-references, such as \\1';
-  if (/\(\?>|[*+?}]\+/.test(bare)) return 'RE2 has no atomic groups and no possessive repetition, such as a++';
-  return null;
-}
-
-function plainReason(error: unknown): string {
-  return (error as Error).message.replace(/^(?:error parsing regexp|Invalid regular expression): /, '');
 }

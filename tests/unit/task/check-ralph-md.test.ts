@@ -113,8 +113,10 @@ guardrails:
 for (const [pattern, reason] of [
   ['(?<!a)b', /look-around/],
   ['(a)\\1', /back-references/],
-  ['a++', /possessive/],
-  ['[a', /missing closing/],
+  ['a++', /Nothing to repeat/],
+  ['\\p{Letter}', /general category/],
+  ['(a{40}){40}', /at most 1000/],
+  ['[a', /Unterminated character class/],
   ['a(?i)b', /only at the beginning/],
   ['  ', /blank/],
 ] as const) {
