@@ -2,7 +2,10 @@ import '../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
+  cpSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -17,15 +20,16 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { recordTree, refOf, repositoryAround } from '../../src/task/git/record-tree.ts';
+import { type RecordedTree, recordTree, refOf, repositoryAround } from '../../src/task/git/record-tree.ts';
 import { applyUndo, planUndo, type UndoFacts, undoBack } from '../../src/task/undo/undo.ts';
-import { GIT_ENV } from '../support/git.ts';
+import { commitFolder, GIT_ENV } from '../support/git.ts';
+import { IS_LONG } from '../support/short-form.ts';
 
-/** Number of random sequences of what a user and an agent do around a loop. */
-const RUNS = Number(process.env['UNDO_RUNS'] ?? 60);
+/** Number of random sequences of what a user and an agent do around a loop; each takes half a second of processor time. */
+const RUNS = Number(process.env['UNDO_RUNS'] ?? (IS_LONG ? 500 : 120));
 const SEED = Number(process.env['UNDO_SEED'] ?? 20261126);
 /** Longer than the tick of the clock that stamps files. */
-const APART_MS = 40;
+const APART_MS = 30;
 
 type Random = (below: number) => number;
 
@@ -58,6 +62,37 @@ function look(root: string): Map<string, string> {
   return found;
 }
 
+/** Folder of the project in its repository. */
+type Folder = '' | 'app';
+
+const templates = new Map<Folder, string>();
+process.once('exit', () => {
+  for (const made of templates.values()) rmSync(made, { recursive: true, force: true });
+});
+
+/** A repository with files, a link, an ignored folder, another project's folder and a submodule, all committed. */
+function template(folder: Folder): string {
+  const known = templates.get(folder);
+  if (known !== undefined) return known;
+  const top = mkdtempSync(join(tmpdir(), 'undo-'));
+  templates.set(folder, top);
+  const at = (path: string): string => join(top, folder, path);
+  for (const path of ['src/deep', 'ignored', 'vendor']) mkdirSync(at(path), { recursive: true });
+  mkdirSync(join(top, 'beside'));
+  writeFileSync(at('vendor/v.txt'), 'v\n');
+  commitFolder(at('vendor'));
+  writeFileSync(join(top, 'beside/o.txt'), 'o\n');
+  for (const path of ['a.txt', 'src/b.txt', 'ignored/x.txt']) writeFileSync(at(path), `${path}\n`);
+  writeFileSync(at('src/deep/c.sh'), '#!/bin/sh\n');
+  writeFileSync(at('.gitignore'), 'ignored/\n');
+  chmodSync(at('src/deep/c.sh'), 0o755);
+  symlinkSync('a.txt', at('link'));
+  commitFolder(top);
+  appendFileSync(join(top, '.git/config'), '[maintenance]\n\tauto = false\n[core]\n\tfsync = none\n');
+  rmSync(join(top, '.git/hooks'), { recursive: true });
+  return top;
+}
+
 class World {
   readonly top = mkdtempSync(join(tmpdir(), 'undo-'));
   readonly project: string;
@@ -65,45 +100,38 @@ class World {
   /** Paths whose last change is the agent's, and those that the user changed since the start. */
   readonly agents = new Set<string>();
   readonly users = new Set<string>();
-  private count = 0;
+  private last: 'agent' | 'user' = 'user';
+  private count: number;
 
   readonly random: Random;
-  readonly folder: string;
+  readonly folder: Folder;
 
-  constructor(random: Random, folder: string) {
+  /** `from` is a template, or a world that stays as it is. */
+  constructor(random: Random, folder: Folder, from: World | string) {
     this.random = random;
     this.folder = folder;
     this.project = join(this.top, folder);
-    mkdirSync(this.project, { recursive: true });
-    this.git('init', '--quiet', '--initial-branch=main');
-    for (const key of ['user.name', 'user.email']) this.git('config', key, 'ada@example.com');
-    this.put('a.txt', 'a\n');
-    this.put('src/b.txt', 'b\n');
-    this.put('src/deep/c.sh', '#!/bin/sh\n');
-    this.put('.gitignore', 'ignored/\n');
-    chmodSync(join(this.project, 'src/deep/c.sh'), 0o755);
-    symlinkSync('a.txt', join(this.project, 'link'));
-    mkdirSync(join(this.top, 'beside'), { recursive: true });
-    writeFileSync(join(this.top, 'beside/o.txt'), 'o\n');
-    this.git('add', '--all');
-    this.git('commit', '--quiet', '--message', 'first');
+    this.count = from instanceof World ? from.count : 0;
+    cpSync(from instanceof World ? from.top : from, this.top, { recursive: true, verbatimSymlinks: true });
   }
 
   git(...words: string[]): string {
-    return spawnSync('git', words, { cwd: this.project, env: GIT_ENV, encoding: 'utf8' }).stdout;
+    // Nobody else commits in the seconds of the loop's calls.
+    const env = this.last === 'user' ? { ...GIT_ENV, GIT_COMMITTER_DATE: '@2000000000 +0000' } : GIT_ENV;
+    return spawnSync('git', words, { cwd: this.project, env, encoding: 'utf8' }).stdout;
   }
 
   put(path: string, text: string): void {
     const at = join(this.project, path);
     mkdirSync(dirname(at), { recursive: true });
-    if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(at);
+    rmSync(at, { force: true });
     writeFileSync(at, text);
   }
 
   /** A file of the project that is there, without those of the other side. */
   private pick(not: ReadonlySet<string>): string | null {
     const all = [...look(this.project).keys()].filter(
-      (path) => !not.has(join(this.folder, path)) && !path.startsWith('ignored/'),
+      (path) => !not.has(join(this.folder, path)) && !/^(?:ignored|vendor|nested\d*)\//.test(path),
     );
     return all[this.random(all.length)] ?? null;
   }
@@ -115,24 +143,49 @@ class World {
     const fresh = `${['new', 'src/new', 'src/deep/new', 'odd ü "name'][random(4)]}${this.count}.txt`;
     const acts: (() => void)[] = [
       () => this.put(fresh, `new ${this.count}\n`),
-      () => path && this.put(path, `changed ${this.count}\n`),
-      () => path && rmSync(join(this.project, path)),
-      () => path && renameSync(join(this.project, path), join(this.project, fresh)),
+      () =>
+        path && !lstatSync(this.at(path)).isSymbolicLink() && appendFileSync(this.at(path), `changed ${this.count}\n`),
+      () => path && this.put(path, `replaced ${this.count}\n`),
+      () => path && rmSync(this.at(path)),
+      () => path && this.move(path, fresh),
       () =>
         path &&
-        !lstatSync(join(this.project, path)).isSymbolicLink() &&
-        chmodSync(join(this.project, path), [0o644, 0o755][random(2)] ?? 0o644),
+        !lstatSync(this.at(path)).isSymbolicLink() &&
+        chmodSync(this.at(path), [0o644, 0o755][random(2)] ?? 0o644),
       () => this.put('ignored/x.txt', `ignored ${this.count}\n`),
+      () => this.put('.gitignore', `ignored/\n${path ?? 'new*'}\n`),
       () => writeFileSync(join(this.top, 'beside/o.txt'), `beside ${this.count}\n`),
       () => symlinkSync(`target${this.count}`, join(this.project, `link${this.count}`)),
+      () => this.put('vendor/v.txt', `vendor ${this.count}\n`),
       () => void this.git('add', '--all', '.'),
-      ...(mayCommit ? [() => this.commit()] : []),
-      ...(mayCommit && random(12) === 0 ? [() => void this.git('stash', '--quiet')] : []),
-      ...(mayCommit && random(12) === 0
-        ? [() => void this.git('checkout', '--quiet', '-b', `branch${this.count}`)]
-        : []),
+      ...(mayCommit ? [() => this.commit(), () => this.rarely(not)] : []),
     ];
     acts[random(acts.length)]?.();
+  }
+
+  private rarely(not: ReadonlySet<string>): void {
+    const acts: (() => void)[] = [
+      () => void this.git('stash', '--quiet'),
+      () => void this.git('checkout', '--quiet', '-b', `branch${this.count}`),
+      () => void this.git('checkout', '--quiet', '--detach'),
+      () => void this.git('-C', 'vendor', 'commit', '--quiet', '--all', '--allow-empty', '--message', 'in vendor'),
+      () =>
+        cpSync(join(template(this.folder), this.folder, 'vendor'), this.at(`nested${this.count}`), { recursive: true }),
+      () =>
+        existsSync(this.at('src')) &&
+        ![...not].some((path) => path.startsWith(join(this.folder, 'src/'))) &&
+        renameSync(this.at('src'), this.at(`src${this.count}`)),
+    ];
+    acts[this.random(acts.length)]?.();
+  }
+
+  private at(path: string): string {
+    return join(this.project, path);
+  }
+
+  private move(from: string, to: string): void {
+    mkdirSync(dirname(this.at(to)), { recursive: true });
+    renameSync(this.at(from), this.at(to));
   }
 
   commit(): void {
@@ -147,32 +200,58 @@ class World {
     return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path));
   }
 
+  /** Leaves time between the two, since a file's time is all that tells their changes apart. */
+  private turn(who: 'agent' | 'user'): void {
+    if (this.last !== who) sleep(APART_MS);
+    this.last = who;
+  }
+
   agent(): void {
-    sleep(APART_MS);
+    this.turn('agent');
     const from = Date.now() - APART_MS / 2;
     for (const path of this.changedBy(() => this.act(this.users, true))) {
       this.agents.add(path);
       this.users.delete(path);
     }
-    sleep(APART_MS / 2);
     this.spans.push([from, Date.now() + 1]);
-    sleep(APART_MS);
   }
 
   /** `during`: the user removes nothing, because a missing file has no time. */
   user(mayCommit: boolean): void {
+    this.turn('user');
     const known = look(this.top);
     for (const path of this.changedBy(() => this.act(this.agents, mayCommit))) {
       this.users.add(path);
       if (!look(this.top).has(path) && known.has(path)) this.users.delete(path);
     }
   }
+
+  /** Whether the agent was at work at a time of a file, or in the whole second of a commit. */
+  isLoops(at: number): boolean {
+    const second = (time: number): number => Math.floor(time / 1000);
+    return this.spans.some(([from, to]) =>
+      Number.isInteger(at) ? second(at) >= second(from) && second(at) <= second(to) : at >= from && at <= to,
+    );
+  }
+
+  /** Branches, stashes and the checked-out branch or commit. */
+  refs(): Map<string, string> {
+    const found = new Map([['HEAD', readFileSync(join(this.top, '.git/HEAD'), 'utf8')]]);
+    const folder = join(this.top, '.git/refs');
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      if (name.startsWith('ralph-loop') || lstatSync(join(folder, name)).isDirectory()) continue;
+      found.set(name, readFileSync(join(folder, name), 'utf8'));
+    }
+    return found;
+  }
 }
 
 interface Outcome {
   readonly refused: boolean;
   readonly start: Map<string, string>;
+  readonly startHead: string;
   readonly before: Map<string, string>;
+  readonly refsBefore: Map<string, string>;
   readonly after: Map<string, string>;
   readonly world: World;
 }
@@ -182,7 +261,7 @@ type Undo = (world: World, facts: UndoFacts) => Promise<boolean>;
 const ours: Undo = async ({ project }, facts) => {
   try {
     const plan = await planUndo(project, GIT_ENV, facts);
-    await applyUndo(plan, facts.loopId, true);
+    await applyUndo(plan, LOOP.loopId, true);
     return false;
   } catch (error) {
     if ((error as { code?: string }).code === 'refused') return true;
@@ -196,42 +275,70 @@ const former: Undo = async (world, { start }) => {
   return false;
 };
 
-async function play(seed: number, undo: Undo): Promise<Outcome> {
+const LOOP = { loopId: 'loop-1', sandbox: undefined };
+
+async function record({ project }: World, name: string): Promise<RecordedTree> {
+  const around = await repositoryAround(project, GIT_ENV);
+  assert.ok(around !== null);
+  return recordTree(around, refOf(LOOP.loopId, name), name);
+}
+
+function many(random: Random, most: number, act: () => void): void {
+  for (let left = random(most + 1); left > 0; left -= 1) act();
+}
+
+interface Base {
+  readonly seed: number;
+  readonly world: World;
+  readonly start: RecordedTree;
+}
+
+let base: Base | null = null;
+
+/** What the user did before the start, and the start: shared by the sequences of this many seeds. */
+const SHARED = 4;
+
+async function baseOf(seed: number): Promise<Base> {
+  if (base?.seed === seed) return base;
+  if (base !== null) rmSync(base.world.top, { recursive: true, force: true });
   const random = randomFrom(seed);
-  const world = new World(random, random(3) === 0 ? 'app' : '');
-  const many = (most: number, act: () => void): void => {
-    for (let left = random(most + 1); left > 0; left -= 1) act();
-  };
-  const record = async (name: string) => {
-    const around = await repositoryAround(world.project, GIT_ENV);
-    assert.ok(around !== null);
-    return recordTree(around, refOf('loop-1', name), name);
-  };
-  many(3, () => world.user(true));
-  world.agents.clear();
-  world.users.clear();
-  const start = await record('start');
+  const folder = random(3) === 0 ? 'app' : '';
+  const world = new World(random, folder, template(folder));
+  many(random, 3, () => world.user(true));
+  base = { seed, world, start: await record(world, 'start') };
+  return base;
+}
+process.once('exit', () => base && rmSync(base.world.top, { recursive: true, force: true }));
+
+async function play(seed: number, undo: Undo): Promise<Outcome> {
+  const { world: before, start } = await baseOf(Math.floor(seed / SHARED) * SHARED);
+  const random = randomFrom(seed * 2 + 1);
+  const world = new World(random, before.folder, before);
   const atStart = look(world.top);
-  many(5, () => (random(4) === 0 ? world.user(random(20) === 0) : world.agent()));
-  const end = await record('end');
-  sleep(APART_MS);
-  many(3, () => world.user(random(8) === 0));
-  const before = look(world.top);
-  const isLoops = (at: number): boolean => world.spans.some(([from, to]) => at >= from && at <= to);
-  const facts = { loopId: 'loop-1', sandbox: undefined, start, end, isLoops };
-  const refused = await undo(world, facts);
-  return { refused, start: atStart, before, after: look(world.top), world };
+  many(random, 5, () => (random(4) === 0 ? world.user(random(20) === 0) : world.agent()));
+  const end = await record(world, 'end');
+  many(random, 3, () => world.user(random(8) === 0));
+  const outcome = { start: atStart, startHead: start.head, before: look(world.top), refsBefore: world.refs() };
+  const refused = await undo(world, { sandbox: undefined, start, end, isLoops: (at) => world.isLoops(at) });
+  return { ...outcome, refused, after: look(world.top), world };
 }
 
 /** Returns what is wrong after an undo; null if nothing is. */
-function problemOf({ refused, start, before, after, world }: Outcome): string | null {
-  const own = (path: string): boolean => path.startsWith(world.folder) && !path.includes('ignored/');
+function problemOf({ refused, start, startHead, before, refsBefore, after, world }: Outcome): string | null {
+  const own = (path: string): boolean => path.startsWith(world.folder) && !/(?:^|\/)(?:vendor|nested\d+)\//.test(path);
   for (const path of new Set([...start.keys(), ...before.keys(), ...after.keys()])) {
     const isAgents = !refused && own(path) && world.agents.has(path) && !world.users.has(path);
     const wanted = isAgents ? start.get(path) : before.get(path);
     // A file that the user removed is brought back: its time is unknown.
     if (!isAgents && !before.has(path) && start.has(path) && after.get(path) === start.get(path)) continue;
+    // What was ignored at the start is not in its record.
+    if (isAgents && path.includes('ignored/') && after.get(path) === before.get(path)) continue;
     if (after.get(path) !== wanted) return `${path}: ${after.get(path)} instead of ${wanted}`;
+  }
+  const head = refsBefore.get('HEAD')?.trim().replace('ref: refs/', '') ?? '';
+  for (const [name, id] of world.refs()) {
+    const mayMove = !refused && (name === head || (name === 'HEAD' && !id.startsWith('ref:')));
+    if (id !== refsBefore.get(name) && !(mayMove && id.trim() === startHead)) return `${name} is ${id}`;
   }
   return null;
 }
@@ -241,14 +348,15 @@ test('an undo takes back the agent’s changes, loses nothing of the user’s, a
   for (let run = 0; run < RUNS; run += 1) {
     const seed = SEED + run;
     const outcome = await play(seed, ours);
-    const { world, refused, before } = outcome;
+    const { world, refused, before, refsBefore } = outcome;
     try {
       assert.equal(problemOf(outcome), null, `seed ${seed}, refused ${refused}`);
       if (refused) continue;
       done += 1;
-      const hadUndo = world.git('for-each-ref', 'refs/ralph-loop/loop-1/undone-1') !== '';
-      if (hadUndo) await undoBack(world.project, GIT_ENV, { loopId: 'loop-1', sandbox: undefined });
+      if (existsSync(join(world.top, '.git/refs/ralph-loop/loop-1/undone-1')))
+        await undoBack(world.project, GIT_ENV, LOOP);
       assert.deepEqual([...look(world.top)].sort(), [...before].sort(), `back, seed ${seed}`);
+      assert.deepEqual(world.refs(), refsBefore, `back, seed ${seed}`);
     } finally {
       rmSync(world.top, { recursive: true, force: true });
     }

@@ -52,7 +52,6 @@ async function undo(context: CommandContext): Promise<number> {
     );
   }
   const plan = await planUndo(files.projectDir, env, {
-    loopId,
     sandbox: contract.sandbox,
     start: start.tree,
     end: endOfLoop(files, state),

@@ -26,6 +26,8 @@ export interface Around extends Place {
   readonly prefix: string;
   readonly indexFile: string;
   readonly head: string;
+  /** Tree of the head. */
+  readonly headTree: string;
   readonly branch: string | null;
 }
 
@@ -38,7 +40,7 @@ interface Place {
   readonly gitDir?: string;
 }
 
-/** Reference of a loop: `start`, `end`, `now`, and `undone-N` for the state before each undo. */
+/** Reference of a loop: `start`, `end`, and `undone-N` for the state before each undo. */
 export const refOf = (loopId: string, name: string): string => `refs/ralph-loop/${loopId}/${name}`;
 
 const IDENTITY = {
@@ -96,60 +98,92 @@ export async function repositoryAround(projectDir: string, env: Env, sandbox?: S
     '--absolute-git-dir',
     '--git-path',
     'index',
-    '--verify',
     'HEAD^{commit}',
+    'HEAD^{tree}',
+    '--symbolic-full-name',
+    'HEAD',
   ];
   const found = await git(place, ['rev-parse', ...places]);
   if (!found.ok) return null;
-  const [top = '', prefix = '', gitDir = '', index = '', head = ''] = Buffer.from(found.text, 'latin1')
-    .toString()
-    .split('\n');
-  const branch = await git(place, ['symbolic-ref', '--quiet', 'HEAD']);
-  const name = branch.ok ? branch.text.trim() : null;
-  return { ...place, top, prefix, gitDir, indexFile: resolve(projectDir, index), head, branch: name };
+  const lines = Buffer.from(found.text, 'latin1').toString().split('\n');
+  const [top = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = lines;
+  const branch = name.startsWith('refs/') ? name : null;
+  return { ...place, top, prefix, gitDir, indexFile: resolve(projectDir, index), head, headTree, branch };
 }
 
-/**
- * Records the project's files and the index under a reference. Leaves work tree, index, stash and branches as they are. `also`
- * are paths, from the top of the repository, that are recorded even if they are ignored. Throws if git refuses.
- */
-export async function recordTree(
-  around: Around,
-  ref: string,
-  message: string,
-  also: readonly string[] = [],
-): Promise<RecordedTree> {
-  const { top, gitDir, indexFile, head, branch } = around;
+/** Calls `use` with a copy of the index, which is removed afterwards. */
+async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(gitDir, 'ralph-index-'));
   try {
-    const [copy, work] = [join(folder, 'index'), join(folder, 'work')];
-    for (const to of [copy, work]) if (existsSync(indexFile)) copyFileSync(indexFile, to);
-    const staged = await git(around, ['write-tree'], { index: copy });
-    // Files that cannot be read stay as the index has them.
-    await git(around, ['add', '--all', '--ignore-errors', '--', '.'], { index: work });
-    const forced = also.filter((path) => isFileAt(top, path));
-    if (forced.length > 0) {
-      const words = [
-        '--literal-pathspecs',
-        'add',
-        '--force',
-        '--ignore-errors',
-        '--pathspec-from-file=-',
-        '--pathspec-file-nul',
-      ];
-      await git(around, words, { index: work, input: Buffer.from(forced.join('\0'), 'latin1'), at: top });
-    }
-    const tree = must(await git(around, ['write-tree'], { index: work }));
-    const index = staged.ok
-      ? must(await git(around, ['commit-tree', staged.text.trim(), '-p', head, '-m', 'Index']))
-      : null;
-    const parents = [head, ...(index === null ? [] : [index])].flatMap((parent) => ['-p', parent]);
-    const commit = must(await git(around, ['commit-tree', tree, ...parents, '-F', '-'], { input: message }));
-    must(await git(around, ['update-ref', ref, commit]));
-    return { commit, index, head, branch };
+    const index = join(folder, 'index');
+    if (existsSync(indexFile)) copyFileSync(indexFile, index);
+    return await use(index);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Calls `use` with an index of the project's files, untracked ones included and ignored ones not, which is removed afterwards. */
+export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>): Promise<T> {
+  return withIndexCopy(around, async (index) => {
+    // Files that cannot be read stay as the index has them.
+    await git(around, ['add', '--all', '--ignore-errors', '--', '.'], { index });
+    return use(index);
+  });
+}
+
+/** Makes an index hold these paths, from the top of the repository, as they are on disk, even if they are ignored. */
+export async function indexPaths(around: Around, index: string, paths: readonly string[]): Promise<void> {
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  const words = ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'];
+  must(await git(around, words, { index, input, at: around.top }));
+}
+
+/** Returns a commit whose tree is the index, which is the head if both are the same; null while a merge has conflicts. */
+export function commitIndex(around: Around): Promise<string | null> {
+  const { head, headTree } = around;
+  return withIndexCopy(around, async (index) => {
+    const staged = await git(around, ['write-tree'], { index });
+    if (!staged.ok) return null;
+    const tree = staged.text.trim();
+    return tree === headTree ? head : must(await git(around, ['commit-tree', tree, '-p', head, '-m', 'Index']));
+  });
+}
+
+/** Records the project's files and the index under a reference. Leaves them, stash and branches as they are. Throws if git refuses. */
+export async function recordTree(around: Around, ref: string, message: string): Promise<RecordedTree> {
+  const index = await commitIndex(around);
+  const commit = await withFilesIndexed(around, (files) => keepTree(around, { files, index, ref, message }));
+  return { commit, index, head: around.head, branch: around.branch };
+}
+
+/** Records these paths, from the top of the repository, and the index under a reference. Throws if git refuses. */
+export async function recordPaths(
+  around: Around,
+  paths: readonly string[],
+  as: Pick<Kept, 'index' | 'ref' | 'message'>,
+): Promise<void> {
+  await withIndexCopy(around, async (files) => {
+    await indexPaths(around, files, paths);
+    await keepTree(around, { files, ...as });
+  });
+}
+
+interface Kept {
+  /** Index whose tree is kept. */
+  readonly files: string;
+  /** Commit of the repository's own index. */
+  readonly index: string | null;
+  readonly ref: string;
+  readonly message: string;
+}
+
+async function keepTree(around: Around, { files, index, ref, message }: Kept): Promise<string> {
+  const tree = must(await git(around, ['write-tree'], { index: files }));
+  const parents = [...new Set([around.head, index ?? around.head])].flatMap((parent) => ['-p', parent]);
+  const commit = must(await git(around, ['commit-tree', tree, ...parents, '-F', '-'], { input: message }));
+  must(await git(around, ['update-ref', ref, commit]));
+  return commit;
 }
 
 export function must({ ok, text, complaint }: Answer): string {
@@ -161,7 +195,7 @@ export function must({ ok, text, complaint }: Answer): string {
 export const onDisk = (top: string, path: string): Buffer =>
   Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
 
-function isFileAt(top: string, path: string): boolean {
+export function isFileAt(top: string, path: string): boolean {
   const stat = lstatSync(onDisk(top, path), { throwIfNoEntry: false });
   return stat !== undefined && !stat.isDirectory();
 }

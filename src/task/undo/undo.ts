@@ -1,16 +1,20 @@
-import { lstatSync, mkdtempSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { RalphError } from '../../text/message.ts';
 import {
   type Around,
+  commitIndex,
   git,
+  indexPaths,
+  isFileAt,
   must,
   onDisk,
   type RecordedTree,
-  recordTree,
+  recordPaths,
   refOf,
   repositoryAround,
+  withFilesIndexed,
 } from '../git/record-tree.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 
@@ -37,7 +41,6 @@ export interface UndoPlan {
 type Env = NodeJS.ProcessEnv;
 
 export interface UndoFacts {
-  readonly loopId: string;
   /** Sandbox of the loop, in which its git ran as well. */
   readonly sandbox: Sandbox | undefined;
   readonly start: RecordedTree;
@@ -52,25 +55,16 @@ const ADVICE = 'Bring single files back: git restore --source';
 
 /** Compares the project with its start. Throws `refused` if branch or commits are not as the loop has left them. */
 export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): Promise<UndoPlan> {
-  const { loopId, start, end, isLoops, sandbox } = facts;
+  const { start, end, isLoops, sandbox } = facts;
   const around = await repositoryAround(projectDir, env, sandbox);
   if (around === null)
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
   const commits = await commitsSince(around, facts);
-  const before = await changesBetween(around, start.commit, null);
-  const known = await recordTree(
-    around,
-    refOf(loopId, 'now'),
-    'Before an undo',
-    before.map(({ path }) => path),
-  );
-  const later = new Set(
-    end === null ? [] : (await changesBetween(around, end.commit, known.commit)).map(({ path }) => path),
-  );
+  const { since, later } = await projectSince(around, start.commit, end?.commit ?? null);
   const bring: Path[] = [];
   const added: Path[] = [];
   const left: LeftAlone[] = [];
-  for (const { path, was, is } of await changesBetween(around, start.commit, known.commit)) {
+  for (const { path, was, is } of since) {
     if (isLoopsOwn(path.slice(Buffer.byteLength(around.prefix)))) continue;
     const stat = lstatSync(onDisk(around.top, path), { throwIfNoEntry: false });
     if (was === GITLINK || is === GITLINK) left.push({ path, why: 'repository' });
@@ -102,24 +96,26 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
     throw new RalphError('refused', text);
   }
   if (head === start.head) return [];
-  const list = await git(around, ['log', '--format=%H%x09%ct%x09%h %s', `${start.head}..${head}`]);
-  const back = await git(around, ['merge-base', '--is-ancestor', start.head, head]);
+  const words = ['log', '--left-right', '--no-show-signature', '--format=%m%x09%H%x09%ct%x09%h %s'];
+  const list = await git(around, [...words, `${start.head}...${head}`]);
   const lines = list.text
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.split('\t'));
-  if (!list.ok || !back.ok) {
+  if (!list.ok || lines.some(([side]) => side === '<')) {
     throw new RalphError('refused', `The history since the start was rewritten. Nothing was changed. ${advice}`);
   }
   const inLoop =
-    end === null ? null : new Set((await git(around, ['rev-list', `${start.head}..${end.head}`])).text.split('\n'));
+    end === null || end.head === head
+      ? null
+      : new Set((await git(around, ['rev-list', `${start.head}..${end.head}`])).text.split('\n'));
   // Git stores whole seconds.
   const others = lines.filter(
-    ([id = '', at = '']) =>
+    ([, id = '', at = '']) =>
       inLoop?.has(id) === false || !(isLoops(Number(at) * 1000) || isLoops(Number(at) * 1000 + 999)),
   );
   if (others.length > 0) {
-    const shown = others.map(([, , text]) => text).join('; ');
+    const shown = others.map(([, , , text]) => text).join('; ');
     throw new RalphError(
       'refused',
       `These commits since the start are not the loop's: ${shown}. Nothing was changed. ${advice}`,
@@ -132,7 +128,7 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
       `Commits since the start were pushed. Nothing was changed. Undo them with git revert. ${advice}`,
     );
   }
-  return lines.map(([, , text = '']) => text);
+  return lines.map(([, , , text = '']) => text);
 }
 
 interface TreeChange {
@@ -144,17 +140,42 @@ interface TreeChange {
 
 const NONE = '000000';
 
-/** Compares two commits in the project's folder; `to` null is the work tree with its present index. */
-async function changesBetween(around: Around, from: string, to: string | null): Promise<TreeChange[]> {
-  const { prefix } = around;
+/** Compares the project's files with their start, ignored ones of it included, and names those that differ from `end`. */
+function projectSince(
+  around: Around,
+  start: string,
+  end: string | null,
+): Promise<{ readonly since: readonly TreeChange[]; readonly later: ReadonlySet<Path> }> {
+  return withFilesIndexed(around, async (index) => {
+    let since = await changesFrom(around, start, { index });
+    const ignored = since.filter(({ path, is }) => is === null && isFileAt(around.top, path)).map(({ path }) => path);
+    if (ignored.length > 0) {
+      await indexPaths(around, index, ignored);
+      since = await changesFrom(around, start, { index });
+    }
+    const later = end === null ? [] : await changesFrom(around, end, { index });
+    return { since, later: new Set(later.map(({ path }) => path)) };
+  });
+}
+
+/** Compares a commit with another one, or with an index, in the project's folder. */
+async function changesFrom(
+  around: Around,
+  from: string,
+  to: string | { readonly index: string },
+): Promise<TreeChange[]> {
+  const { prefix, top: at } = around;
   const only = prefix === '' ? [] : ['--', `:(literal)${prefix}`];
-  const options = ['-r', '-z', '--no-renames', '--ignore-submodules=dirty'];
-  const words = to === null ? ['diff-index', ...options, from, ...only] : ['diff-tree', ...options, from, to, ...only];
-  const fields = must(await git(around, words, { at: around.top })).split('\0');
+  const options = ['-r', '-z', '--no-renames', from];
+  const answer =
+    typeof to === 'string'
+      ? await git(around, ['diff-tree', ...options, to, ...only], { at })
+      : await git(around, ['diff-index', '--cached', ...options, ...only], { at, index: to.index });
+  const fields = must(answer).split('\0');
   const changes: TreeChange[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [was = '', is = ''] = (fields[at] ?? '').slice(1).split(' ');
-    changes.push({ path: fields[at + 1] ?? '', was: was === NONE ? null : was, is: is === NONE ? null : is });
+  for (let field = 0; field + 1 < fields.length; field += 2) {
+    const [was = '', is = ''] = (fields[field] ?? '').slice(1).split(' ');
+    changes.push({ path: fields[field + 1] ?? '', was: was === NONE ? null : was, is: is === NONE ? null : is });
   }
   return changes;
 }
@@ -181,37 +202,36 @@ export async function applyUndo(plan: UndoPlan, loopId: string, removesNew: bool
   const { around, start, bring, commits } = plan;
   const { head, branch } = around;
   const added = removesNew ? plan.added : [];
-  const number = 1 + Math.max(0, ...(await undone(around, loopId)));
+  const number = 1 + Math.max(0, ...(await undone(around, loopId)).map((one) => one.number));
   const paths = [...bring, ...added];
-  const index = await git(around, ['rev-parse', '--verify', '--quiet', `${refOf(loopId, 'now')}^2`]);
-  const record: UndoRecord = { head, index: index.ok ? index.text.trim() : null, branch, start, paths };
-  await recordTree(around, refOf(loopId, `undone-${number}`), asciiJson(record), paths);
+  const index = await commitIndex(around);
+  const message = asciiJson({ head, index, branch, start, paths });
+  await recordPaths(around, paths, { index, ref: refOf(loopId, `undone-${number}`), message });
   await putFiles(around, start.commit, bring);
   removeFiles(around, added);
-  if (commits.length > 0 && branch !== null) await moveBranch(around, branch, start.head, head);
-  if (start.index !== null) await git(around, ['reset', '--quiet', start.index, '--', '.']);
+  if (commits.length > 0) await moveBranch(around, start.head, head);
+  await putIndex(around, start.index, index);
 }
 
 /** Takes back the last undo. Returns files that were left alone, because they changed since. Throws `refused` if there is none. */
 export async function undoBack(
   projectDir: string,
   env: Env,
-  { loopId, sandbox }: Pick<UndoFacts, 'loopId' | 'sandbox'>,
+  { loopId, sandbox }: Pick<UndoFacts, 'sandbox'> & { readonly loopId: string },
 ): Promise<LeftAlone[]> {
   const around = await repositoryAround(projectDir, env, sandbox);
-  const numbers = around === null ? [] : await undone(around, loopId);
-  if (around === null || numbers.length === 0)
+  const undos = around === null ? [] : await undone(around, loopId);
+  const last = undos.sort((one, other) => other.number - one.number)[0];
+  if (around === null || last === undefined)
     throw new RalphError('refused', 'There is no undo that can be taken back.');
-  const ref = refOf(loopId, `undone-${Math.max(...numbers)}`);
-  const record = JSON.parse(must(await git(around, ['log', '-1', '--format=%B', ref]))) as UndoRecord;
-  const { start, paths, head, branch } = record;
-  if (around.branch !== branch || around.head !== (head === start.head ? head : start.head)) {
+  const { ref, message } = last;
+  const { start, paths, head, branch, index } = JSON.parse(message) as UndoRecord;
+  if (around.branch !== branch || around.head !== start.head) {
     const text = 'Branch or commits changed since the undo. Nothing was changed. Its state before is kept as';
     throw new RalphError('refused', `${text} ${ref}.`);
   }
-  const now = await recordTree(around, refOf(loopId, 'now'), 'Before the way back', paths);
-  const since = new Set((await changesBetween(around, start.commit, now.commit)).map(({ path }) => path));
-  const before = new Map((await changesBetween(around, start.commit, ref)).map((change) => [change.path, change]));
+  const since = new Set((await projectSince(around, start.commit, null)).since.map(({ path }) => path));
+  const before = new Map((await changesFrom(around, start.commit, ref)).map((change) => [change.path, change]));
   const untouched = paths.filter((path) => !since.has(path));
   await putFiles(
     around,
@@ -222,38 +242,45 @@ export async function undoBack(
     around,
     untouched.filter((path) => before.get(path)?.is === null),
   );
-  if (head !== start.head && branch !== null) await moveBranch(around, branch, head, start.head);
-  if (record.index !== null) await git(around, ['reset', '--quiet', record.index, '--', '.']);
+  if (head !== start.head) await moveBranch(around, head, start.head);
+  await putIndex(around, index, start.index);
   must(await git(around, ['update-ref', '-d', ref]));
   return paths.filter((path) => since.has(path)).map((path) => ({ path, why: 'changed-since' }));
 }
 
-async function undone(around: Around, loopId: string): Promise<number[]> {
-  const words = ['for-each-ref', '--format=%(refname)', `refs/ralph-loop/${loopId}/`];
-  const names = (await git(around, words)).text.split('\n');
-  return names.flatMap((name) => {
-    const [, number] = /\/undone-(\d+)$/.exec(name) ?? [];
-    return number === undefined ? [] : [Number(number)];
+interface Undone {
+  readonly number: number;
+  readonly ref: string;
+  readonly message: string;
+}
+
+async function undone(around: Around, loopId: string): Promise<Undone[]> {
+  const words = ['for-each-ref', '--format=%(refname)%00%(contents)%00', `refs/ralph-loop/${loopId}/`];
+  const fields = must(await git(around, words)).split('\0');
+  return fields.flatMap((field, at) => {
+    const [, number] = at % 2 === 0 ? (/\/undone-(\d+)$/.exec(field) ?? []) : [];
+    return number === undefined ? [] : [{ number: Number(number), ref: field.trim(), message: fields[at + 1] ?? '' }];
   });
 }
 
-/** Moves the branch alone: index and files stay, so that nothing outside the project's folder is lost. */
-async function moveBranch(around: Around, branch: string, to: string, from: string): Promise<void> {
-  must(await git(around, ['update-ref', '-m', 'ralph-loop undo', branch, to, from]));
+/** Gives the index the content that a commit has in the project's folder; leaves it if it was that commit's already. */
+async function putIndex(around: Around, to: string | null, was: string | null): Promise<void> {
+  if (to !== null && to !== was) await git(around, ['reset', '--quiet', to, '--', '.']);
 }
 
-/** Writes the files of a commit over those of the work tree. Replaces no folder. */
+/** Moves the branch, or a detached HEAD, alone: index and files stay, so that nothing outside the project's folder is lost. */
+async function moveBranch(around: Around, to: string, from: string): Promise<void> {
+  must(await git(around, ['update-ref', '-m', 'ralph-loop undo', 'HEAD', to, from]));
+}
+
+/** Writes the files of a commit over those of the work tree. Replaces no folder and leaves the index. */
 async function putFiles(around: Around, commit: string, paths: readonly Path[]): Promise<void> {
   if (paths.length === 0) return;
-  const folder = mkdtempSync(join(around.gitDir, 'ralph-index-'));
-  try {
-    const index = join(folder, 'index');
-    must(await git(around, ['read-tree', commit], { index }));
-    const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
-    must(await git(around, ['checkout-index', '--force', '-z', '--stdin'], { index, input, at: around.top }));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  const words = ['restore', '--worktree', '--overlay', `--source=${commit}`];
+  const listed = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  const index = join(around.gitDir, 'ralph-empty-index');
+  must(await git(around, ['--literal-pathspecs', ...words, ...listed], { index, input, at: around.top }));
 }
 
 /** Removes files, and folders that become empty. */
