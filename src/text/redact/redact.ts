@@ -1,3 +1,5 @@
+import { redactCommands } from './command-forms.ts';
+import { isNoSecret, isSecretName, LONGEST_NAME } from './secret-names.ts';
 import { TOKEN_FORMS } from './token-forms.ts';
 
 /** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
@@ -11,27 +13,25 @@ const HEADER =
 const SCHEME = /^[a-z]+[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
-const BEARER = /(\bbearer[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
+const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)[^\s/"'`<>,]{3,}@/g;
 /** Pattern for the user of an address that is a token itself. */
 const URL_TOKEN = /(:\/\/)((?=[^\s/:@"'`<>]{0,40}\d)[\w.~-]{20,})(?=@)/g;
-/** Addresses whose path is the secret: chats' webhooks and bots. */
+/** Addresses whose path is the secret: webhooks of chats and of what calls back, and bots. */
 const WEBHOOK =
-  /(\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/|\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{5,}\/|\/\/[\w-]+\.webhook\.office\.com\/webhookb2\/|\/\/api\.telegram\.org\/bot|\/\/hooks\.zapier\.com\/hooks\/catch\/|\/\/chat\.googleapis\.com\/v1\/spaces\/)[^\s"'`<>)\]]{8,}/g;
-const QUERY_SIGNATURE = /([?&](?:sig|signature|code|key|auth|pwd)=)[^\s&"'`<>]{8,}/g;
-/** Secrets as arguments: `-u user:password` of curl and its like, and short options of clients. */
-const USER_OPTION = /(\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,4}["']?[^\s:"'$/\\]{1,100}:)(?!\/\/)([^\s"'$\\]{3,})/g;
-const SHORT_OPTIONS: readonly RegExp[] = [
-  // no space: `-p NAME` is a database
-  /(\b(?:mysql\w*|mariadb(?:-\w+)?)\b[^\r\n;|&]{0,200}?\s-p["']?)([^\s"'$\\-][^\s"'$\\]{2,})/g,
-  /(\b(?:mongo\w*|redis-cli|sshpass|docker login|podman login|ldap\w+|zip|unzip|7z)\b[^\r\n;|&]{0,200}?\s-[paPwA][ \t]{0,2}["']?)([^\s"'$\\-][^\s"'$\\]{2,})/g,
-];
-/** Pattern for an option with its value after a space: `--password x`. */
-const OPTION = /(?<![\w-])--([a-z][\w-]{2,60})([ \t]{1,4})(?=[^\s-])/gi;
+  /(\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/|\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{5,}\/|\/\/(?:[\w-]+\.webhook\.office\.com\/webhookb2|outlook\.office\.com\/webhook)\/|\/\/api\.telegram\.org\/bot|\/\/hooks\.zapier\.com\/hooks\/catch\/|\/\/chat\.googleapis\.com\/v1\/spaces\/|\/\/maker\.ifttt\.com\/[^\s"'`]{1,100}\/key\/)[^\s"'`<>)\]]{8,}/g;
+const HOOK = /(\/(?:hooks?|webhooks?)\/)((?=[^\s"'`/]{0,60}\d)[\w-]{20,})/g;
+const QUERY_SIGNATURE = /([?&](?:(?:sig|signature|code|key|auth)=(?=[^\s&"'`<>]{0,200}\d)|pwd=))[^\s&"'`<>]{8,}/g;
+/** An element of XML, whose name says what its text is. */
+const ELEMENT = /(<([\w.:-]{4,60})(?:\s[^<>]{0,100})?>)([^<>\s]{3,200})(?=<\/\2>)/g;
+/** Pattern for an option with its value after a space, `--password x`, and for a setting: `aws configure set NAME x`. */
+const OPTION =
+  /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
 const COLOUR = /\u001b\[[0-9;:]*m/g;
 
 /** Pattern that every secret of a form below matches, so that most texts need one check. */
-const MAY_HOLD = /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|\s-[\w-]/;
+const MAY_HOLD =
+  /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|'|\b(?:login|set|requirepass|masterauth|sqlplus)\s/;
 
 /**
  * Masks secrets in a text: API keys and tokens of known forms, bearer tokens, cookies, private key blocks, values with a name
@@ -65,26 +65,31 @@ function redactPlain(text: string): string {
       .replace(COOKIES, `$1${MASK}`);
   }
   if (out.includes('://')) {
-    const forms = [URL_TOKEN, WEBHOOK, QUERY_SIGNATURE];
+    const forms = [URL_TOKEN, WEBHOOK, HOOK, QUERY_SIGNATURE];
     out = forms.reduce((text, form) => text.replace(form, `$1${MASK}`), out.replace(URL_PASSWORD, `$1${MASK}@`));
   }
-  if (/\s-/.test(out)) out = redactOptions(out);
+  if (out.includes('</')) {
+    out = out.replace(ELEMENT, (whole, head: string, name: string, value: string) =>
+      isSecretName(name) && !isNoSecret(value) && !REFERENCE.test(value) ? head + MASK : whole,
+    );
+  }
+  out = redactCommands(out, MASK);
+  if (/(?:^|\s)-|\sset\s/.test(out)) out = redactOptions(out);
   return redactAssignments(out, MASK);
 }
 
 function redactOptions(text: string): string {
-  const short = [USER_OPTION, ...SHORT_OPTIONS].reduce((found, form) => found.replace(form, `$1${MASK}`), text);
   let out = '';
   let done = 0;
-  for (const found of short.matchAll(OPTION)) {
-    const [whole, name = ''] = found;
+  for (const found of text.matchAll(OPTION)) {
+    const [whole, option = '', name = option] = found;
     if (found.index < done || !isSecretName(name)) continue;
-    const value = valueAt(short, found.index + whole.length, '=');
+    const value = valueAt(text, found.index + whole.length, '=');
     if (value === null || value.to - value.from < MASK.length) continue;
-    out += short.slice(done, value.from) + MASK;
+    out += text.slice(done, value.from) + MASK;
     done = value.to;
   }
-  return out + short.slice(done);
+  return out + text.slice(done);
 }
 
 /** Masks secrets in every text of a record that is written as JSON, at any depth. */
@@ -125,26 +130,13 @@ function endOfCutOff(text: string, from: number): number {
 const NAMED = /(?<![\w.-])([\w.-]+)\\{0,4}["']?([ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8})/g;
 const QUOTE = /\\{0,4}["'`]/y;
 const BARE = /[^\s"'`&<>\\]+/y;
+/** Pattern for what ends a value in code and lists of settings: `a=1,b=2`. */
+const NEXT_NAME = /[,;](?=[\w.$]{1,60}[=:})])/;
 /** Pattern for a value that must be the rest of its line, up to a maximum length. */
 const BOUNDED = /[^\s"'`&<>\\]{1,512}/y;
 
-/** Ends of words whose values are secrets, wherever the word stands in a name: PGPASSWORD, SECRET_KEY_BASE, X-Auth-Token. */
-const SECRET_WORD = /(?:passw(?:or)?d|passphrase|secret|token|credentials?|apikey|cookie)$/;
-/** Words that are secrets as the last one of a longer name. */
-const LAST_WORDS = new Set(['pat', 'pwd', 'pass', 'jwt', 'otp', 'sig', 'signature', 'auth']);
-const KEYS = new Set(
-  'api access private secret auth signing encryption account master service admin deploy session'.split(' '),
-);
-/** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
-const HARMLESS = new Set(
-  'age algorithm banner budget class consent count cost enabled endpoint env expiration expired expires expiry field file format header hint id ids index input invalid issuer label length limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy ttl type types uri url usage used valid validator version'.split(
-    ' ',
-  ),
-);
-const NO_SECRETS = /^(?:true|false|null|none|nil|undefined|required|optional|missing|string|number|boolean|unknown)$/i;
 /** Pattern for a reference, a placeholder, the rest of an operator, or a mask. */
 const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)\b|[\w.]+\()/;
-const LONGEST_NAME = 100;
 /** Maximum number of words of a pass phrase; more are a sentence. */
 const MOST_WORDS = 6;
 
@@ -156,7 +148,7 @@ function redactAssignments(text: string, mask: string): string {
   for (let found = NAMED.exec(text); found !== null; found = NAMED.exec(text)) {
     const [, name = '', separator = ''] = found;
     if (!isSecretName(name)) continue;
-    const value = valueAt(text, NAMED.lastIndex, separator);
+    const value = valueAt(text, NAMED.lastIndex, separator, name);
     if (value === null || value.to - value.from < mask.length) continue;
     out += text.slice(done, value.from) + mask;
     done = value.to;
@@ -171,7 +163,7 @@ interface Span {
 }
 
 /** Returns the range of the secret after a separator; null if there is none. */
-function valueAt(text: string, at: number, separator: string): Span | null {
+function valueAt(text: string, at: number, separator: string, name = ''): Span | null {
   QUOTE.lastIndex = at;
   const [quote] = QUOTE.exec(text) ?? [];
   if (quote !== undefined) return quotedAt(text, at + quote.length, quote);
@@ -180,9 +172,10 @@ function valueAt(text: string, at: number, separator: string): Span | null {
   form.lastIndex = at;
   const [bare] = form.exec(text) ?? [];
   if (bare === undefined) return null;
-  const value = bare.replace(/[),;.\]}]{1,8}$/, '');
+  const [first = ''] = bare.split(NEXT_NAME, 1);
+  const value = first.replace(/[),;.\]}]{1,8}$/, '');
   const end = at + bare.length;
-  if (NO_SECRETS.test(value)) return null;
+  if (isNoSecret(value, name)) return null;
   return separator === '=' || isSure(separator, value, text.slice(end, end + 9))
     ? { from: at, to: at + value.length }
     : null;
@@ -200,26 +193,11 @@ function quotedAt(text: string, from: number, quote: string): Span | null {
   if (to === -1) return null;
   const value = text.slice(from, to);
   const sentence = value.includes('\n') || value.split(/\s+/, MOST_WORDS + 1).length > MOST_WORDS;
-  return sentence || NO_SECRETS.test(value) || REFERENCE.test(value.slice(0, LONGEST_NAME)) ? null : { from, to };
+  return sentence || isNoSecret(value) || REFERENCE.test(value.slice(0, LONGEST_NAME)) ? null : { from, to };
 }
 
 function isEscaped(text: string, at: number): boolean {
   let slashes = 0;
   while (text[at - slashes - 1] === '\\') slashes += 1;
   return slashes % 2 === 1;
-}
-
-/** Returns whether a name is a secret's: DB_PASSWORD, PGPASSWORD, clientSecret, X-Api-Key; not max_tokens or passwordLength. */
-function isSecretName(name: string): boolean {
-  const words = name
-    .slice(-LONGEST_NAME)
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter((word) => word !== '');
-  const [last = '', before = ''] = [words.at(-1), words.at(-2)];
-  const at = words.findLastIndex((word) => SECRET_WORD.test(word));
-  if (at !== -1) return !HARMLESS.has(words[at + 1] ?? '');
-  if (last === 'key') return KEYS.has(before);
-  return before !== '' && LAST_WORDS.has(last);
 }

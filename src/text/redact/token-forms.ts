@@ -30,6 +30,8 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
     'ABSK[A-Za-z0-9+/]{60,}={0,2}',
     'bedrock-api-key-[A-Za-z0-9+/=]{20,}',
     'AIza[\\w-]{35}',
+    'AQ\\.[A-Za-z0-9_-]{40,}',
+    'Q~ [A-Za-z0-9_~.]{3}\\dQ~[\\w~.-]{31,34}',
     'GOCSPX-[\\w-]{20,}',
     'ya29\\.[\\w.-]{20,}',
     '1//0[\\w-]{40,}',
@@ -102,6 +104,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
   ],
   models: [
     'sk-ant-[\\w-]{20,}',
+    '. [a-f0-9]{32}\\.(?=[A-Za-z]{0,15}\\d)[A-Za-z0-9]{16}(?![\\w.-])',
     'hf_[A-Za-z0-9]{30,}',
     'api_org_[A-Za-z]{30,}',
     'pplx-[A-Za-z0-9]{40,}',
