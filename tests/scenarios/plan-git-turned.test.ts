@@ -107,11 +107,11 @@ function place(context: TestContext, trick: string): PlanPlace {
 
 for (const [what, file, trick] of someOf(TRICKS, 2)) {
   test(`finds a change outside the scope although ${what} hides it`, (t) => {
-    const p = place(t, `${trick}; git status --porcelain ${file} > .git/said`);
+    // Once: a second attempt would change the file again, which not every trick hides.
+    const p = place(t, `[ -e .git/said ] || { ${trick}; git status --porcelain ${file} > .git/said; }`);
     const { code, stdout } = p.run(null);
     assert.equal(code, 3, stdout);
-    // What some of the tricks stage differs for `git status` at times.
-    if (!trick.includes('git add ')) assert.equal(read(p, '.git/said'), '', 'control: git itself is fooled');
+    assert.equal(read(p, '.git/said'), '', 'control: git itself is fooled');
     assert.deepEqual(subjects(p).slice(1), []);
     assert.match(
       read(p, 'PLAN.progress.md'),
