@@ -44,7 +44,7 @@ test('two clients work side by side, each on its branch, and their work is merge
     assert.match(git('log', '--format=%s'), /Add right/);
     assert.equal(git('branch', '--list', 'ralph/*'), '');
     assert.equal(git('status', '--porcelain'), '');
-    assert.match(run.stdout, /^left +complete +1 +[\d.k]+ +\$[\d.]+ +\S.* {2}[0-9a-f]{7,}$/m);
+    assert.match(run.stdout, /^left +complete +red-to-green +1 +1 +[\d.k]+ +\$[\d.]+ +\S.* {2}[0-9a-f]{7,}$/m);
     assert.match(run.stdout, /^total +2 of 2 complete +2 /m);
     const page = workspace.read('report.html');
     assert.match(page, /"title":"2 of 2 tasks complete"/);

@@ -119,7 +119,10 @@ test('in a pipe every line is plain and names its loop, and the table ends it', 
   assert.equal(stdout.includes('\u001b'), false);
   const [told = '', table = ''] = stdout.split('\n\n');
   for (const line of told.split('\n')) assert.match(line, /^\[[ab]\] /);
-  assert.match(table, /^task {3}outcome {10}iterations +time {2}branch\na {6}complete +1 +\S+ {2}ralph\/a\nb /);
+  assert.match(
+    table,
+    /^task {3}outcome {10}proof {2}files {2}iterations +time {2}branch\na {6}complete {9}none +1 +1 +\S+ {2}ralph\/a\nb /,
+  );
 });
 
 test('a killed run that is resumed gives the exit code of all its tasks, the ended ones included', async (t) => {

@@ -39,7 +39,7 @@ test('several tasks without --parallel run one after the other, in order', (t) =
   assert.equal(code, 0, stdout + stderr);
   assert.deepEqual(log(p), ['+b', '-b', '+a', '-a']);
   assert.match(stdout, /^\[b\] ─── Iteration 1 of 3 ───$/m);
-  assert.match(stdout, /^a +complete +1 +[\dms ]+ +ralph\/a$/m);
+  assert.match(stdout, /^a +complete +none +1 +1 +[\dms ]+ +ralph\/a$/m);
 });
 
 test('every problem is reported before anything is created', (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { planProject, planText } from '../support/plan-beside.ts';
+import { MAKES, planProject, planText } from '../support/plan-beside.ts';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -125,7 +125,39 @@ test('tasks beside each other are not done by agents that do nothing, and are by
   assert.equal(code, 3, stdout);
   assert.equal(lazy.git('log --format=%s'), 'Begin');
   assert.match(lazy.read('PLAN.progress.md'), /no file in the scope of Task [12] changed/);
+  assert.doesNotMatch(stdout, /^task +outcome +proof/m);
   const honest = planProject(t, plan);
-  assert.equal(honest.run(words).code, 0);
+  const done = honest.run(words);
+  assert.equal(done.code, 0);
+  assert.match(
+    done.stdout,
+    /^task +outcome +proof +files .*\nTask 1 +complete +still-green +1 .*\nTask 2 +complete +still-green +1 /m,
+  );
   assert.deepEqual(honest.git('log --format=%s').split('\n'), [...BOTH].reverse().concat('Begin'));
 });
+
+const tap = (tests: number): string => `TAP version 13\n1..${tests}\n# tests ${tests}\n# pass ${tests}\n# fail 0\n`;
+
+for (const [how, words] of [
+  ['one after the other', []],
+  ['beside each other', ['--parallel', '2']],
+] as const) {
+  test(`the verdict on tasks ${how} names the tests that are gone since the start`, (t) => {
+    const plan = planText([{ id: 1 }, { id: 2, scope: 'tests', needs: [1] }], 'cat tests/tap.txt');
+    const played = (last: number): string => {
+      const p = planProject(t, plan, `[ $id = 1 ] && { ${MAKES} }; [ $id = 2 ] && cat tests/last.txt > tests/tap.txt`);
+      for (const [file, tests] of [
+        ['tap', 6],
+        ['last', last],
+      ] as const)
+        p.write(`tests/${file}.txt`, tap(tests));
+      p.git('add tests');
+      p.git('commit -qm Tests');
+      const { code, stdout } = p.run(['PLAN.md', '--plan', ...words]);
+      assert.equal(code, 0, stdout);
+      return stdout;
+    };
+    assert.match(played(3), /Task 2 is done.*\. Tests of cat tests\/tap\.txt: 3 tests fewer than at the start\.$/m);
+    assert.doesNotMatch(played(7), /Tests of/, 'control');
+  });
+}

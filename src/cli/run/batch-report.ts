@@ -4,6 +4,7 @@ import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import type { BatchEnd } from '../../drive/parallel/side-by-side-runner.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
+import { counted } from '../../engine/messages.ts';
 import { printable, table } from '../../term/format.ts';
 import { cells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
@@ -72,25 +73,39 @@ export function totals(tasks: readonly BatchTask[]): string {
   return parts.length === 0 ? '' : `${parts.join(' · ')} in total`;
 }
 
-/** Returns a row for each task, with the reason below it if it is not done, and the sums. Unknown figures have no column. */
+/** Columns that a narrow table goes without, the first one first. */
+const LESS_NEEDED = ['branch', 'tokens', 'iterations'];
+
+/** Returns a row for each task, with the reason below it if it is not done, and the sums. What is unknown has no column. */
 function taskTable(tasks: readonly BatchTask[], there: readonly string[], width: number): string[] {
-  const branches = tasks.map((task) => whereOf(task, there));
-  const figures = figuresOf(tasks).map(({ name, values, sum }) => {
-    const shown = [name, ...values, sum];
-    const longest = Math.max(...shown.map(({ length }) => length));
-    return shown.map((cell) => cell.padStart(longest));
-  });
+  const column = (name: string, of: (task: BatchTask) => string): string[][] => {
+    const values = tasks.map(of);
+    return values.every((value) => value === '') ? [] : [[name, ...values]];
+  };
+  const figures = figuresOf(tasks).map(({ name, values, sum }) => toTheRight([name, ...values, sum]));
   const named = ['task', ...tasks.map(({ planTask, name }) => planTask ?? name), 'total'];
   const outcomes = tasks.map(({ end }) => end?.status ?? PARALLEL_TEXTS.notStarted);
-  const narrow = [['outcome', ...outcomes, `${counts(tasks)} complete`], ...figures];
-  const linesOf = (columns: readonly (readonly string[])[]): string[] =>
-    table(named.map((_, at) => columns.map((column) => column[at] ?? ''))).split('\n');
-  const last = branches.every((branch) => branch === '') ? [] : [['branch', ...branches]];
-  const drawn = [linesOf([named, ...narrow, ...last]), linesOf([named, ...narrow])];
+  const columns = [
+    ['outcome', ...outcomes, `${counts(tasks)} complete`],
+    ...column('proof', ({ end }) => end?.proved?.proof ?? ''),
+    ...column('files', ({ end }) => String(end?.proved?.files ?? '')).map(toTheRight),
+    ...figures,
+    ...column('branch', (task) => whereOf(task, there)),
+  ];
+  const without = (left: number, first: readonly string[]): string[] => {
+    const shown = columns.filter(([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()));
+    return table(named.map((_, at) => [first, ...shown].map((cells) => cells[at] ?? ''))).split('\n');
+  };
+  const drawn = [0, 1, 2, 3].map((left) => without(left, named));
   // A name that leaves no room gets a line of its own.
-  const stacked = linesOf([[''], ...narrow]).map((line, at) => `${named[at]}\n${line}`);
+  const stacked = without(1, ['']).map((line, at) => `${named[at]}\n${line}`);
   const fits = drawn.find((lines) => lines.every((line) => cells(line) <= width)) ?? stacked;
   return fits.map((line, at) => [line, ...reasonLines(tasks[at - 1])].join('\n'));
+}
+
+function toTheRight(cells: readonly string[]): string[] {
+  const longest = Math.max(...cells.map(({ length }) => length));
+  return cells.map((cell) => cell.padStart(longest));
 }
 
 function reasonLines(task: BatchTask | undefined): string[] {
@@ -104,6 +119,12 @@ export function counts(tasks: readonly BatchTask[]): string {
 /** Returns why a task is not done; nothing if it is, or has not begun. */
 export function whyOf({ end }: BatchTask): string[] {
   return end === null || end.code === 0 ? [] : [printable(end.problem ?? end.message)];
+}
+
+/** Returns what a task rests on: `still-green, 2 files changed`; '' if that is unknown. */
+export function provedText({ end }: BatchTask): string {
+  const { proof = '', files = null } = end?.proved ?? {};
+  return files === null ? proof : `${proof}, ${counted(files, 'file')} changed`;
 }
 
 /** Returns the commit of an integrated task, or the branch of an existing worktree. */

@@ -23,7 +23,7 @@ import { startTarget } from '../start/start-request.ts';
 import { noWeb } from '../web/no-web.ts';
 import { agreedBatch, beginPlan, takeUp } from './batch-consent.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
-import { counts, published, reportLines, totals, whereOf, whyOf } from './batch-report.ts';
+import { counts, provedText, published, reportLines, totals, whereOf, whyOf } from './batch-report.ts';
 import { runTask } from './run-task.ts';
 import { loopView } from './runner-lines.ts';
 
@@ -184,7 +184,7 @@ async function batchPages(context: CommandContext) {
     const tokens = end === null || end.tokens === 0 ? '' : `${countText(end.tokens)} tokens`;
     const where = whereOf(task, there);
     const place = where === '' ? '' : `${end?.commit === where ? 'commit' : 'branch'} ${where}`;
-    const about = [place, tokens, ...whyOf(task)].filter((part) => part !== '').join(' · ');
+    const about = [place, provedText(task), tokens, ...whyOf(task)].filter((part) => part !== '').join(' · ');
     return [{ ...row, name: planTask ?? name, about }];
   };
   const write = (tasks: readonly BatchTask[]): Promise<void> =>

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { baseline } from '../../engine/schema/proof.ts';
+import { baseline, provedWork } from '../../engine/schema/proof.ts';
 import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
@@ -50,6 +50,8 @@ const task = z.strictObject({
       /** Reason why a complete loop was not integrated. */
       problem: z.string().nullable().default(null),
       durationMs: z.number().nullable().default(null),
+      /** null for work that is not complete, or whose process was killed. */
+      proved: provedWork.nullable().default(null),
       /** Present once the user's branch is about to move. */
       delivery: delivery.optional(),
       /** Commit of an integrated task. */
@@ -59,7 +61,7 @@ const task = z.strictObject({
 });
 
 /** Fields of an end that are not known at first. */
-export const NEW_END = { integrated: null, problem: null, durationMs: null, commit: null } as const;
+export const NEW_END = { integrated: null, problem: null, durationMs: null, proved: null, commit: null } as const;
 
 const batch = z.strictObject({
   startedAt: z.string(),

@@ -133,7 +133,10 @@ export class LoopProcess {
       const { status, code: left, iterations, costUsd, message, report } = this.#ended;
       budget.note(name, { costUsd, tokens });
       const end = { status, code: left, iterations, costUsd, tokens, message, ...NEW_END };
-      return { end: { ...end, durationMs: report?.durationMs ?? null }, died: false };
+      const { proof = null, changes = null, durationMs = null } = report ?? {};
+      // The last line of the statistics sums up the others.
+      const files = changes && Math.max(0, changes.stat.length - 1) + changes.newFiles.length;
+      return { end: { ...end, durationMs, proved: proof && { proof, files } }, died: false };
     }
     const how = signal ?? `exit code ${code}`;
     const why = signal === null && complaint !== '' ? complaint : PARALLEL_TEXTS.died(how);

@@ -1,10 +1,11 @@
 import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
 import { allPassed } from '../../engine/policy/proof.ts';
+import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
-import { type BatchTask, dropBatch, type PlanBatch, writeBatch } from './batch.ts';
+import { type BatchTask, dropBatch, NEW_END, type PlanBatch, writeBatch } from './batch.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, type PlanEnd, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
@@ -35,8 +36,8 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
   readonly #active = new Map<string, ActiveTask>();
   readonly #plan: PlanSource;
   #record: PlanBatch;
-  /** Commits of the tasks committed in this run, by loop name. */
-  readonly #commits = new Map<string, string>();
+  /** Commits of the tasks committed in this run, and what they rest on, by loop name. */
+  readonly #commits = new Map<string, Pick<NonNullable<BatchTask['end']>, 'commit' | 'proved'>>();
   /** The plan as last read. */
   #tasks: readonly PlanFileTask[] = [];
   /** Loop whose work may be committed now. */
@@ -190,7 +191,7 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
       plan: {
         terms: { task: id, mainDir: projectDir, branch, done: done.length, ...(baseline && { baseline }) },
         onTurn: () => this.#turn(name),
-        onTurnOver: () => this.#turnOver(name, id),
+        onTurnOver: (proved) => this.#turnOver(name, id, proved),
       },
     });
     const active: ActiveTask = { id, process, holdsSlot: true, turn: null, permit: null };
@@ -233,18 +234,22 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     if (isDone) this.#countDone(id);
     else this.closed = true;
     const integrated = isDone ? PARALLEL_TEXTS.committed(id) : null;
-    const commit = this.#commits.get(entry.name) ?? null;
-    this.#saveTask({ ...entry, step: isDone || isBlocked ? 'ended' : 'started', end: { ...end, integrated, commit } });
+    const { commit, proved } = this.#commits.get(entry.name) ?? NEW_END;
+    this.#saveTask({
+      ...entry,
+      step: isDone || isBlocked ? 'ended' : 'started',
+      end: { ...end, integrated, commit, proved },
+    });
     if (isDone) removeDone(this.options, entry.name);
   }
 
   /** Lets the next task proceed, although this loop has not ended yet. */
-  #turnOver(name: string, id: string): void {
+  #turnOver(name: string, id: string, proved: ProvedWork | null): void {
     if (this.#inTurn === name) this.#inTurn = null;
     const status = this.#plan.statusOf(id);
     const { projectDir, env } = this.options;
     const commit = status === 'done' ? headOf(projectDir, env) : null;
-    if (commit !== null) this.#commits.set(name, commit);
+    if (commit !== null) this.#commits.set(name, { commit, proved });
     if (status === 'done') this.#countDone(id);
     if (status === 'blocked') this.closed = true;
     void this.#arrange();

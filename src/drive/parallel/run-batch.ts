@@ -115,7 +115,7 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
       return ['run', '--resume', ...common];
     }
     // The process that watched it was killed after its loop had ended.
-    const { status, iteration, message, costUsd, endedAt, verified } = endedLoopOf(lastState, name);
+    const { status, iteration, message, costUsd, endedAt, verified, proof } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
     const lacksProof = batch.words.includes('--require-verified') && !verified;
     const code = exitCode(lastState.status === 'ended' ? lastState.ended.as : 'interrupted', lacksProof);
@@ -123,7 +123,10 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
     this.#save({
       ...task,
       step: 'ended',
-      end: { status, code, iterations: iteration, costUsd, tokens, message, ...NEW_END, durationMs },
+      end: {
+        ...{ status, code, iterations: iteration, costUsd, tokens, message, ...NEW_END, durationMs },
+        proved: proof && { proof, files: null },
+      },
     });
     return null;
   }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { Message } from '../../text/message.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
 import type { PlanTerms } from '../plan/plan-part.ts';
@@ -19,7 +20,7 @@ export interface SupervisedRun {
   readonly plan?: {
     readonly terms: PlanTerms;
     readonly onTurn: () => Promise<PlanTurn>;
-    readonly onTurnOver: () => void;
+    readonly onTurnOver: (proved: ProvedWork | null) => void;
   };
 }
 
@@ -71,7 +72,7 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
       case 'turn':
         return { type: 'turn', id, turn: plan === undefined ? { refused: NO_PLAN } : await plan.onTurn() };
       case 'turn-over':
-        plan?.onTurnOver();
+        plan?.onTurnOver(request.proved);
         return null;
       case 'failed':
         failure = request.message;

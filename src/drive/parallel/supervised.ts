@@ -1,3 +1,4 @@
+import type { ProvedWork } from '../../engine/schema/proof.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import type { PlanPart, PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
@@ -14,7 +15,7 @@ export type SupervisedRequest =
   /** Asks whether the task of a plan may be committed now. */
   | { readonly type: 'turn'; readonly id: number }
   /** Plan and branch are written; no answer is sent. */
-  | { readonly type: 'turn-over'; readonly id: number }
+  | { readonly type: 'turn-over'; readonly id: number; readonly proved: ProvedWork | null }
   /** Reason why the run ends although its loop has not ended; no answer is sent. */
   | { readonly type: 'failed'; readonly id: number; readonly message: Message };
 
@@ -70,7 +71,7 @@ export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
   const tell = (request: WithoutId<SupervisedRequest>): void => {
     if (process.connected) process.send?.({ ...request, id: next++ } satisfies SupervisedRequest);
   };
-  const endTurn = (): void => tell({ type: 'turn-over' });
+  const endTurn: PlanPart['endTurn'] = (proved) => tell({ type: 'turn-over', proved });
   return {
     askPermit: async (spent) => {
       const answer = await ask({ type: 'permit', spent });

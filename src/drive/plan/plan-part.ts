@@ -1,4 +1,4 @@
-import type { Baseline } from '../../engine/schema/proof.ts';
+import type { Baseline, ProvedWork } from '../../engine/schema/proof.ts';
 
 /** Facts about the rest of the plan for a loop that works on one task. */
 export interface PlanTerms {
@@ -21,5 +21,6 @@ export interface PlanPart extends PlanTerms {
    * the turn can never come.
    */
   readonly takeTurn: (signal: AbortSignal) => Promise<readonly string[]>;
-  readonly endTurn: () => void;
+  /** `proved` is null for a task that is not done. */
+  readonly endTurn: (proved: ProvedWork | null) => void;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
-import { hasEvidence, mayBeProved, proofLine, type TaskWork } from '../../engine/plan/task-proof.ts';
+import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/task-proof.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
@@ -116,7 +116,10 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
       ? await finishDone(inTurn, task, { changes, results, evidence, commit: proved.commit }, checks)
       : { as: verdict, work: { changes, results, evidence }, notes: [] };
   if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract) ?? task, ended.work);
-  if (inTurn !== place) place.part?.endTurn();
+  if (inTurn !== place) {
+    const proof = taskProof(evidence, ended.work.results);
+    place.part?.endTurn(ended.as === 'done' ? { proof, files: evidence.changes.length } : null);
+  }
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
   const proof = ended.as === 'done' ? { proof: proofLine(evidence, ended.work.results) } : {};
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...proof };

@@ -27,5 +27,9 @@ export const baseline = z.strictObject({
   ),
 });
 
+/** What finished work rests on, and the number of its changed files; null if that is unknown. */
+export const provedWork = z.strictObject({ proof, files: count.nullable() });
+
+export type ProvedWork = z.infer<typeof provedWork>;
 export type Proof = z.infer<typeof proof>;
 export type Baseline = z.infer<typeof baseline>;
