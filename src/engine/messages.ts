@@ -1,4 +1,4 @@
-import { shorten } from '../text/excerpt.ts';
+import { oneLine, shorten } from '../text/excerpt.ts';
 import { advise, type Message } from '../text/message.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
@@ -129,6 +129,16 @@ const ELSEWHERE = ' in another terminal, then send any message in the session';
 
 export const PAUSED_BY_USER = resumable('Paused by the user.', ELSEWHERE);
 export const PAUSED_INTERRUPTED = resumable('Paused: the turn was interrupted.', ELSEWHERE);
+const MOST_COMMAND = 80;
+
+/** Says for which background work the end of a turn waits; null is work that is no shell. */
+export function backgroundText(commands: readonly (string | null)[], waitMs: number): string {
+  const named = commands.map((command) =>
+    command === null ? 'a subagent or other task' : shorten(oneLine(command), MOST_COMMAND),
+  );
+  const what = named.length === 0 ? '' : `: ${[...new Set(named)].join(', ')}`;
+  return `Waiting for background work of the agent, at most ${formatDuration(waitMs)}${what}.`;
+}
 
 export function sleptText(milliseconds: number): string {
   return `The loop did not run for ${formatDuration(milliseconds)}, because the machine slept or the process was stopped; max_time does not count this time.`;

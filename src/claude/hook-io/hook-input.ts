@@ -19,6 +19,8 @@ export interface HookInput {
 interface BackgroundTask {
   readonly id: string;
   readonly running: boolean;
+  /** A shell's command; null for other work, such as a subagent. */
+  readonly command: string | null;
 }
 
 export function parseHookInput(text: string): HookInput | null {
@@ -46,6 +48,7 @@ function tasks(value: unknown): BackgroundTask[] {
   return value.filter(isFields).map((task, index) => ({
     id: string(task['id']) ?? string(task['task_id']) ?? `task-${index}`,
     running: task['status'] === 'running',
+    command: task['type'] === 'shell' ? (string(task['command']) ?? '') : null,
   }));
 }
 

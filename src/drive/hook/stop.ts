@@ -3,6 +3,8 @@ import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
+import { backgroundText } from '../../engine/messages.ts';
+import { backgroundWait } from '../../engine/policy/background.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -46,7 +48,7 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
   const notes: string[] = [];
   const driver = hookDriver(notes, context.files);
   const open = (): OpenedTurn => openTurn(context, options.signal, deadline);
-  const waited = await waitForBackground(context.input.backgroundTasks, open, driver);
+  const waited = await waitForBackground(context.input, open, driver);
   if (waited !== 'decide') return waited.answer;
   // Ownership is decided under the lock; until then an unreadable contract is ignored.
   const found = findContract(context.files);
@@ -110,7 +112,7 @@ async function originOf(
 
 /** Waits inside the hook for background work that will wake the session, at most `background_wait`. */
 async function waitForBackground(
-  tasks: HookInput['backgroundTasks'],
+  { backgroundTasks: tasks, lastMessage }: Pick<HookInput, 'backgroundTasks' | 'lastMessage'>,
   open: () => OpenedTurn,
   driver: Driver<HookAnswer | null>,
 ): Promise<{ readonly answer: HookAnswer | null } | 'decide'> {
@@ -120,12 +122,16 @@ async function waitForBackground(
   if ('answer' in opened) return { answer: opened.answer };
   const { state, policy, lost } = opened.turn.loaded;
   if (lost !== null) return 'decide';
-  const taskIds = running.map(({ id }) => id).filter((id) => !state.waitedOut.includes(id));
+  const awaited = running.filter(({ id }) => !state.waitedOut.includes(id));
+  const taskIds = awaited.map(({ id }) => id);
   if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
   // The Stop decided after the wait finds a complete state, so a restored one is announced first.
   const turn = applyAndNotify(announceRestored(opened.turn), driver);
   const { deadline, signal } = turn;
-  const until = Date.now() + policy.backgroundWaitMs;
+  const onlyShells = awaited.every(({ command }) => command !== null);
+  const waitMs = backgroundWait(policy, lastMessage ?? '', onlyShells);
+  const until = Date.now() + waitMs;
+  recordWait(turn, awaited, waitMs);
   const end = await waitUntil(turn, {
     until,
     deadline,
@@ -155,6 +161,15 @@ async function waitForBackground(
     default:
       return end satisfies never;
   }
+}
+
+/** Records for what the loop waits and how long, for those who follow it: a hook prints nothing while it waits. */
+function recordWait({ context, loaded }: Turn, tasks: HookInput['backgroundTasks'], waitMs: number): void {
+  const { files, now } = context;
+  const { loopId, iteration } = loaded.state;
+  const commands = tasks.map(({ command }) => command);
+  const event = { type: 'background.awaited', at: now(), loopId, iteration, message: backgroundText(commands, waitMs) };
+  recordJournal(files, now(), [{ type: 'record-event', event }]);
 }
 
 function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<HookAnswer | null>): Turn {

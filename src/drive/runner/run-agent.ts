@@ -4,6 +4,8 @@ import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { type PermissionRule, permissionRules, refusingRules } from '../../claude/permission-rules.ts';
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import { bindSession } from '../../engine/initial-state.ts';
+import { backgroundText } from '../../engine/messages.ts';
+import { backgroundWait } from '../../engine/policy/background.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
@@ -49,6 +51,8 @@ export async function runAgent(
       runner.shared,
     ),
     lingerMs: policy.backgroundWaitMs,
+    lingerFor: (message) => backgroundWait(policy, message, true),
+    onLinger: (commands, limitMs) => options.tell({ type: 'agent.notice', message: backgroundText(commands, limitMs) }),
     guarded: stored !== null && hasRules(stored.contract.guardrails),
     onStart: runner.lease.noteAgent,
     onMessage: (message) => {

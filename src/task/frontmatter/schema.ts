@@ -183,7 +183,10 @@ const KEYS = {
     list(line(), 'lines'),
     'Plans: lines at the end of each commit message, such as "Co-authored-by: Name <mail>".',
   ),
-  background_wait: durationKey('zero-too', 'How long the loop waits for background work; 30m by default.'),
+  background_wait: durationKey(
+    'zero-too',
+    'How long the loop waits for background work; 30m by default, or 1m for a claim with only shells left.',
+  ),
   inter_iteration_delay: secondsKey(0, null, 'Time between two iterations; 0 by default.'),
   timeout: secondsKey(
     1,

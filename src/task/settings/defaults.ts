@@ -1,3 +1,4 @@
+import { BACKGROUND_WAIT_MS } from '../../engine/policy/background.ts';
 import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
 import type { Guardrails, TaskTerms } from '../../engine/schema/contract.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
@@ -40,7 +41,7 @@ export const DEFAULTS = {
   max_tasks: 5,
   commit_message: null,
   commit_footers: [],
-  background_wait: 1_800_000,
+  background_wait: BACKGROUND_WAIT_MS,
   inter_iteration_delay: 0,
   timeout: null,
   stop_on_error: false,
