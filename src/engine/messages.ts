@@ -132,12 +132,14 @@ export const PAUSED_INTERRUPTED = resumable('Paused: the turn was interrupted.',
 const MOST_COMMAND = 80;
 
 /** Says for which background work the end of a turn waits; null is work that is no shell. */
-export function backgroundText(commands: readonly (string | null)[], waitMs: number): string {
-  const named = commands.map((command) =>
-    command === null ? 'a subagent or other task' : shorten(oneLine(command), MOST_COMMAND),
-  );
-  const what = named.length === 0 ? '' : `: ${[...new Set(named)].join(', ')}`;
-  return `Waiting for background work of the agent, at most ${formatDuration(waitMs)}${what}.`;
+export function backgroundText(commands: readonly (string | null)[], waitMs: number, isProlonged: boolean): string {
+  const named = commands.map((command) => {
+    if (command === null) return 'a subagent or other task';
+    const line = oneLine(command);
+    return line.length > MOST_COMMAND ? `${line.slice(0, MOST_COMMAND)}…` : line;
+  });
+  const limit = `at most ${formatDuration(waitMs)}${isProlonged ? ', or longer while it changes the project' : ''}`;
+  return `Waiting for background work of the agent, ${limit}: ${[...new Set(named)].join(', ')}`;
 }
 
 export function sleptText(milliseconds: number): string {

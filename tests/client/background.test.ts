@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject } from '../support/client/loop-project.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const inBackground = (command: string) => bash(command, { run_in_background: true });
@@ -55,3 +56,53 @@ test('the hook waits for an endless background shell as long as allowed, and onl
     },
   );
 });
+
+const claim = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+const SHORT = { RALPH_CLAIM_WAIT: '4s' };
+
+type Driven = { readonly code: number | null; readonly said: string; readonly told: readonly string[] };
+
+const DRIVERS: readonly (readonly [string, (project: LoopProject) => Promise<Driven>])[] = [
+  [
+    'a session',
+    async (project) => {
+      const { code, said } = await project.run({ env: SHORT });
+      return { code, said, told: project.events('background.awaited').map(({ message }) => String(message)) };
+    },
+  ],
+  [
+    'run',
+    async (project) => {
+      const { code, stdout, stderr, events } = await runRunner(project, { env: SHORT });
+      return { code, said: stdout + stderr, told: ofType(events, 'agent.notice').map(({ message }) => message) };
+    },
+  ],
+];
+
+const wait = (command: string) =>
+  `Waiting for background work of the agent, at most 4s, or longer while it changes the project: ${command}`;
+
+for (const [driver, drive] of DRIVERS) {
+  test(`a claim beside a shell that changes nothing is judged soon and says why: ${driver}`, async () => {
+    const model = steps([inBackground('sleep 3177'), bash('touch made.txt'), claim]);
+    await inLoopProject({ frontmatter: 'validation: ["test -f made.txt"]' }, model, async (project) => {
+      const { code, said, told } = await drive(project);
+      project.model.check();
+      assert.equal(code, 0, said);
+      assert.ok(told.includes(wait('sleep 3177')), said);
+      assert.equal(project.ended().verified, true);
+    });
+  });
+
+  // The control: judged after the same time, this claim would be refused.
+  test(`a claim beside a shell that changes the project waits for it: ${driver}`, async () => {
+    const builds = 'for each in 1 2 3 4 5 6; do sleep 2; echo $each >> log.txt; done; touch built.txt';
+    const script = steps([inBackground(builds), claim, claim]);
+    await inLoopProject({ frontmatter: 'validation: ["test -f built.txt"]' }, script, async (project) => {
+      const { code, said, told } = await drive(project);
+      assert.equal(code, 0, said);
+      assert.ok(told.filter((each) => each === wait(`${builds.slice(0, 80)}…`)).length >= 2, told.join('\n'));
+      assert.equal(project.events('completion.rejected').length, 0, said);
+    });
+  });
+}

@@ -49,7 +49,18 @@ export type AgentMessage =
       readonly resetsAt: string | null;
     }
   | { readonly kind: 'compaction' }
+  /** The call has begun background work. */
+  | { readonly kind: 'background-started'; readonly id: string; readonly call: string }
+  /** All of the agent's background work that runs now. */
+  | { readonly kind: 'background'; readonly tasks: readonly BackgroundTask[] }
   | ({ readonly kind: 'result' } & AgentResult);
+
+export interface BackgroundTask {
+  readonly id: string;
+  /** The agent's own name for it. */
+  readonly name: string;
+  readonly isShell: boolean;
+}
 
 /** End of a turn. A run can have several; cost and usage are those of the whole run so far, including subagents. */
 export interface AgentResult {

@@ -39,10 +39,11 @@ export interface AgentOptions {
   readonly allowance: Allowance;
   /** Time limit after the end of the turn for an agent that does not exit, because background work is still running. */
   readonly lingerMs: number;
-  /** Returns the same limit, at most `lingerMs`, for a turn that ended with this message, if only shells may still run. */
-  readonly lingerFor?: (message: string) => number;
-  /** Called once if the agent has not exited soon after its turn, with its shells in the background and the time limit. */
-  readonly onLinger?: (commands: readonly string[], limitMs: number) => void;
+  /**
+   * Called if background work runs on after a turn that ended with this message: commands of shells, null for other work.
+   * Returns a function that returns the milliseconds of a wait, and of a further one once it has passed; null ends the run.
+   */
+  readonly onLinger?: (message: string, commands: readonly (string | null)[]) => () => number | null;
   /** Ends a run in which a tool runs although our hooks were not called. */
   readonly guarded: boolean;
   /** Called with the leader of its process group before the prompt is sent. */

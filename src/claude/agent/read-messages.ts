@@ -4,7 +4,7 @@ import type { UsageWindow } from '../../engine/schema/state.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
 import { messageUsage } from '../transcript/transcript.ts';
-import type { AgentMessage, AgentResult } from './agent-message.ts';
+import type { AgentMessage, AgentResult, BackgroundTask } from './agent-message.ts';
 
 /** Reads one line of the client's stream-json output; null if it is not an object. Accepts unknown types and fields. */
 export function readMessages(line: string): readonly AgentMessage[] | null {
@@ -44,9 +44,18 @@ function system(message: Fields): AgentMessage[] {
       return [{ kind: 'retry', attempt: countOf(message['attempt']), error: textOf(message['error']) }];
     case 'compact_boundary':
       return [{ kind: 'compaction' }];
+    case 'task_started':
+      return [{ kind: 'background-started', id: textOf(message['task_id']), call: textOf(message['tool_use_id']) }];
+    case 'background_tasks_changed':
+      return [{ kind: 'background', tasks: listOf(message['tasks']).map(backgroundTask) }];
     default:
       return [];
   }
+}
+
+function backgroundTask(task: Fields): BackgroundTask {
+  const { task_id, description, task_type } = task;
+  return { id: textOf(task_id), name: textOf(description), isShell: task_type === 'local_bash' };
 }
 
 function denied(message: Fields): AgentMessage {
@@ -62,7 +71,7 @@ function denied(message: Fields): AgentMessage {
 }
 
 /** Pattern for a refusal by a deny rule; a refusal by the permission mode names the mode. */
-const FORBIDDEN = /^Permission to use .+ has been denied\.$/s;
+const FORBIDDEN = /^Permission to use .+ has been denied\.$|^WebFetch denied access to domain:/s;
 
 function streamed(event: Fields): AgentMessage[] {
   switch (event['type']) {
@@ -118,12 +127,17 @@ function toolResults(message: Fields): AgentMessage[] {
   return listOf(fieldsOf(message['message'])['content']).flatMap((block): AgentMessage[] => {
     if (block['type'] !== 'tool_result') return [];
     const [id, failed] = [textOf(block['tool_use_id']), block['is_error'] === true];
-    const [, reason] = (failed && HOOK_REFUSAL.exec(textOf(block['content']))) || [];
+    const said = failed ? textOf(block['content']) : '';
+    const [, reason] = HOOK_REFUSAL.exec(said) ?? [];
     const denied: AgentMessage[] = reason === undefined ? [] : [{ kind: 'denied', by: 'hook', id, reason }];
+    // The client announces no such refusal either.
+    if (said.includes(FORBIDDEN_FILE))
+      denied.push({ kind: 'denied', by: 'client', id, reason: FORBIDDEN_FILE, rule: 'deny' });
     return [...denied, { kind: 'tool-result', id, failed, nested }];
   });
 }
 
+const FORBIDDEN_FILE = 'File is in a directory that is denied by your permission settings.';
 /** Pattern for the result of a call that a hook refused: the client announces no such refusal. Older clients add no prefix. */
 const HOOK_REFUSAL = /^(?:PreToolUse:\S+ hook error: |(?=\[blocked by guardrail))(.+)$/s;
 

@@ -4,6 +4,7 @@ import { billedTokens } from '../../engine/policy/budget.ts';
 import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
+import { backgroundWork } from './background-work.ts';
 import { classifyRun, type EndedBy, refusedOptions } from './classify-run.ts';
 import { readMessages } from './read-messages.ts';
 
@@ -33,14 +34,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   /** A client that does not confirm the prompt would not confirm later messages either. */
   let acknowledges = false;
   const unacknowledged = new Set<string>();
-  /** Commands of the shells that the agent has put into the background. */
-  const shells: string[] = [];
-  let onlyShells = true;
-  let lingers = false;
-  const lingerLimit = (): number => {
-    const claimed = onlyShells ? options.lingerFor?.(facts.result?.text ?? '') : undefined;
-    return claimed ?? lingerMs;
-  };
+  const background = backgroundWork(options);
   const hear = (message: AgentMessage): void => {
     // A client may begin another turn before it exits; it is ignored.
     if (stopped) return;
@@ -50,9 +44,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
     }
     if (message.kind === 'acknowledged') unacknowledged.delete(message.id);
     facts = addFact(facts, message);
-    if (message.kind === 'tool' && message.input['run_in_background'] === true && message.name === 'Bash') {
-      shells.push(String(message.input['command'] ?? ''));
-    } else if (message.kind === 'tool' && !SHELL_ONLY.test(message.name)) onlyShells = false;
+    background.hear(message);
     measure(message);
     if (message.kind !== 'billed') options.onMessage(message);
     if (message.kind === 'result') client.closeInput();
@@ -94,12 +86,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
       const atWork = facts.result === null;
       if (allowance.timeMs !== null && running >= allowance.timeMs) end('budget');
       // Background work of the turn has the same time limit as in a session.
-      if (!atWork) {
-        const limitMs = lingerLimit();
-        if (silent > SETTLE_MS && !lingers) options.onLinger?.(shells, limitMs);
-        lingers ||= silent > SETTLE_MS;
-        return silent > limitMs || (timeMs !== null && running > timeMs) ? 'lingering' : null;
-      }
+      if (!atWork) return background.isOver(silent) || (timeMs !== null && running > timeMs) ? 'lingering' : null;
       if (silent > silenceMs) end('silence');
       else if (timeMs !== null && running > timeMs) end('time');
       return null;
@@ -138,12 +125,6 @@ export function startAgent(options: ProgramOptions): AgentRun {
     end,
   };
 }
-
-/** Pattern for tools whose work ends with their call, and the shell; any other may leave work of another kind. */
-const SHELL_ONLY =
-  /^(?:Bash|BashOutput|TaskOutput|KillShell|TaskStop|Read|Write|Edit|MultiEdit|NotebookEdit|Glob|Grep|LS|TodoWrite|WebFetch|WebSearch|ToolSearch|Skill)$/;
-/** Silence after a turn from which the client waits for something. */
-const SETTLE_MS = 2_000;
 
 const BUDGET = '--max-budget-usd';
 

@@ -3,8 +3,6 @@ import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
-import { backgroundText } from '../../engine/messages.ts';
-import { backgroundWait } from '../../engine/policy/background.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -23,7 +21,7 @@ import { runEffects } from '../turn/run-effects.ts';
 import { isRewritten, restoreState } from '../turn/tampering.ts';
 import type { Dispatched, Driver, Loaded, Turn } from '../turn/turn.ts';
 import { dispatch, handleAbort, loadedUnder, newTurn, pauseForLoss } from '../turn/turn.ts';
-import { waitUntil } from '../turn/wait.ts';
+import { type WaitEnd, waitUntil } from '../turn/wait.ts';
 import { applyStopFlags } from './abort-stop.ts';
 import { hookDriver } from './hook-driver.ts';
 
@@ -127,19 +125,21 @@ async function waitForBackground(
   if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
   // The Stop decided after the wait finds a complete state, so a restored one is announced first.
   const turn = applyAndNotify(announceRestored(opened.turn), driver);
-  const { deadline, signal } = turn;
-  const onlyShells = awaited.every(({ command }) => command !== null);
-  const waitMs = backgroundWait(policy, lastMessage ?? '', onlyShells);
-  const until = Date.now() + waitMs;
-  recordWait(turn, awaited, waitMs);
-  const end = await waitUntil(turn, {
-    until,
-    deadline,
-    signal,
-    state: turn.loaded.state,
-    taskPath: null,
-    tasks: taskIds,
+  const { deadline, signal, context } = turn;
+  const { backgroundWait } = await import('../turn/background-wait.ts');
+  const next = backgroundWait({
+    projectDir: context.files.projectDir,
+    env: context.env,
+    policy,
+    message: lastMessage ?? '',
+    commands: awaited.map(({ command }) => command),
+    tell: (text, waitMs) => recordWait(turn, text, waitMs),
   });
+  let end: WaitEnd = 'elapsed';
+  for (let ms = next(); ms !== null; ms = end === 'elapsed' ? next() : null) {
+    const until = Date.now() + ms;
+    end = await waitUntil(turn, { until, deadline, signal, state: turn.loaded.state, taskPath: null, tasks: taskIds });
+  }
   const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: HookAnswer | null }> => ({
     answer: await runEffects(after, driver, effects),
   });
@@ -164,11 +164,11 @@ async function waitForBackground(
 }
 
 /** Records for what the loop waits and how long, for those who follow it: a hook prints nothing while it waits. */
-function recordWait({ context, loaded }: Turn, tasks: HookInput['backgroundTasks'], waitMs: number): void {
+function recordWait({ context, loaded }: Turn, message: string, waitMs: number): void {
   const { files, now } = context;
   const { loopId, iteration } = loaded.state;
-  const commands = tasks.map(({ command }) => command);
-  const event = { type: 'background.awaited', at: now(), loopId, iteration, message: backgroundText(commands, waitMs) };
+  const until = new Date(Date.now() + waitMs).toISOString();
+  const event = { type: 'background.awaited', at: now(), loopId, iteration, until, message };
   recordJournal(files, now(), [{ type: 'record-event', event }]);
 }
 

@@ -4,8 +4,6 @@ import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { type PermissionRule, permissionRules, refusingRules } from '../../claude/permission-rules.ts';
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import { bindSession } from '../../engine/initial-state.ts';
-import { backgroundText } from '../../engine/messages.ts';
-import { backgroundWait } from '../../engine/policy/background.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
@@ -18,6 +16,7 @@ import { shellWord } from '../../text/quote.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordJournal } from '../records/journal.ts';
 import { allowRule, checkCommands } from '../start/allowed-tools.ts';
+import { backgroundWait } from '../turn/background-wait.ts';
 import { lockOptions, type Prompt, type Turn } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { countUsage, type Runner, restoreRewrittenState } from './runner.ts';
@@ -51,8 +50,15 @@ export async function runAgent(
       runner.shared,
     ),
     lingerMs: policy.backgroundWaitMs,
-    lingerFor: (message) => backgroundWait(policy, message, true),
-    onLinger: (commands, limitMs) => options.tell({ type: 'agent.notice', message: backgroundText(commands, limitMs) }),
+    onLinger: (message, commands) =>
+      backgroundWait({
+        projectDir: files.projectDir,
+        env: options.env,
+        policy,
+        message,
+        commands,
+        tell: (text) => options.tell({ type: 'agent.notice', message: text }),
+      }),
     guarded: stored !== null && hasRules(stored.contract.guardrails),
     onStart: runner.lease.noteAgent,
     onMessage: (message) => {
@@ -227,6 +233,8 @@ export function watchAgent(
       case 'compaction':
         tell({ type: 'agent.notice', message: 'the client has compacted the conversation.' });
         return;
+      case 'background':
+      case 'background-started':
       case 'billed':
       case 'session':
       case 'hook':

@@ -2,6 +2,7 @@ import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { readBackwards } from '../../state/event-stream.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
@@ -22,7 +23,8 @@ export async function printStatusLine(
   storeCost(files, input, at);
   const state = shownLoop(files, env);
   if (state !== null) {
-    out(loopStatusLine(state, at, reportedCost(input)?.costUsd ?? null));
+    const awaited = state.status === 'running' ? backgroundWait(state, files, at) : null;
+    out(loopStatusLine(state, at, reportedCost(input)?.costUsd ?? null, awaited));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
     if (state.status === 'paused') out(withPrefix(state.paused.message));
   }
@@ -41,18 +43,36 @@ function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
   return last?.kind === 'loop' && last.state.loopId === env['RALPH_LOOP_ID'] ? last.state : null;
 }
 
-/** Returns `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
-export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
+/** Returns `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits, for `awaited` if any. */
+export function loopStatusLine(
+  state: LoopState,
+  at: string,
+  sessionCost: number | null,
+  awaited: string | null = null,
+): string {
   const { maxIterations, usage } = state;
   // The loop's own: what the session's cost has grown by since the loop began in it, and its earlier cost.
   const { costUsd } = addUsage(usage, null, state.status === 'ended' ? null : sessionCost);
   return [
     `ralph: ${state.name ?? 'default'}`,
-    statusText(state, at),
+    awaited ?? statusText(state, at),
     `iter ${currentIteration(state)}/${maxIterations}`,
     formatDuration(Math.max(1_000, timeSpent(state, at))),
     ...(costUsd === null ? [] : [dollarText(costUsd)]),
   ].join(' │ ');
+}
+
+/** Size of the stream's end in which a wait for background work stands while it lasts. */
+const NEWEST_BYTES = 64 * 1024;
+
+/** Returns for how long the end of a turn still waits for background work; null while it does not. */
+function backgroundWait({ loopId }: LoopState, files: LoopFiles, at: string): string | null {
+  let left = 0;
+  readBackwards(files, loopId, NEWEST_BYTES, ['background.', 'turn.', 'iteration.'], ({ type, until }) => {
+    if (type === 'background.awaited') left = elapsed(at, String(until));
+    return true;
+  });
+  return left > 0 ? `waiting for background work, at most ${formatDuration(Math.ceil(left / 1_000) * 1_000)}` : null;
 }
 
 function statusText(state: LoopState, at: string): string {

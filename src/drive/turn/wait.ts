@@ -17,7 +17,7 @@ const POLL_MS = 330;
 /** Time in which the watch of a process has looked at the clock. */
 const NOTED_MS = 700;
 
-type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
+export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
 
 interface Wait {
   readonly until: number;

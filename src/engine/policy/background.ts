@@ -3,15 +3,25 @@ import { readSignals } from '../signals/signals.ts';
 
 /** Default of `background_wait`. */
 export const BACKGROUND_WAIT_MS = 1_800_000;
-/** Wait of a claim for shells alone under the default: a server or a watcher never ends, and the checks can run beside it. */
-const CLAIM_WAIT_MS = 60_000;
+
+export interface BackgroundLimit {
+  readonly waitMs: number;
+  /** Limit of the whole wait if the project changes meanwhile: then it begins again, since the work may belong to the task. */
+  readonly mostMs: number;
+}
 
 /**
- * Returns the milliseconds that the end of an agent's message waits for background work: `background_wait`, or a minute if the
- * message claims completion, only shells are left, and the user has not set another wait.
+ * Returns how long the end of an agent's message waits for background work: `background_wait`, or `claimMs` if the message claims
+ * completion, only shells are left, and the user has not set another wait. A server or watcher never ends, and checks can run
+ * beside it.
  */
-export function backgroundWait(policy: Policy, message: string, onlyShells: boolean): number {
-  const { backgroundWaitMs } = policy;
-  if (!onlyShells || backgroundWaitMs !== BACKGROUND_WAIT_MS) return backgroundWaitMs;
-  return readSignals(message, policy).completion === 'claimed' ? CLAIM_WAIT_MS : backgroundWaitMs;
+export function backgroundLimit(
+  policy: Policy,
+  message: string,
+  onlyShells: boolean,
+  claimMs: number,
+): BackgroundLimit {
+  const { backgroundWaitMs: mostMs } = policy;
+  const isShort = onlyShells && mostMs === BACKGROUND_WAIT_MS && readSignals(message, policy).completion === 'claimed';
+  return { waitMs: isShort ? Math.min(claimMs, mostMs) : mostMs, mostMs };
 }

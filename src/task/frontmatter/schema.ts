@@ -185,7 +185,7 @@ const KEYS = {
   ),
   background_wait: durationKey(
     'zero-too',
-    'How long the loop waits for background work; 30m by default, or 1m for a claim with only shells left.',
+    'How long the loop waits for background work; 30m by default, but 1m for a claim with only shells left that change nothing.',
   ),
   inter_iteration_delay: secondsKey(0, null, 'Time between two iterations; 0 by default.'),
   timeout: secondsKey(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backgroundText } from '../../../src/engine/messages.ts';
-import { backgroundWait } from '../../../src/engine/policy/background.ts';
+import { backgroundLimit } from '../../../src/engine/policy/background.ts';
 import { policy, SIGNAL } from './support/loop.ts';
 
 const WAITS: readonly (readonly [string, number, string, boolean, number])[] = [
@@ -12,14 +12,20 @@ const WAITS: readonly (readonly [string, number, string, boolean, number])[] = [
   ['a claim waits no longer than the user has set', 4_000, SIGNAL, true, 4_000],
 ];
 
-for (const [name, backgroundWaitMs, message, onlyShells, expected] of WAITS) {
-  test(name, () => assert.equal(backgroundWait(policy({ backgroundWaitMs }), message, onlyShells), expected));
+for (const [name, mostMs, message, onlyShells, waitMs] of WAITS) {
+  test(name, () => {
+    const limit = backgroundLimit(policy({ backgroundWaitMs: mostMs }), message, onlyShells, 60_000);
+    assert.deepEqual(limit, { waitMs, mostMs });
+  });
 }
 
 test('what is awaited is named once, in one line, with the longest wait', () => {
   assert.equal(
-    backgroundText(['sleep 3177', 'sleep 3177', null, 'a\nb'], 60_000),
-    'Waiting for background work of the agent, at most 1m: sleep 3177, a subagent or other task, a b.',
+    backgroundText(['sleep 3177', 'sleep 3177', null, 'a\nb'], 60_000, false),
+    'Waiting for background work of the agent, at most 1m: sleep 3177, a subagent or other task, a b',
   );
-  assert.equal(backgroundText([], 4_000), 'Waiting for background work of the agent, at most 4s.');
+  assert.equal(
+    backgroundText(['npm run dev'], 4_000, true),
+    'Waiting for background work of the agent, at most 4s, or longer while it changes the project: npm run dev',
+  );
 });

@@ -1,0 +1,42 @@
+import { backgroundText } from '../../engine/messages.ts';
+import { backgroundLimit } from '../../engine/policy/background.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
+import { projectFingerprint } from '../../task/progress/fingerprint.ts';
+import { durationIn } from './wait.ts';
+
+/** Wait of a claim for shells that do not change the project. */
+const CLAIM_WAIT_MS = 60_000;
+
+interface WaitedWork {
+  readonly projectDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly policy: Policy;
+  /** Message that ended the turn. */
+  readonly message: string;
+  /** Commands of the shells that run; null for other work. */
+  readonly commands: readonly (string | null)[];
+  /** Called at each begin of the wait with what the user is told, and its length. */
+  readonly tell: (text: string, waitMs: number) => void;
+}
+
+/**
+ * Begins the wait for the background work of a turn that is over. Returns a function that returns the milliseconds to wait, at its
+ * first call and after each wait; null once the wait is over.
+ */
+export function backgroundWait({ projectDir, env, policy, message, commands, tell }: WaitedWork): () => number | null {
+  const onlyShells = commands.every((command) => command !== null);
+  const claimMs = durationIn(env, 'RALPH_CLAIM_WAIT', CLAIM_WAIT_MS);
+  const { waitMs, mostMs } = backgroundLimit(policy, message, onlyShells, claimMs);
+  let leftMs = mostMs;
+  let before: string | null = null;
+  return () => {
+    // A wait that is never prolonged needs no look at the project.
+    const now = waitMs < mostMs ? projectFingerprint(projectDir) : '';
+    if (before !== null && (leftMs <= 0 || now === before)) return null;
+    const nextMs = Math.min(waitMs, leftMs);
+    if (nextMs > 0) tell(backgroundText(commands, nextMs, waitMs < mostMs), nextMs);
+    before = now;
+    leftMs -= nextMs;
+    return nextMs;
+  };
+}
