@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import picomatch from 'picomatch';
 import { clientConfigDir } from '../state/home-folder.ts';
 import { jsonOrNull } from '../text/or-else.ts';
 import { commandWords } from '../text/shell/command-words.ts';
@@ -56,37 +58,78 @@ function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
-/** Returns the rule under which the client refused this call; if none fits for certain, those for the tool. */
+/** Call that the client has refused. */
+export interface RefusedCall {
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly projectDir: string;
+}
+
+/** Returns the rule that covers this call; if none does for certain, all that could. */
 export function refusingRules(
   rules: readonly PermissionRule[],
   kind: PermissionRule['kind'],
-  tool: string,
-  command: string,
-): readonly PermissionRule[] {
-  const own = rules.filter((one) => one.kind === kind && toolOf(one.rule) === tool);
-  const whole = [command, ...commandWords(command).map((words) => words.join(' '))];
-  // A wrapper comes first: `timeout 5 git push`.
-  const inner = commandWords(command).flatMap((words) =>
-    words.slice(0, MOST_WRAPPERS).map((_, index) => words.slice(index).join(' ')),
-  );
-  const found = [...whole, ...inner].flatMap((text) => own.find(({ rule }) => fits(rule, text)) ?? []);
-  return found.length > 0 ? found.slice(0, 1) : own;
+  call: RefusedCall,
+): { readonly isCertain: boolean; readonly rules: readonly PermissionRule[] } {
+  const tools = [call.tool, ...(FAMILIES[call.tool] ?? [])];
+  const own = tools.flatMap((tool) => rules.filter((one) => one.kind === kind && toolOf(one.rule) === tool));
+  const found = own.find((rule) => coversCall(rule, call));
+  return found === undefined ? { isCertain: false, rules: own } : { isCertain: true, rules: [found] };
 }
 
-/** Words before the command proper, such as `timeout 5`. */
-const MOST_WRAPPERS = 8;
+/** Tools whose rules the client also applies to another tool (measured): a shell command names the files that it reads. */
+const FAMILIES: Readonly<Record<string, readonly string[]>> = {
+  Bash: ['Read', 'Edit'],
+  Grep: ['Read'],
+  Glob: ['Read'],
+  Edit: ['Read'],
+  Write: ['Edit', 'Read'],
+  MultiEdit: ['Edit', 'Read'],
+  NotebookEdit: ['Edit', 'Read'],
+};
 
 function toolOf(rule: string): string {
   return rule.split('(', 1)[0] ?? '';
 }
 
-/** Returns whether a rule such as `Bash(git push:*)` or `Bash(npm run *)` covers a command. */
-function fits(rule: string, command: string): boolean {
-  const [, content] = /^\w+\((.*)\)$/s.exec(rule) ?? [];
-  if (content === undefined) return true;
+function coversCall({ rule, path }: PermissionRule, { tool, input, projectDir }: RefusedCall): boolean {
+  const [, name, content] = /^(\w+)\((.*)\)$/s.exec(rule) ?? [];
+  if (name === undefined || content === undefined) return toolOf(rule) === tool;
+  const command = typeof input['command'] === 'string' ? input['command'] : '';
+  if (name === 'Bash') return commandTexts(command).some((text) => coversCommand(content, text));
+  if (name === 'WebFetch') {
+    const url = String(input['url']);
+    return URL.canParse(url) && content === `domain:${new URL(url).hostname}`;
+  }
+  const given = [input['file_path'], input['notebook_path'], input['path'], ...commandWords(command).flat()];
+  const base = path.startsWith(join(projectDir, '.claude')) ? projectDir : dirname(path);
+  return given.some((each) => typeof each === 'string' && coversFile(content, each, projectDir, base));
+}
+
+/** Words before the command proper, such as `timeout 5`. */
+const MOST_WRAPPERS = 8;
+
+/** Returns the texts of a command that a rule may begin with: the whole, its parts, and these without their wrappers. */
+function commandTexts(command: string): string[] {
+  const parts = commandWords(command);
+  const inner = parts.flatMap((words) => words.slice(0, MOST_WRAPPERS).map((_, index) => words.slice(index).join(' ')));
+  return [command.trim(), ...parts.map((words) => words.join(' ')), ...inner];
+}
+
+/** Returns whether the content of a rule, such as `git push:*` or `npm run *`, covers a command. */
+function coversCommand(content: string, text: string): boolean {
   const glob = content.replace(/:\*$/, ' *');
-  const text = command.trim();
   return covers(glob, text) || (glob.endsWith(' *') && covers(glob.slice(0, -2), text));
+}
+
+/** Returns whether the content of a rule covers a file: `//` begins at the root, `~/` at home, `/` at the rule's own folder. */
+function coversFile(content: string, file: string, projectDir: string, ruleDir: string): boolean {
+  const [, start = '', rest = ''] = /^(\/\/|~\/|\/|\.\/)?(.*)$/s.exec(content) ?? [];
+  const folder = { '//': '/', '~/': homedir(), '/': ruleDir }[start] ?? projectDir;
+  const path = relative(folder, resolve(projectDir, file)).split(sep).join('/');
+  // As in a .gitignore: a name alone is found at any depth, and a folder's files belong to it.
+  const glob = start === '' && !rest.replace(/\/$/, '').includes('/') ? `**/${rest}` : rest;
+  return !path.startsWith('../') && picomatch([glob, `${glob.replace(/\/$/, '')}/**`], { dot: true })(path);
 }
 
 /** Matches a text against a pattern with stars, in linear time: the agent writes the text. */

@@ -7,7 +7,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { thenQuick } from '../support/client/then-quick.ts';
-import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import { bash, hang, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -210,5 +210,50 @@ test('under acceptEdits the agent may run the checks that the user named but tho
     const run = await project.run(options);
     areDenied(project);
     assert.deepEqual([run.stdout.match(/"content":"checked"/g)?.length, run.code], [2, 0], run.stderr);
+  });
+});
+
+test('a call that a deny rule of the user refuses names that rule and its file', async () => {
+  let folder = '';
+  const of = (path: string): string => join(folder, path);
+  const calls = [
+    () => tool('Read', { file_path: of('secrets/a.txt') }),
+    () => tool('Read', { file_path: of('kept.txt') }),
+    () => tool('Edit', { file_path: of('kept.txt'), old_string: 'kept', new_string: 'lost' }),
+    () => tool('Write', { file_path: of('kept.txt'), content: 'lost' }),
+    () => bash('cat secrets/a.txt'),
+    () => bash('git push origin'),
+    () => bash('echo lost > kept.txt'),
+    () => done,
+  ];
+  const rules = ['Bash(git push:*)', 'Read(secrets/**)', 'Edit(kept.txt)'];
+  const files = {
+    'secrets/a.txt': 'secret',
+    'kept.txt': 'kept',
+    '.claude/settings.json': JSON.stringify({ permissions: { deny: rules } }),
+  };
+  await inLoopProject({ files, init: false }, steps(calls), async (project) => {
+    folder = project.workspace.project;
+    const { events, stdout } = await runRunner(project);
+    project.model.check();
+    assert.equal(project.workspace.read('kept.txt'), 'kept');
+    if (!CLIENT.printsDenials) return;
+    const ended = ofType(events, 'tool.ended');
+    const named = ended.map(({ outcome, reason = '' }) => [outcome, / ((?:Your|One of).*);/.exec(reason)?.[1]]);
+    const by = (rule: string) => ['denied', `Your rule ${rule} in .claude/settings.json forbids it`];
+    const unsure = rules.map((rule) => `${rule} in .claude/settings.json`).join(' or ');
+    assert.deepEqual(
+      named,
+      [
+        by('Read(secrets/**)'),
+        ['ok', undefined],
+        by('Edit(kept.txt)'),
+        by('Edit(kept.txt)'),
+        by('Read(secrets/**)'),
+        by('Bash(git push:*)'),
+        ['denied', `One of your rules forbids it, perhaps ${unsure}`],
+      ],
+      stdout,
+    );
   });
 });

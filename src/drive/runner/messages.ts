@@ -1,7 +1,10 @@
-import type { PermissionRule } from '../../claude/permission-rules.ts';
+import type { PermissionRule, refusingRules } from '../../claude/permission-rules.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 import { shownPath } from '../control/messages.ts';
+
+/** Number of rules that a message names at most. */
+const MOST_RULES = 3;
 
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded' | 'options';
 
@@ -50,11 +53,16 @@ export const RUNNER_TEXTS = {
   checkDenied: (check: string, option: string | null, ruled: string): string =>
     `The agent may not run the check ${check}, so it cannot test its work.${option === null ? '' : ` Allow it with the option: ${option}`}${ruled === '' ? '' : ` ${ruled}`}`,
   /** Names the rule that refused a call, or those that may have; none of them is known if it came with an option. */
-  ruled: (kind: PermissionRule['kind'], rules: readonly PermissionRule[], projectDir: string): string => {
+  ruled: (
+    kind: PermissionRule['kind'],
+    { rules, isCertain }: ReturnType<typeof refusingRules>,
+    projectDir: string,
+  ): string => {
     const does = kind === 'deny' ? 'forbids it' : 'has a person approve it';
-    const named = rules.map(({ rule, path }) => `${rule} in ${shownPath(path, projectDir)}`).join(', ');
-    if (named === '') return `A rule under "${kind}" ${does}: look at your options after --.`;
-    return `${rules.length > 1 ? 'One of your rules' : 'Your rule'} ${named} ${does}; an option cannot allow it. Change the rule.`;
+    const named = rules.slice(0, MOST_RULES).map(({ rule, path }) => `${rule} in ${shownPath(path, projectDir)}`);
+    if (named.length === 0) return `A rule under "${kind}" ${does}: look at your options after --.`;
+    const who = isCertain ? `Your rule ${named} ${does}` : `One of your rules ${does}, perhaps ${named.join(' or ')}`;
+    return `${who}; an option cannot allow it. Change the rule.`;
   },
   checkVaried: (check: string, option: string): string =>
     `The agent may run the check ${check} only in these words. Allow this call, too: ${option}`,

@@ -202,7 +202,8 @@ export function watchAgent(
         denials.delete(id);
         const command = String(input['command'] ?? '').trim();
         const { by, rule } = denial;
-        const own = rule === undefined ? null : refusingRules(rulesNow(), rule, name, command);
+        const refused = { tool: name, input, projectDir: projectDir ?? '' };
+        const own = rule === undefined ? null : refusingRules(rulesNow(), rule, refused);
         const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir ?? '');
         const reason = ruled === '' ? denial.reason : `${denial.reason} ${ruled}`;
         const option =

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type PermissionRule, permissionRules, refusingRules } from '../../../src/claude/permission-rules.ts';
@@ -50,8 +51,39 @@ for (const [rule, command, covers] of COVERED) {
   test(`${rule} ${covers ? 'covers' : 'does not cover'} ${command.slice(0, 30)}`, () => {
     const other: PermissionRule = { kind: 'deny', rule: 'Bash(zzz)', path: 'b.json' };
     const own: PermissionRule = { kind: 'deny', rule, path: 'a.json' };
-    assert.deepEqual(refusingRules([other, own], 'deny', 'Bash', command), covers ? [own] : [other, own]);
-    assert.deepEqual(refusingRules([own], 'ask', 'Bash', command), []);
-    assert.deepEqual(refusingRules([own], 'deny', 'Write', command), []);
+    const call = { tool: 'Bash', input: { command }, projectDir: '/p' };
+    const expected = covers ? { isCertain: true, rules: [own] } : { isCertain: false, rules: [other, own] };
+    assert.deepEqual(refusingRules([other, own], 'deny', call), expected);
+    const none = { isCertain: false, rules: [] };
+    assert.deepEqual(refusingRules([own], 'ask', call), none);
+    assert.deepEqual(refusingRules([own], 'deny', { ...call, tool: 'Write' }), none);
+  });
+}
+
+const FILES: readonly (readonly [string, string, string, boolean])[] = [
+  ['Read(secrets/**)', 'Read', '/p/secrets/a.txt', true],
+  ['Read(secrets/**)', 'Read', '/p/secret.txt', false],
+  ['Read(./.env)', 'Read', '.env', true],
+  ['Read(.env)', 'Grep', 'packages/a/.env', true],
+  ['Read(secrets)', 'Glob', 'secrets/deep', true],
+  ['Edit(b.txt)', 'Edit', '/p/b.txt', true],
+  ['Edit(b.txt)', 'Write', '/p/b.txt', true],
+  ['Edit(b.txt)', 'Read', '/p/b.txt', false],
+  ['Edit(/src/**)', 'Edit', '/p/src/a/b.ts', true],
+  ['Read(//etc/host*)', 'Read', '/etc/hostname', true],
+  ['Read(//etc/host*)', 'Read', '/p/etc/hostname', false],
+  ['Read(~/.ssh/**)', 'Read', `${homedir()}/.ssh/id`, true],
+  ['Read(secrets/**)', 'Bash', 'cat secrets/a.txt', true],
+  ['Read', 'Read', '/p/a', true],
+  ['WebFetch(domain:example.com)', 'WebFetch', 'https://example.com/x', true],
+  ['WebFetch(domain:example.com)', 'WebFetch', 'https://example.org/', false],
+];
+
+for (const [rule, tool, subject, covers] of FILES) {
+  test(`${rule} ${covers ? 'covers' : 'does not cover'} ${tool} of ${subject}`, () => {
+    const own: PermissionRule = { kind: 'deny', rule, path: '/p/.claude/settings.json' };
+    const key = { Bash: 'command', WebFetch: 'url', Grep: 'path', Glob: 'path' }[tool] ?? 'file_path';
+    const call = { tool, input: { [key]: subject }, projectDir: '/p' };
+    assert.equal(refusingRules([own], 'deny', call).isCertain, covers);
   });
 }

@@ -186,7 +186,7 @@ test('a call that a rule of the user refuses names the rule and its file, and no
       undefined,
     ],
     [
-      'One of your rules Bash(git push:*) in .claude/settings.json, Bash(node of-user.mjs) in /home/me/.claude/settings.json, Bash(curl *) in /home/me/.claude/settings.json forbids it; an option cannot allow it. Change the rule.',
+      'One of your rules forbids it, perhaps Bash(git push:*) in .claude/settings.json or Bash(node of-user.mjs) in /home/me/.claude/settings.json or Bash(curl *) in /home/me/.claude/settings.json; an option cannot allow it. Change the rule.',
       undefined,
     ],
     ['', "-- --allowedTools 'Bash(node x)'"],
